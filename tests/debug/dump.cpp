@@ -82,7 +82,7 @@ DumpConfig into(const Folder& folder) {
 }
 /// Predicts once under a dump.
 std::set<std::string> dumped(const Folder& folder, DumpConfig config, const Net& net) {
-  DataDump dump(std::move(config));
+  auto dump = mindspore_dump(std::move(config));
   const Watching scope(dump);
   Model{const_cast<Net&>(net)}.predict(Images::full(1, 2));
   dump.finish();
@@ -101,7 +101,7 @@ TEST_CASE("the files of MindSpore's Tiny have its bytes, in both modes") {
     {
       DumpConfig config = into(folder);
       config.net_name = "LeNet";  // as MindSpore's configuration has it
-      DataDump dump(std::move(config));
+      auto dump = mindspore_dump(std::move(config));
       const Watching scope(dump);
       Tiny tiny;
       Model model(tiny);
@@ -169,7 +169,7 @@ TEST_CASE("a dumped training has the same weights, bit for bit, and both modes h
     for (const bool async : {false, true}) {
       DumpConfig config = into(async ? second : folder);
       config.async = async;
-      DataDump dump(std::move(config), 2000);
+      auto dump = mindspore_dump(std::move(config), 2000);
       const Watching scope(dump);
       model_of(async ? waited : watched).train(2, data());
     }
@@ -204,7 +204,7 @@ TEST_CASE("a dump diff of two trainings that differ in one weight names the firs
     Net net;
     net.init_parameters();
     if (changed) net.fc1.weight.values()[7] += 0.25f;
-    DataDump dump(into(changed ? second : first));
+    auto dump = mindspore_dump(into(changed ? second : first));
     const Watching scope(dump);
     model_of(net).train(1, data());
   }
@@ -232,36 +232,36 @@ TEST_CASE("which operators, which sides of them, which steps, which device") {
                     end = ".DefaultFormat.Float32.npy";
   const std::set<std::string> of_conv{conv + "input.0" + end, conv + "input.1" + end, conv + "output.0" + end};
   const auto kernels = [&](std::vector<std::string> names) {
-    return files_with([&](DumpConfig& c) { c.mode = DumpMode::kernels, c.kernels = names; });
+    return files_with([&](DumpConfig& c) { c.what.mode = DumpMode::kernels, c.what.kernels = names; });
   };
   CHECK(kernels({"conv2d"}) == of_conv);
   CHECK(kernels({"Default/network-Net/conv1-Conv2d/Conv2D-op0"}) == of_conv);
   CHECK(kernels({"Nothing", "Conv2D-op0"}).empty());
 
-  const auto outputs = files_with([](DumpConfig& c) { c.slots = DumpedSlots::outputs; });
-  const auto inputs = files_with([](DumpConfig& c) { c.slots = DumpedSlots::inputs; });
+  const auto outputs = files_with([](DumpConfig& c) { c.what.slots = DumpedSlots::outputs; });
+  const auto inputs = files_with([](DumpConfig& c) { c.what.slots = DumpedSlots::inputs; });
   const auto both = files_with([](DumpConfig&) {});
   CHECK(outputs.size() + inputs.size() == both.size());
   for (const std::string& name : inputs) CHECK(name.find(".input.") != name.npos);
   CHECK(both.contains(step + "Parameter.fc1_bias.0.0.#.output.0" + end));
   CHECK(outputs.contains(step + "Parameter.fc1_bias.0.0.#.output.0" + end));
 
-  CHECK(files_with([](DumpConfig& c) { c.mode = DumpMode::cells; }).empty());
+  CHECK(files_with([](DumpConfig& c) { c.what.mode = DumpMode::cells; }).empty());
   set_dump(net.conv1);
-  CHECK(files_with([](DumpConfig& c) { c.mode = DumpMode::cells; }) == of_conv);
+  CHECK(files_with([](DumpConfig& c) { c.what.mode = DumpMode::cells; }) == of_conv);
   set_dump(net.conv1, false);
-  CHECK(files_with([](DumpConfig& c) { c.mode = DumpMode::cells; }).empty());
+  CHECK(files_with([](DumpConfig& c) { c.what.mode = DumpMode::cells; }).empty());
 
-  CHECK(files_with([](DumpConfig& c) { c.iterations = Iterations(std::string_view("1|3")); }).empty());
-  CHECK(files_with([](DumpConfig& c) { c.devices = {1, 2}; }).empty());
+  CHECK(files_with([](DumpConfig& c) { c.what.iterations = Iterations(std::string_view("1|3")); }).empty());
+  CHECK(files_with([](DumpConfig& c) { c.what.devices = {1, 2}; }).empty());
   CHECK(files_with([](DumpConfig& c) { c.enabled = false; }).empty());
   // 1.1 counts from 1
-  CHECK(files_with([](DumpConfig& c) { c.iterations = Iterations(1L); }).begin()->starts_with("rank_0/Net/0/1/"));
+  CHECK(files_with([](DumpConfig& c) { c.what.iterations = Iterations(1L); }).begin()->starts_with("rank_0/Net/0/1/"));
 }
 
 TEST_CASE("each Model and kind of step is a graph of its own; a Model that begins anew gets another number") {
   const Folder folder("graphs");
-  DataDump dump(into(folder));
+  auto dump = mindspore_dump(into(folder));
   const Watching scope(dump);
   for (int time = 0; time < 2; ++time) {
     Net net;
@@ -306,8 +306,8 @@ TEST_CASE("a step inside another one is a step of its own, dumped or not; the ou
     if (nested) inner.predict(Tensor<float, Shape<dyn, 3>>::full(1, 2));  // it is one step ahead
     {
       DumpConfig config = dump_everything(folder.string());
-      config.iterations = Iterations(std::string_view(iterations));
-      DataDump dump(std::move(config));
+      config.what.iterations = Iterations(std::string_view(iterations));
+      auto dump = mindspore_dump(std::move(config));
       const Watching scope(dump);
       if (nested) model_of(net).train(1, data(), Predicts<decltype(inner)>{inner});
       else model_of(net).train(1, data());
@@ -370,7 +370,7 @@ struct Long : nn::Cell<Long> {
 
 TEST_CASE("names that no file can have stand in mapping.csv; a short name is a number") {
   const Folder folder("long");
-  DataDump dump(into(folder));
+  auto dump = mindspore_dump(into(folder));
   const Watching scope(dump);
   Long net;
   net(Tensor<float, Shape<dyn, 2>>::full(1, 2));

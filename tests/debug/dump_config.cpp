@@ -17,9 +17,9 @@ namespace {
 /// A configuration of MindSpore 2, in which one value, or none, is another one. An empty value leaves its key out.
 std::string config_with(const std::string& key = "", const std::string& value = "") {
   const std::pair<std::string, std::string> usual[]{
-      {"dump_mode", "0"},        {"path", "\"/tmp/dump.d/a b\""}, {"net_name", "\"Net\""},
-      {"iteration", "\"all\""},  {"input_output", "0"},           {"kernels", "[\"Conv2D\"]"},
-      {"support_device", "[0]"}, {"saved_data", "\"tensor\""},    {"op_debug_mode", "0"}};
+      {"dump_mode", "0"},     {"path", "\"/tmp/dump.d/a b\""}, {"net_name", "\"Net\""},   {"iteration", "\"all\""},
+      {"input_output", "0"},  {"kernels", "[\"Conv2D\"]"},     {"support_device", "[0]"}, {"saved_data", "\"tensor\""},
+      {"op_debug_mode", "0"}, {"operator_names", ""}};
   std::string keys;
   for (const auto& [name, text] : usual) {
     const std::string& mine = name == key ? value : text;
@@ -55,6 +55,12 @@ std::string json_of(const support::Json& value) {
 }
 }  // namespace
 
+TEST_CASE("whose names operators have") {
+  CHECK(parse_dump_config(config_with("operator_names", "\"mindspore\"")).what.names == DumpNames::mindspore);
+  CHECK(parse_dump_config(config_with("operator_names", "\"tenon\"")).what.names == DumpNames::tenon);
+  CHECK(parse_dump_config(config_with("dump_mode", "0")).what.names == DumpNames::tenon);
+}
+
 TEST_CASE("the file of the tutorial, in the layout of MindSpore 1.1") {
   const auto config = [](const char* kernels, const char* way) {
     return parse_dump_config(text(R"({
@@ -73,23 +79,23 @@ TEST_CASE("the file of the tutorial, in the layout of MindSpore 1.1") {
   };
   const DumpConfig sync =
       config("\"Default/Conv-op12\"", R"("e2e_dump_settings": { "enable": true, "trans_flag": false })");
-  CHECK(sync.mode == DumpMode::all);
+  CHECK(sync.what.mode == DumpMode::all);
   CHECK(sync.path == "/absolute_path");
   CHECK(sync.net_name == "ResNet50");
-  CHECK(sync.slots == DumpedSlots::both);
-  CHECK(sync.kernels == std::vector<std::string>{"Default/Conv-op12"});
-  CHECK(sync.devices.size() == 8);
+  CHECK(sync.what.slots == DumpedSlots::both);
+  CHECK(sync.what.kernels == std::vector<std::string>{"Default/Conv-op12"});
+  CHECK(sync.what.devices.size() == 8);
   CHECK(sync.saved == SavedData::tensor);
   CHECK(sync.enabled);
   CHECK(!sync.async);
-  CHECK(!sync.only_overflow);
-  CHECK(sync.iterations.first() == 1);
-  CHECK(sync.iterations.contains(1));
-  CHECK(sync.iterations.contains(123456));
+  CHECK(!sync.what.only_overflow);
+  CHECK(sync.what.iterations.first() == 1);
+  CHECK(sync.what.iterations.contains(1));
+  CHECK(sync.what.iterations.contains(123456));
 
   const DumpConfig async = config("", R"("async_dump_settings": { "enable": true, "op_debug_mode": 3 })");
   CHECK(async.async);
-  CHECK(async.only_overflow);
+  CHECK(async.what.only_overflow);
   const DumpConfig both = config("", R"("async_dump_settings": { "enable": true, "op_debug_mode": 0 },
                                         "e2e_dump_settings": { "enable": true, "trans_flag": true })");
   CHECK(both.enabled);
@@ -155,6 +161,8 @@ TEST_CASE("what is wrong is refused in MindSpore's words") {
                                                     {"support_device", "[-1]"},
                                                     {"support_device", "[\"0\"]"},
                                                     {"saved_data", "\"all\""},
+                                                    {"operator_names", "\"MindSpore\""},
+                                                    {"operator_names", "1"},
                                                     {"op_debug_mode", "4"},
                                                     {"op_debug_mode", "true"}};
   for (const auto& [key, value] : wrong) {

@@ -9,7 +9,7 @@
 #include <tenon/tenon.hpp>
 
 #include <tenon/debug/dump/compare_dumps.hpp>
-#include <tenon/debug/dump/data_dump.hpp>
+#include <tenon/debug/dump/mindspore_dump.hpp>
 #include <tenon/debug/overflow_check.hpp>
 
 using namespace tenon;
@@ -152,9 +152,9 @@ TEST_CASE("op_debug_mode dumps the operators that overflow alone, with operands 
   fs::remove_all(folder);
   {
     DumpConfig config = dump_everything(folder.string());
-    config.only_overflow = true;
-    config.slots = DumpedSlots::outputs;
-    DataDump dump(std::move(config));
+    config.what.only_overflow = true;
+    config.what.slots = DumpedSlots::outputs;
+    auto dump = mindspore_dump(std::move(config));
     const Watching scope(dump);
     ResNet net;
     CHECK_THROWS_AS(model_of(net).train(1, data(), InjectNan{net}), RuntimeError);

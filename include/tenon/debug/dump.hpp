@@ -9,7 +9,7 @@
 
 #include <tenon/core/context.hpp>
 #include <tenon/core/context/tools.hpp>
-#include <tenon/debug/dump/data_dump.hpp>
+#include <tenon/debug/dump/mindspore_dump.hpp>
 
 namespace tenon::inline TENON_ABI::debug {
 
@@ -22,12 +22,14 @@ namespace detail {
 /// The dump of a file that the environment names, which is read at the first step and once per process, or else that of
 /// the context.
 class ChosenDump {
+  using Files = Dump<MindSporeDump>;
+
  public:
-  static constexpr bool every_value = true;
+  static constexpr bool every_value = true, every_view = true;
 
   // An exception for a wrong configuration ends the step.
   bool begin_step(const NetworkStep& step) {
-    std::vector<DataDump*>& begun = begun_of_thread();
+    std::vector<Files*>& begun = begun_of_thread();
     begun.push_back(&chosen());
     try {
       return begun.back()->begin_step(step);
@@ -37,7 +39,7 @@ class ChosenDump {
     }
   }
   void end_step(const NetworkStep& step) {
-    DataDump* const dump = begun_of_thread().back();
+    Files* const dump = begun_of_thread().back();
     begun_of_thread().pop_back();
     dump->end_step(step);
   }
@@ -47,37 +49,37 @@ class ChosenDump {
   }
   void finish() {
     const std::lock_guard lock(mutex_);
-    for (const std::unique_ptr<DataDump>& dump : dumps_) dump->finish();
+    for (const std::unique_ptr<Files>& dump : dumps_) dump->finish();
   }
 
  private:
   /// Those that this thread's steps have begun with, the innermost at the end: the folder may change in a step.
-  static std::vector<DataDump*>& begun_of_thread() {
-    static thread_local std::vector<DataDump*> begun;
+  static std::vector<Files*>& begun_of_thread() {
+    static thread_local std::vector<Files*> begun;
     return begun;
   }
-  [[gnu::cold]] DataDump& chosen() {
+  [[gnu::cold]] Files& chosen() {
     const std::lock_guard lock(mutex_);
     if (const char* const file = dump_config_file()) {
       if (dumps_.empty()) dumps_.push_back(from_file(file));
       return *dumps_.front();
     }
     const std::string& folder = get_context().save_dump_path;
-    for (const std::unique_ptr<DataDump>& dump : dumps_)
-      if (dump->config().path == folder) return *dump;
-    dumps_.push_back(std::make_unique<DataDump>(dump_everything(folder)));
+    for (const std::unique_ptr<Files>& dump : dumps_)
+      if (dump->writer().config().path == folder) return *dump;
+    dumps_.push_back(std::unique_ptr<Files>(new Files(mindspore_dump(dump_everything(folder)))));
     return *dumps_.back();
   }
-  [[gnu::cold]] static std::unique_ptr<DataDump> from_file(const char* file) {
-    auto dump = std::make_unique<DataDump>(read_dump_config(file));
-    if (!dump->config().enabled)
+  [[gnu::cold]] static std::unique_ptr<Files> from_file(const char* file) {
+    std::unique_ptr<Files> dump(new Files(mindspore_dump(read_dump_config(file))));
+    if (!dump->writer().config().enabled)
       logging::warning("MINDSPORE_DUMP_CONFIG: neither e2e_dump_settings nor async_dump_settings of ", file,
                        " is enabled, so nothing is dumped.");
     return dump;
   }
 
   std::mutex mutex_;
-  std::vector<std::unique_ptr<DataDump>> dumps_;  // one per folder, to the end: other threads may be in steps of them
+  std::vector<std::unique_ptr<Files>> dumps_;  // one per folder, to the end: other threads may be in steps of them
 };
 }  // namespace detail
 

@@ -44,7 +44,7 @@ TENON_INLINE int calls_before(const eager::Frame& frame, int scope, const Operat
 [[gnu::noinline]] TENON_INLINE void run_observed(Observation& innermost, EagerRunner* run, const EagerInfo& call,
                                                  const Location& at, const EagerOperand* operand,
                                                  std::uint64_t immediate, Storage& result, TapeVariable& variable) {
-  if (!call.kernel) return run(call, operand, immediate, result, variable);
+  if (!call.kernel && !innermost.every_view) return run(call, operand, immediate, result, variable);
   eager::Frame& frame = eager::Frame::of_thread();
   const Entry* const entries = frame.root ? frame.entries : nullptr;
   const int scope = entries ? std::max(frame.entry(), 0) : 0;
@@ -94,7 +94,7 @@ TENON_INLINE Origin origin_of(const TapeMemory::Record& r, int id, int sum) {
                                                            std::uint64_t immediate, Value& value) {
   const Rule& rule = *r.rule;
   const Node& node = rule.node[id];
-  if (node.op->view) return compute(rule, id, operand, r.n, immediate, value);
+  if (node.op->view && !innermost.every_view) return compute(rule, id, operand, r.n, immediate, value);
   Operation operation;
   operation.name = tenon::detail::operation_name(r.at.entries, r.at.scope, origin_of(r, id, sum), node.op->name);
   operation.type = node.op->name;

@@ -182,8 +182,14 @@ class StepRunner {
   NetworkStep step(StepKind kind, long number, long n) const {
     if constexpr (!observable) return {};
     else if constexpr (options.graph) {
-      return {class_name<Net>(), &state_, kind, mode_, number, n, &program_here<Graph>(), NetworkParts(*net_)};
-    } else return {class_name<Net>(), &state_, kind, mode_, number, n, nullptr, NetworkParts(*net_)};
+      return {class_name<Net>(),   &state_, kind,           mode_, number, n, &program_here<Graph>(),
+              NetworkParts(*net_), 0,       loss_name(kind)};
+    } else
+      return {class_name<Net>(), &state_, kind, mode_, number, n, nullptr, NetworkParts(*net_), 0, loss_name(kind)};
+  }
+  static constexpr std::string_view loss_name(StepKind kind) {
+    if constexpr (std::is_same_v<Loss, NoLoss>) return {};
+    else return kind == StepKind::train || kind == StepKind::eval ? class_name<Loss>() : std::string_view();
   }
   static auto make_rules(const Optimizer& optimizer) {
     if constexpr (std::is_same_v<Optimizer, NoOptimizer>) return NoOptimizer{};

@@ -6,28 +6,21 @@
 #include <vector>
 
 #include <tenon/core/log.hpp>
-#include <tenon/debug/dump/iterations.hpp>
+#include <tenon/debug/dump/dump_selection.hpp>
 #include <tenon/io/file.hpp>
 #include <tenon/io/json.hpp>
 
 namespace tenon::inline TENON_ABI::debug {
 
-enum class DumpMode { all, kernels, cells };
-enum class DumpedSlots { both, inputs, outputs };
 enum class SavedData { tensor, statistic, full };
 
 /// The settings of a dump. docs/dump.md says what each key of the file means.
 struct DumpConfig {
-  DumpMode mode = DumpMode::all;
+  DumpSelection what{};
   std::string path{};      // the root folder, absolute
   std::string net_name{};  // a folder below it; empty: the class of the network
-  Iterations iterations{};
-  DumpedSlots slots = DumpedSlots::both;
-  std::vector<std::string> kernels{};  // full names with their scope, or types
-  std::vector<long> devices{0, 1, 2, 3, 4, 5, 6, 7};
   SavedData saved = SavedData::tensor;
-  bool only_overflow = false;  // op_debug_mode: operators whose results have NaN or infinity
-  bool async = false;          // a thread of its own writes
+  bool async = false;  // a thread of its own writes
   bool enabled = true;
   std::string source{};  // the text of the file, for .dump_metadata
 };
@@ -159,12 +152,18 @@ class DumpSection {
   if (word == "full") return SavedData::full;
   DumpSection::refuse("saved_data", "\"tensor\", \"statistic\" or \"full\", but got ", io::printable(word));
 }
-/// Of the keys that came with 1.5 and later.
+/// Of the keys that came with 1.5 and later, and operator_names, which is Tenon's own.
 [[gnu::cold]] inline void read_later_keys(const DumpSection& common, DumpConfig& config) {
   if (const io::Json* const saved = common.find("saved_data"))
     config.saved = saved_data_of(DumpSection::string(*saved, "saved_data"));
   if (const io::Json* const mode = common.find("op_debug_mode"))
-    config.only_overflow = DumpSection::whole(*mode, "op_debug_mode", 3) != 0;
+    config.what.only_overflow = DumpSection::whole(*mode, "op_debug_mode", 3) != 0;
+  if (const io::Json* const names = common.find("operator_names")) {
+    const std::string& word = DumpSection::string(*names, "operator_names");
+    if (word != "tenon" && word != "mindspore")
+      DumpSection::refuse("operator_names", "\"tenon\" or \"mindspore\", but got ", io::printable(word));
+    config.what.names = word == "tenon" ? DumpNames::tenon : DumpNames::mindspore;
+  }
   if (const io::Json* const format = common.find("file_format")) {
     const std::string& word = DumpSection::string(*format, "file_format");
     if (word != "npy" && word != "bin")
@@ -185,7 +184,7 @@ class DumpSection {
     const DumpSection section(*async, "async_dump_settings");
     async_on = section.flag("enable");
     if (const io::Json* const mode = section.find("op_debug_mode"))
-      config.only_overflow |= DumpSection::whole(*mode, "op_debug_mode", 3) != 0 && async_on && !sync_on;
+      config.what.only_overflow |= DumpSection::whole(*mode, "op_debug_mode", 3) != 0 && async_on && !sync_on;
   }
   config.async = async_on && !sync_on;
   config.enabled = sync_on || async_on;
@@ -202,14 +201,14 @@ inline DumpConfig parse_dump_config(std::string_view json) {
   DumpConfig config;
   const io::Json& iteration = common.need("iteration");
   const bool old_layout = iteration.is(io::Json::Kind::whole);
-  if (old_layout) config.iterations = Iterations(detail::DumpSection::whole(iteration, "iteration", 0xffffffff));
-  else config.iterations = Iterations(detail::DumpSection::string(iteration, "iteration"));
-  config.mode = DumpMode(common.whole(common.need("dump_mode"), "dump_mode", 2));
+  if (old_layout) config.what.iterations = Iterations(detail::DumpSection::whole(iteration, "iteration", 0xffffffff));
+  else config.what.iterations = Iterations(detail::DumpSection::string(iteration, "iteration"));
+  config.what.mode = DumpMode(common.whole(common.need("dump_mode"), "dump_mode", 2));
   config.path = detail::dump_path_of(common);
   config.net_name = detail::net_name_of(common, old_layout);
-  config.slots = DumpedSlots(common.whole(common.need("input_output"), "input_output", 2));
-  config.kernels = detail::kernels_of(common);
-  config.devices = detail::devices_of(common);
+  config.what.slots = DumpedSlots(common.whole(common.need("input_output"), "input_output", 2));
+  config.what.kernels = detail::kernels_of(common);
+  config.what.devices = detail::devices_of(common);
   detail::read_later_keys(common, config);
   detail::read_ways(root, config);
   config.source = json;

@@ -19,6 +19,8 @@ concept TakesValues = requires(O& o, const Operation& operation, std::span<const
 template <class O>
 concept WantsEveryValue = requires { requires O::every_value; };
 template <class O>
+concept WantsViews = WantsEveryValue<O> && requires { requires O::every_view; };
+template <class O>
 concept TakesRuns = requires(O& o, const Operation& operation, std::span<const OperationRun> runs) {
   ObserverClock(O::clock);
   o.ran(operation, runs);
@@ -36,7 +38,8 @@ concept TakesRuns = requires(O& o, const Operation& operation, std::span<const O
 ///
 /// An observer sees the step as it runs: fused where graph mode fuses, and, where it takes a tile of samples through
 /// several operators, each operation once per tile. With `static constexpr bool every_value = true;` it sees each
-/// operator of the source instead: then a graph runs operator by operator, with the same bits.
+/// operator of the source instead: then a graph runs operator by operator, with the same bits. With every_view beside
+/// that it also sees those that compute nothing, such as reshape and flatten.
 ///
 /// One that sees no values and wants to know when operations run, such as a profiler, has two members more:
 ///
@@ -56,13 +59,14 @@ struct ObserverCalls {
   void (*before)(void*, const Operation&);
   void (*after)(void*, const Operation&, std::span<const AnyTensor>, std::span<const AnyTensor>);
   void (*ran)(void*, const Operation&, std::span<const OperationRun>);
+  bool views;  // it wants to be told of these
 };
 /// An observer without its type, on the list of those of a thread.
 struct Observation {
   void* observer = nullptr;
   const ObserverCalls* tell = nullptr;
-  bool takes_values = false, every_value = false;  // this one, or one further out
-  ObserverClock clock = nullptr;                   // of this one and all further out that they take runs, else null
+  bool takes_values = false, every_value = false, every_view = false;  // this one, or one further out
+  ObserverClock clock = nullptr;  // of this one and all further out that they take runs, else null
   Observation* outer = nullptr;
 };
 /// The innermost observation of this thread, null for none: what an operation asks.
@@ -97,7 +101,8 @@ inline constexpr ObserverCalls calls_of{
     []([[maybe_unused]] void* o, [[maybe_unused]] const Operation& operation,
        [[maybe_unused]] std::span<const OperationRun> runs) {
       if constexpr (TakesRuns<O>) static_cast<O*>(o)->ran(operation, runs);
-    }};
+    },
+    WantsViews<O>};
 /// An observer without its type, by itself.
 template <Observer O>
 Observation observation_by(O& observer) {
@@ -106,6 +111,7 @@ Observation observation_by(O& observer) {
   made.tell = &calls_of<O>;
   made.takes_values = TakesValues<O>;
   made.every_value = WantsEveryValue<O>;
+  made.every_view = WantsViews<O>;
   if constexpr (TakesRuns<O>) made.clock = O::clock;
   return made;
 }
@@ -115,6 +121,7 @@ inline void put_in_front(Observation& own) {
   if (own.outer) {
     own.takes_values |= own.outer->takes_values;
     own.every_value |= own.outer->every_value;
+    own.every_view |= own.outer->every_view;
     if (own.clock != own.outer->clock) own.clock = nullptr;
   }
   observation() = &own;
@@ -173,14 +180,17 @@ class Unobserved {
  private:
   Observation* innermost_;
 };
+inline bool is_told(const Observation& o, const Operation& operation) { return o.tell->views || !operation.op->view; }
 TENON_INLINE void tell_before(Observation& innermost, const Operation& operation) {
   const Unobserved scope;
-  for (Observation* o = &innermost; o; o = o->outer) o->tell->before(o->observer, operation);
+  for (Observation* o = &innermost; o; o = o->outer)
+    if (is_told(*o, operation)) o->tell->before(o->observer, operation);
 }
 TENON_INLINE void tell_after(Observation& innermost, const Operation& operation, std::span<const AnyTensor> operands,
                              std::span<const AnyTensor> results) {
   const Unobserved scope;
-  for (Observation* o = &innermost; o; o = o->outer) o->tell->after(o->observer, operation, operands, results);
+  for (Observation* o = &innermost; o; o = o->outer)
+    if (is_told(*o, operation)) o->tell->after(o->observer, operation, operands, results);
 }
 TENON_INLINE void tell_ran(Observation& innermost, const Operation& operation, std::span<const OperationRun> runs) {
   const Unobserved scope;

@@ -57,7 +57,8 @@ struct NetworkStep {
   long n = 1;                        // the batch size
   const Program* program = nullptr;  // what graph mode runs, also if this step runs operator by operator
   NetworkParts parts{};
-  double waited = 0;  // seconds until the batch came: of steps of train() and eval()
+  double waited = 0;        // seconds until the batch came: of steps of train() and eval()
+  std::string_view loss{};  // the class of a Model's loss, in its steps of training and evaluation; or empty
 
   constexpr NetworkStep after_waiting(double seconds) const {
     NetworkStep step = *this;

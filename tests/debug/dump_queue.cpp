@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <tenon/debug/dump/dump_writer.hpp>
+#include <tenon/debug/dump/dump_queue.hpp>
 
 #include "../support/peak_memory.hpp"
 
@@ -78,7 +78,7 @@ std::vector<std::byte> bytes(std::size_t count, int value) { return std::vector<
 TEST_CASE("files appear with their mode and both parts, in folders that are made") {
   for (const bool async : {false, true}) {
     const Folder folder;
-    DumpWriter writer(async);
+    DumpQueue writer(async);
     writer.make_folder((folder.path / "a/b").string());
     writer.write((folder.path / "a/b/x").string(), "head", bytes(3, 'y'));
     writer.write((folder.path / "a/b/empty").string(), "");
@@ -96,7 +96,7 @@ TEST_CASE("onto a slow disk nothing is lost, and what waits stays within its bou
   constexpr std::size_t size = 100'000, most = 1'000'000;
   disk = Disk::slow;
   const long peak = support::peak_of([&] {
-    DumpWriter writer(true, most);
+    DumpQueue writer(true, most);
     std::thread other([&] {
       for (int i = count; i < 2 * count; ++i) writer.write(folder.file(i), "", bytes(size, i));
     });
@@ -117,7 +117,7 @@ TEST_CASE("onto a slow disk nothing is lost, and what waits stays within its bou
 
 TEST_CASE("a file that is larger than the bound is written all the same") {
   const Folder folder;
-  DumpWriter writer(true, 1000);
+  DumpQueue writer(true, 1000);
   for (int i = 0; i < 5; ++i) writer.write(folder.file(i), "", bytes(10'000, i));
   writer.finish();
   CHECK(folder.files() == 5);
@@ -130,7 +130,7 @@ TEST_CASE("what fails ends the dump with one warning; nothing is half-written, w
       CAPTURE(int(how));
       const Folder folder;
       warnings = 0;
-      DumpWriter writer(async, 50'000);
+      DumpQueue writer(async, 50'000);
       writer.write(folder.file(0), "", bytes(1000, 1));
       writer.finish();
       disk = how;
@@ -151,7 +151,7 @@ TEST_CASE("a folder that is removed while files wait for it") {
   for (const bool async : {false, true}) {
     const Folder folder;
     warnings = 0;
-    DumpWriter writer(async);
+    DumpQueue writer(async);
     writer.write(folder.file(0), "x");
     writer.finish();
     fs::remove_all(folder.path);
@@ -166,7 +166,7 @@ TEST_CASE("a folder that cannot be made") {
   const Folder folder;
   warnings = 0;
   io::write_file((folder.path / "file").string(), "x");
-  DumpWriter writer(false);
+  DumpQueue writer(false);
   writer.make_folder((folder.path / "file/below").string());
   CHECK(writer.failed());
   CHECK(warnings == 1);
@@ -175,7 +175,7 @@ TEST_CASE("a folder that cannot be made") {
 TEST_CASE("lines at the end of a file, which keeps its mode") {
   for (const bool async : {false, true}) {
     const Folder folder;
-    DumpWriter writer(async);
+    DumpQueue writer(async);
     writer.write(folder.file(0), "0\n");
     for (int i = 1; i < 5; ++i) writer.append(folder.file(0), text(i, "\n"));
     writer.finish();
@@ -189,7 +189,7 @@ TEST_CASE("lines at the end of a file, which keeps its mode") {
 
 TEST_CASE("a child of the process, which has no writing thread, writes by itself and ends") {
   const Folder folder;
-  std::optional<DumpWriter> writer(std::in_place, true, 1000);
+  std::optional<DumpQueue> writer(std::in_place, true, 1000);
   writer->write(folder.file(0), "x");
   writer->finish();
   std::fflush(nullptr);  // or the child says again what waits there

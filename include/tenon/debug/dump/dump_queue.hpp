@@ -1,4 +1,4 @@
-// DumpWriter: the files of a dump, written at once or by a thread of its own.
+// DumpQueue: the files of a dump, written at once or by a thread of its own.
 #pragma once
 #include <atomic>
 #include <cerrno>
@@ -78,16 +78,16 @@ class Unlinked {
 /// async       a thread of its own writes, in the order of the calls; then at most `most_queued` bytes wait, or one
 ///             file that is larger, and who comes with more waits until there is room: nothing is lost. A process that
 ///             is forked off does not wait for it: there, files are written at once
-class DumpWriter {
+class DumpQueue {
  public:
   static constexpr std::size_t default_most_queued = std::size_t{64} << 20;
 
-  explicit DumpWriter(bool async, std::size_t most_queued = default_most_queued)
+  explicit DumpQueue(bool async, std::size_t most_queued = default_most_queued)
       : most_queued_(most_queued), process_(::getpid()), queue_(async ? new Queue : nullptr) {}
-  DumpWriter(const DumpWriter&) = delete;
-  DumpWriter& operator=(const DumpWriter&) = delete;
+  DumpQueue(const DumpQueue&) = delete;
+  DumpQueue& operator=(const DumpQueue&) = delete;
   /// Waits until everything is written.
-  ~DumpWriter();
+  ~DumpQueue();
 
   /// Makes a folder and those above it.
   void make_folder(const std::string& path) {
@@ -98,7 +98,7 @@ class DumpWriter {
   }
   /// A file of two parts, one after the other. `body` is copied where a thread writes.
   void write(std::string path, std::string head, std::span<const std::byte> body = {});
-  /// Puts a line, which is short, at the end of a file that this writer has written.
+  /// Puts a line, which is short, at the end of a file that this queue has written.
   void append(std::string path, std::string line);
   /// Waits until everything is written.
   void finish();
@@ -151,7 +151,7 @@ class DumpWriter {
   Queue* const queue_;  // null if nothing is asynchronous
 };
 
-inline DumpWriter::~DumpWriter() {
+inline DumpQueue::~DumpQueue() {
   if (!queue_) return;
   if (process_ != ::getpid()) {
     queue_->kept = queues_of_parent().load();
@@ -168,21 +168,21 @@ inline DumpWriter::~DumpWriter() {
   }
   delete queue_;
 }
-inline void DumpWriter::write(std::string path, std::string head, std::span<const std::byte> body) {
+inline void DumpQueue::write(std::string path, std::string head, std::span<const std::byte> body) {
   if (failed()) return;
   attempt([&] {
     if (!in_thread()) return detail::write_dump_file(path, head, body);
     queue({std::move(path), std::move(head), {body.begin(), body.end()}});
   });
 }
-inline void DumpWriter::append(std::string path, std::string line) {
+inline void DumpQueue::append(std::string path, std::string line) {
   if (failed()) return;
   attempt([&] {
     if (!in_thread()) return detail::append_to_dump_file(path, line);
     queue({std::move(path), std::move(line), {}, true});
   });
 }
-inline void DumpWriter::queue(File&& file) {
+inline void DumpQueue::queue(File&& file) {
   Queue& q = *queue_;
   const std::size_t bytes = file.bytes();
   std::unique_lock lock(q.mutex);
@@ -192,12 +192,12 @@ inline void DumpWriter::queue(File&& file) {
   q.files.push_back(std::move(file));
   q.changed.notify_all();
 }
-inline void DumpWriter::finish() {
+inline void DumpQueue::finish() {
   if (!in_thread()) return;
   std::unique_lock lock(queue_->mutex);
   queue_->changed.wait(lock, [&] { return queue_->files.empty() && !queue_->writing; });
 }
-inline void DumpWriter::work() {
+inline void DumpQueue::work() {
   Queue& q = *queue_;
   std::unique_lock lock(q.mutex);
   for (;;) {

@@ -1,0 +1,16 @@
+// The cure of dump_writer.cpp.
+#define TENON_OBSERVE
+#include <tenon/debug/dump/dump.hpp>
+#include <tenon/tenon.hpp>
+using namespace tenon;
+
+struct Names {
+  int open(const debug::DumpedStep&) { return 0; }
+  void write(int&, const debug::DumpedTensor&, const AnyTensor&) {}
+  void close(int&) {}
+};
+
+void f() {
+  debug::Dump dump(Names{});
+  const Watching scope(dump);
+}
