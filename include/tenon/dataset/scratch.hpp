@@ -101,11 +101,13 @@ namespace detail {
   try {
     throw;
   } catch (const std::exception& error) {
-    if (dynamic_cast<const OutOfMemory*>(&error) || dynamic_cast<const std::bad_alloc*>(&error)) throw;
+    if (dynamic_cast<const OutOfMemory*>(&error)) throw;
+    const bool no_memory = dynamic_cast<const std::bad_alloc*>(&error);
     const std::string sample = scratch.sample == Scratch::no_sample ? "" : text(", sample ", scratch.sample);
     const std::string message =
-        text(error.what(), " (data set: row ", place.position, " of epoch ", place.epoch, sample,
-             scratch.operation ? ", in " : "", scratch.operation ? scratch.operation : "", ")");
+        text(no_memory ? "Out of memory" : error.what(), " (data set: row ", place.position, " of epoch ", place.epoch,
+             sample, scratch.operation ? ", in " : "", scratch.operation ? scratch.operation : "", ")");
+    if (no_memory) throw_error<OutOfMemory>(message, ". Free memory first, or read fewer rows ahead.");
     if (dynamic_cast<const ValueError*>(&error)) throw_error<ValueError>(message);
     if (dynamic_cast<const TypeError*>(&error)) throw_error<TypeError>(message);
     if (dynamic_cast<const KeyError*>(&error)) throw_error<KeyError>(message);

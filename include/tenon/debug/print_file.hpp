@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
+#include <new>
 #include <span>
 #include <string>
 
@@ -50,7 +51,13 @@ class PrintFileWriter {
     if (process_ != ::getpid()) return give_up("it belongs to the parent process");
     struct stat status;
     if (::fstat(file_.get(), &status) != 0 || status.st_nlink == 0) return give_up("it was removed");
-    if (append(io::print_message(values))) return true;
+    std::string message;
+    try {
+      message = io::print_message(values);
+    } catch (const std::bad_alloc&) {
+      return give_up("there is no memory for what is printed");
+    }
+    if (append(message)) return true;
     const int reason = errno;
     return ::ftruncate(file_.get(), good_bytes_) == 0 ? give_up(std::strerror(reason))
                                                       : give_up("it could not be written, and ends in a part of one");

@@ -207,7 +207,7 @@ inline void Profiler::write_files(const Profile& profile) {
     write("cpu_timeline_display_" + id + ".json",
           timeline_json(profile, process, std::size_t(options_.timeline_limit) * 1'000'000));
     write("cpu_timeline_summary_" + id + ".json", timeline_summary_json(profile));
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     warn(error.what());
   }
 }

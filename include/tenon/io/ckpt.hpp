@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <list>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,6 +22,7 @@
 #include <tenon/io/file.hpp>
 #include <tenon/io/named_tensor.hpp>
 #include <tenon/io/named_value.hpp>
+#include <tenon/io/refuse_file.hpp>
 #include <tenon/io/sorted_names.hpp>
 
 namespace tenon::inline TENON_ABI::io {
@@ -195,7 +197,7 @@ inline int ckpt_cipher_of(std::string_view file) {
 
 }  // namespace detail
 
-inline Ckpt::Ckpt(std::string_view file, const std::string& path) {
+inline Ckpt::Ckpt(std::string_view file, const std::string& path) try {
   if (file.empty()) throw_bad_ckpt(path, "it is empty");
   if (const int cipher = detail::ckpt_cipher_of(file); cipher >= 0)
     throw_error<RuntimeError>(
@@ -216,7 +218,7 @@ inline Ckpt::Ckpt(std::string_view file, const std::string& path) {
     sources.push_back(&entry);
     end += (tensors_.back().tensor.bytes() + alignment - 1) / alignment * alignment;
   }
-  data_ = AlignedBytes(end, "the tensors of a file");
+  data_ = AlignedBytes(end, content_of(path).c_str());
   std::byte* at = data_.data();
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     AnyTensor& tensor = tensors_[i].tensor;
@@ -225,6 +227,8 @@ inline Ckpt::Ckpt(std::string_view file, const std::string& path) {
     at += (tensor.bytes() + alignment - 1) / alignment * alignment;
   }
   index_ = SortedNames(tensors_);
+} catch (const std::bad_alloc&) {
+  refuse_file(file.size(), path);
 }
 
 namespace detail {
@@ -308,8 +312,10 @@ class CkptWriter {
 }  // namespace detail
 
 inline void save_ckpt(const std::string& path, std::span<const NamedTensor> tensors,
-                      const std::vector<NamedValue>& values) {
+                      const std::vector<NamedValue>& values) try {
   write_file(path, detail::CkptWriter(path, tensors, values).parts());
+} catch (const std::bad_alloc&) {
+  refuse_file(bytes_of(tensors), path);
 }
 
 inline LoadReport load_ckpt(const std::string& path, std::span<const NamedTensor> into, bool strict) {

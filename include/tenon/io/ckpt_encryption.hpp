@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@
 #include <tenon/core/error.hpp>
 #include <tenon/io/ckpt.hpp>
 #include <tenon/io/file.hpp>
+#include <tenon/io/refuse_file.hpp>
 
 namespace tenon::inline TENON_ABI::io {
 
@@ -147,7 +149,7 @@ class CkptBlockReader {
   const std::string& path_;
 };
 
-inline std::string decrypt_ckpt(std::string_view file, std::string_view key, const std::string& path) {
+inline std::string decrypt_ckpt(std::string_view file, std::string_view key, const std::string& path) try {
   const int cipher = ckpt_cipher_of(file);
   if (cipher < 0)
     throw_error<RuntimeError>("Cannot decrypt '", path, "': it is not encrypted, io::Ckpt(path) reads it.");
@@ -166,6 +168,8 @@ inline std::string decrypt_ckpt(std::string_view file, std::string_view key, con
                                 ": the key is another one, or the file is damaged.");
   }
   return plain;
+} catch (const std::bad_alloc&) {
+  refuse_file(file.size(), path);
 }
 
 }  // namespace detail
@@ -175,7 +179,7 @@ inline Ckpt read_encrypted_ckpt(const std::string& path, std::string_view key) {
 }
 
 inline void save_encrypted_ckpt(const std::string& path, std::span<const NamedTensor> tensors, std::string_view key,
-                                CkptCipher cipher, const std::vector<NamedValue>& values) {
+                                CkptCipher cipher, const std::vector<NamedValue>& values) try {
   const detail::CkptWriter writer(path, tensors, values);
   detail::CkptBlockCipher block(int(cipher), key, path);
   std::string plain;
@@ -195,6 +199,8 @@ inline void save_encrypted_ckpt(const std::string& path, std::span<const NamedTe
   std::vector<std::span<const std::byte>> parts;
   for (const std::string& bytes : blocks) parts.push_back(std::as_bytes(std::span(bytes)));
   write_file(path, {parts.data(), parts.size()});
+} catch (const std::bad_alloc&) {
+  refuse_file(bytes_of(tensors), path);
 }
 
 }  // namespace tenon::io

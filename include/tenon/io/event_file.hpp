@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 #include <tenon/io/event.hpp>
 #include <tenon/io/file.hpp>
 #include <tenon/io/mindspore_event.hpp>
+#include <tenon/io/refuse_file.hpp>
 #include <tenon/io/tensorboard_event.hpp>
 #include <tenon/io/tf_record.hpp>
 
@@ -63,7 +65,7 @@ inline void EventFile::find_format(std::string_view first) {
   }
   throw BadMessage{"it does not begin with a version, as event files do", first.data()};
 }
-inline EventFile::EventFile(std::string_view file, const std::string& path) {
+inline EventFile::EventFile(std::string_view file, const std::string& path) try {
   TfRecords records(file, path);
   try {
     for (std::string_view message; records.next(message);) {
@@ -80,6 +82,8 @@ inline EventFile::EventFile(std::string_view file, const std::string& path) {
   if (events_.empty() && unfinished_ > 0)
     throw_error<RuntimeError>("Cannot read '", path, "' as an event file: it has no complete record in its ",
                               file.size(), " bytes. Is it the right file?");
+} catch (const std::bad_alloc&) {
+  refuse_file(file.size(), path);
 }
 
 }  // namespace tenon::io

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -65,7 +66,12 @@ class EventWriter {
 
 inline bool EventWriter::write(std::string_view message) {
   if (stopped_) return false;
-  const std::string record = tf_record(message);
+  std::string record;
+  try {
+    record = tf_record(message);
+  } catch (const std::bad_alloc&) {
+    return stop(text("there is no memory for a record of ", message.size(), " bytes"));
+  }
   if (!file_.valid() && !open()) return false;
   if (!has_room(record.size())) return false;
   for (std::string_view rest = record; !rest.empty();) {

@@ -21,6 +21,9 @@
 #include <charconv>
 #include <cstdio>
 #include <cstring>
+#include <new>
+
+#include <tenon/io/refuse_file.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI::io {
@@ -79,7 +82,7 @@ std::string directory_of(const std::string& path);
 /// The whole content of a file or of a stream such as a pipe.
 ///
 /// limit       most bytes accepted; a larger regular file is refused before memory is taken for it
-/// throws      RuntimeError if the file is absent, a directory, larger than limit, or cannot be read
+/// throws      RuntimeError if the file is absent, a directory, larger than limit, or cannot be read; OutOfMemory
 std::string read_file(const std::string& path, std::uint64_t limit = default_file_limit);
 
 /// Writes the parts one after the other as one file, which appears complete or not at all: they go to a new file in the
@@ -198,16 +201,21 @@ TENON_INLINE void throw_file_too_large(const std::string& path, std::string_view
   throw_error<RuntimeError>("Cannot read '", path, "': it has ", found, " bytes, at most ", limit,
                             " are allowed here; is it the right file?");
 }
-[[gnu::cold]] TENON_INLINE std::string read_file(const std::string& path, std::uint64_t limit) {
+namespace detail {
+/// `wanted`: how many bytes memory is asked for.
+[[gnu::cold]] inline std::string read_whole(const std::string& path, std::uint64_t limit, std::uint64_t& wanted) {
   const FileHandle file = open_to_read(path);
-  const std::uint64_t size = size_of_file(file, path);
+  const std::uint64_t size = wanted = size_of_file(file, path);
   if (size > limit) throw_file_too_large(path, text(size), limit);
   constexpr std::size_t smallest_chunk = 1 << 16;
   // one more than announced: the end shows in the first round
   std::string content(static_cast<std::size_t>(size) + 1, '\0');
   std::size_t filled = 0;
   for (;;) {
-    if (filled == content.size()) content.resize(content.size() + std::max(smallest_chunk, content.size() / 2));
+    if (filled == content.size()) {
+      wanted = content.size() + std::max(smallest_chunk, content.size() / 2);
+      content.resize(wanted);
+    }
     const ssize_t count = ::read(file.get(), content.data() + filled, content.size() - filled);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) throw_system_error("read", path);
@@ -217,6 +225,15 @@ TENON_INLINE void throw_file_too_large(const std::string& path, std::string_view
   }
   content.resize(filled);
   return content;
+}
+}  // namespace detail
+[[gnu::cold]] TENON_INLINE std::string read_file(const std::string& path, std::uint64_t limit) {
+  std::uint64_t size = 0;
+  try {
+    return detail::read_whole(path, limit, size);
+  } catch (const std::bad_alloc&) {
+    refuse_file(size, path);
+  }
 }
 
 namespace detail {

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstdint>
+#include <new>
 #include <string>
 #include <string_view>
 
@@ -10,6 +11,7 @@
 #endif
 
 #include <tenon/io/file.hpp>
+#include <tenon/io/refuse_file.hpp>
 
 namespace tenon::inline TENON_ABI::io {
 
@@ -73,7 +75,7 @@ class Inflater {
 ///
 /// limit       most bytes accepted; a file that would inflate to more is given up there, before memory is taken for it
 /// throws      RuntimeError if the data is cut off, damaged, followed by something else, or larger than limit
-[[gnu::cold]] inline std::string gunzip(std::string_view compressed, const std::string& path, std::uint64_t limit) {
+[[gnu::cold]] inline std::string gunzip(std::string_view compressed, const std::string& path, std::uint64_t limit) try {
   detail::Inflater inflater(path);
   std::string content;
   std::size_t filled = 0;
@@ -100,6 +102,8 @@ class Inflater {
   if (filled > limit) detail::throw_inflates_too_far(path, limit);
   content.resize(filled);
   return content;
+} catch (const std::bad_alloc&) {
+  refuse_file(compressed.size(), path);
 }
 
 #else

@@ -26,6 +26,9 @@ struct NamedTensor {
   AnyTensor tensor;
 };
 
+/// What the elements of all of them take.
+[[gnu::cold]] std::uint64_t bytes_of(std::span<const NamedTensor> tensors);
+
 /// A tensor of a file whose element type Tenon does not have, such as F8_E4M3: its bytes as they lie in the file.
 struct ForeignTensor {
   std::string name;
@@ -76,6 +79,11 @@ namespace detail {
 }  // namespace detail
 
 #if TENON_DEFINES
+TENON_INLINE std::uint64_t bytes_of(std::span<const NamedTensor> tensors) {
+  std::uint64_t bytes = 0;
+  for (const NamedTensor& named : tensors) bytes += named.tensor.bytes();
+  return bytes;
+}
 TENON_INLINE bool bytes_of_shape(std::span<const std::int64_t> shape, unsigned bits, std::uint64_t& bytes) {
   std::int64_t count = 1;
   for (std::int64_t extent : shape)

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <list>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include <tenon/io/file.hpp>
 #include <tenon/io/named_tensor.hpp>
 #include <tenon/io/npy.hpp>
+#include <tenon/io/refuse_file.hpp>
 #include <tenon/io/sorted_names.hpp>
 #include <tenon/io/zip.hpp>
 
@@ -46,7 +48,7 @@ class Npz {
   SortedNames index_;  // of tensors_
 };
 
-inline Npz::Npz(std::string_view file, const std::string& path, std::uint64_t limit) {
+inline Npz::Npz(std::string_view file, const std::string& path, std::uint64_t limit) try {
   constexpr std::string_view suffix = ".npy";
   std::uint64_t left = limit;
   for (const ZipMember& member : zip_members(file, path)) {
@@ -59,11 +61,13 @@ inline Npz::Npz(std::string_view file, const std::string& path, std::uint64_t li
     const std::string where = path + ":" + std::string(member.name), content = zip_content(member, path);
     const NpyHeader header = parse_npy_header(content, where);
     AnyTensor tensor(header.dtype, header.shape(), nullptr);
-    tensor.data = data_.emplace_back(tensor.bytes(), "the arrays of a file").data();
+    tensor.data = data_.emplace_back(tensor.bytes(), content_of(path).c_str()).data();
     copy_npy_elements(header, content, tensor, where);
     tensors_.push_back({std::string(member.name.substr(0, member.name.size() - suffix.size())), tensor});
   }
   index_ = SortedNames(tensors_);
+} catch (const std::bad_alloc&) {
+  refuse_file(file.size(), path);
 }
 
 /// Writes the tensors as one file that appears complete or not at all, as numpy.savez does. NumPy has no bfloat16: such
@@ -71,7 +75,7 @@ inline Npz::Npz(std::string_view file, const std::string& path, std::uint64_t li
 ///
 /// tensors     names unique, UTF-8; data on the CPU
 /// throws      ValueError for a name or tensor that the format cannot hold, RuntimeError if the file cannot be written
-inline void save_npz(const std::string& path, std::span<const NamedTensor> tensors) {
+inline void save_npz(const std::string& path, std::span<const NamedTensor> tensors) try {
   check_tensors("save", path, tensors);
   std::list<std::string> owned;  // the parts point into them
   std::vector<std::span<const std::byte>> parts;
@@ -101,6 +105,8 @@ inline void save_npz(const std::string& path, std::span<const NamedTensor> tenso
   }
   add(zip.tail());
   write_file(path, {parts.data(), parts.size()});
+} catch (const std::bad_alloc&) {
+  refuse_file(bytes_of(tensors), path);
 }
 
 }  // namespace tenon::io

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #endif
 
 #include <tenon/core/error.hpp>
+#include <tenon/core/memory/memory_limit.hpp>
 
 namespace tenon::inline TENON_ABI::io {
 
@@ -30,7 +32,7 @@ inline constexpr bool has_png = false;
 ///
 /// throws      ValueError unless there are 1 or 3 channels, at least one pixel, and as many bytes; RuntimeError where
 ///             the program was built without libpng
-inline std::string encode_png(const Pixels& pixels) {
+inline std::string encode_png(const Pixels& pixels) try {
   const bool known = pixels.channels == 1 || pixels.channels == 3;
   if (!known || pixels.height < 1 || pixels.width < 1 ||
       pixels.bytes.size() != std::size_t(pixels.height) * std::size_t(pixels.width) * std::size_t(pixels.channels))
@@ -53,6 +55,8 @@ inline std::string encode_png(const Pixels& pixels) {
       "Cannot encode an image: this program was built without libpng. Install the package libpng-dev and define "
       "TENON_WITH_PNG (CMake: find_package(tenon COMPONENTS png), link tenon::png).");
 #endif
+} catch (const std::bad_alloc&) {
+  tenon::detail::refuse_memory(double(pixels.bytes.size()), "a PNG file");
 }
 
 }  // namespace tenon::io

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include <tenon/io/file.hpp>
 #include <tenon/io/named_tensor.hpp>
 #include <tenon/io/protobuf_fields.hpp>
+#include <tenon/io/refuse_file.hpp>
 
 namespace tenon::inline TENON_ABI::io {
 
@@ -132,7 +134,7 @@ class PrintParser {
 
 }  // namespace detail
 
-inline PrintFile::PrintFile(std::string_view file, const std::string& path) {
+inline PrintFile::PrintFile(std::string_view file, const std::string& path) try {
   if (file.empty()) detail::throw_bad_print_file(path, "it is empty");
   values_ = detail::PrintParser(file, path).values();
   const auto size = [](const TextOrTensor& value) {
@@ -142,7 +144,7 @@ inline PrintFile::PrintFile(std::string_view file, const std::string& path) {
   };
   std::size_t all = 0;
   for (const TextOrTensor& value : values_) all += size(value);
-  data_ = AlignedBytes(all, "the values of a file");
+  data_ = AlignedBytes(all, content_of(path).c_str());
   std::byte* to = data_.data();
   for (TextOrTensor& value : values_) {
     if (value.is_tensor) {
@@ -154,6 +156,8 @@ inline PrintFile::PrintFile(std::string_view file, const std::string& path) {
     }
     to += size(value);
   }
+} catch (const std::bad_alloc&) {
+  refuse_file(file.size(), path);
 }
 
 namespace detail {

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,6 +21,7 @@
 #include <cstring>
 #include <memory>
 
+#include <tenon/io/refuse_file.hpp>
 #include <tenon/io/safetensors_header.hpp>
 #endif
 
@@ -117,18 +119,20 @@ namespace detail {
 }
 }  // namespace detail
 
-TENON_INLINE_CONSTRUCTOR Safetensors::Safetensors(const std::string& path) {
+TENON_INLINE_CONSTRUCTOR Safetensors::Safetensors(const std::string& path) try {
   const FileHandle file = open_to_read(path);
   const std::uint64_t size = size_of_file(file, path);
   const std::string json = detail::read_header(file, path, size);
   const std::uint64_t data_bytes = size - 8 - json.size();
   SafetensorsHeader header = parse_safetensors_header(json, data_bytes, path);
-  data_ = AlignedBytes(static_cast<std::size_t>(data_bytes), "the tensors of a file");
+  data_ = AlignedBytes(static_cast<std::size_t>(data_bytes), content_of(path).c_str());
   detail::read_exactly(file, path, {data_.data(), static_cast<std::size_t>(data_bytes)});
   metadata_ = std::move(header.metadata);
   path_ = path;
   for (SafetensorsEntry& entry : header.entries) add(entry);
   index_ = SortedNames(tensors_);
+} catch (const std::bad_alloc&) {
+  refuse_file(0, path);
 }
 TENON_INLINE const AnyTensor* Safetensors::find(std::string_view name) const {
   if (const std::size_t found = index_.find(name); found != SortedNames::none) return &tensors_[found].tensor;
@@ -191,7 +195,7 @@ namespace detail {
 }  // namespace detail
 
 [[gnu::cold]] TENON_INLINE void save_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
-                                                 std::vector<std::pair<std::string, std::string>> metadata) {
+                                                 std::vector<std::pair<std::string, std::string>> metadata) try {
   detail::check_before_save(path, tensors, {metadata.data(), metadata.size()});
   std::vector<SortKey> order(tensors.size());
   for (std::size_t i = 0; i < order.size(); ++i)
@@ -223,6 +227,8 @@ namespace detail {
   parts[0] = {reinterpret_cast<const std::byte*>(&length), sizeof length};
   parts[1] = {reinterpret_cast<const std::byte*>(json.data()), json.size()};
   write_file(path, std::span<const std::span<const std::byte>>(parts.get(), part));
+} catch (const std::bad_alloc&) {
+  refuse_file(bytes_of(tensors), path);
 }
 TENON_INLINE LoadReport load_safetensors(const std::string& path, std::span<const NamedTensor> into, bool strict) {
   check_tensors("load", path, into);

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,7 @@
 #include <tenon/io/lineage_message.hpp>
 #include <tenon/io/lineage_text.hpp>
 #include <tenon/io/mindspore_event.hpp>
+#include <tenon/io/refuse_file.hpp>
 #include <tenon/io/tensorboard_event.hpp>
 #include <tenon/ops/summary_sink.hpp>
 #include <tenon/train/summary_value.hpp>
@@ -219,9 +221,11 @@ inline SummaryRecord::~SummaryRecord() {
   close();
 }
 
-inline void SummaryRecord::add_value(std::string_view plugin, std::string_view name, const AnyTensor& value) {
+inline void SummaryRecord::add_value(std::string_view plugin, std::string_view name, const AnyTensor& value) try {
   if (name.empty()) throw_error<ValueError>("SummaryRecord.add_value: the name of a ", plugin, " is empty.");
   add(plugin, {std::string(name), detail::summary_value(format_, plugin, name, value)});
+} catch (const std::bad_alloc&) {
+  io::refuse_file(value.bytes(), log_dir());
 }
 inline void SummaryRecord::add_value(std::string_view plugin, std::string_view name, double value) {
   add_value(plugin, name, AnyTensor(Dtype::float64, {}, &value));
@@ -268,7 +272,7 @@ inline void SummaryRecord::push(Pending pending) {
   pending_.push_back(std::move(pending));
 }
 
-inline void SummaryRecord::see(std::string_view plugin, std::string_view name, const AnyTensor& value) {
+inline void SummaryRecord::see(std::string_view plugin, std::string_view name, const AnyTensor& value) try {
   if (!takes_operators()) return;
   const std::lock_guard lock(mutex_);
   auto seen = std::find_if(seen_.begin(), seen_.end(),
@@ -277,6 +281,8 @@ inline void SummaryRecord::see(std::string_view plugin, std::string_view name, c
   const auto* const bytes = static_cast<const std::byte*>(value.data);
   seen->bytes.assign(bytes, bytes + value.bytes());
   seen->tensor = value;
+} catch (const std::bad_alloc&) {
+  io::refuse_file(value.bytes(), log_dir());
 }
 inline void SummaryRecord::add_seen() {
   std::vector<Seen> seen;
@@ -310,7 +316,7 @@ inline bool SummaryRecord::is_first_refusal(std::string_view plugin, std::string
   return true;
 }
 
-inline bool SummaryRecord::record(std::int64_t step, const Filter& plugin_filter) {
+inline bool SummaryRecord::record(std::int64_t step, const Filter& plugin_filter) try {
   if (takes_operators()) add_seen();
   const std::lock_guard lock(mutex_);
   if (closed_) {
@@ -335,6 +341,8 @@ inline bool SummaryRecord::record(std::int64_t step, const Filter& plugin_filter
     }
   }
   return (values.values.empty() || write(values)) && written;
+} catch (const std::bad_alloc&) {
+  io::refuse_file(0, log_dir());
 }
 inline bool SummaryRecord::write(const io::Event& event) {
   if (values_.failed() || lineage_.failed()) return false;

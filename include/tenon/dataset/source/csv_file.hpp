@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include <tenon/dataset/scratch.hpp>
 #include <tenon/io/escaped_text.hpp>
 #include <tenon/io/random_access_file.hpp>
+#include <tenon/io/refuse_file.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 
@@ -95,7 +97,7 @@ class CsvFile {
     return State::plain;
   }
   /// Lines without a byte are left out, and so is the mark that some programs put in front of UTF-8.
-  void find_rows() {
+  void find_rows() try {
     if (file_.size() > io::FilePiece::longest_file)
       throw_error<RuntimeError>("Cannot read '", file_.path(), "': it has more than a terabyte.");
     const std::uint64_t longest = std::min<std::uint64_t>(config_.row_limit, io::FilePiece::longest);
@@ -119,6 +121,8 @@ class CsvFile {
     if (state == State::quoted)
       refuse(begin, "a quote that opens in this row is not closed before the end of the file");
     if (state != State::between) end_row(file_.size());
+  } catch (const std::bad_alloc&) {
+    io::refuse_file(file_.size(), file_.path());
   }
   void take_first_row() {
     std::string row(static_cast<std::size_t>(rows_[0].bytes), '\0');

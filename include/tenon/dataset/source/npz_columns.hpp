@@ -6,6 +6,7 @@
 
 #include <tenon/dataset/source/tensor_columns.hpp>
 #include <tenon/io/npz.hpp>
+#include <tenon/io/refuse_file.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 
@@ -37,7 +38,7 @@ TensorColumns<C> npy_column(const std::string& path, As<C>) {
   const io::NpyHeader header = io::parse_npy_header(content, path);
   auto array = std::make_shared<Array>();
   array->tensor = AnyTensor(header.dtype, header.shape(), nullptr);
-  array->memory = AlignedBytes(array->tensor.bytes(), "the array of a file");
+  array->memory = AlignedBytes(array->tensor.bytes(), io::content_of(path).c_str());
   array->tensor.data = array->memory.data();
   io::copy_npy_elements(header, content, array->tensor, path);
   return TensorColumns<C>(array, path, [&](std::string_view) { return &array->tensor; });

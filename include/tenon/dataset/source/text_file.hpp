@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -9,6 +10,7 @@
 
 #include <tenon/dataset/stage.hpp>
 #include <tenon/io/random_access_file.hpp>
+#include <tenon/io/refuse_file.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 
@@ -52,7 +54,7 @@ class TextFile : public Source<TextFile> {
     std::vector<io::FilePiece> piece;
   };
 
-  static void find_lines(Lines& lines, std::uint64_t longest) {
+  static void find_lines(Lines& lines, std::uint64_t longest) try {
     std::uint64_t begin = 0;
     bool carriage_return = false;  // the last byte of the block before
     const auto end_line = [&](std::uint64_t end, bool returned) {
@@ -70,6 +72,8 @@ class TextFile : public Source<TextFile> {
       if (at + bytes.size() > begin + longest + 1) end_line(at + bytes.size(), carriage_return);
     });
     if (begin < lines.file.size()) end_line(lines.file.size(), carriage_return);
+  } catch (const std::bad_alloc&) {
+    io::refuse_file(lines.file.size(), lines.file.path());
   }
 
   std::shared_ptr<const Lines> lines_;

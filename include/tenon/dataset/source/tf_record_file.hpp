@@ -2,6 +2,7 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,6 +11,7 @@
 
 #include <tenon/dataset/scratch.hpp>
 #include <tenon/io/random_access_file.hpp>
+#include <tenon/io/refuse_file.hpp>
 #include <tenon/io/tf_record.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
@@ -19,14 +21,7 @@ class TfRecordFile {
  public:
   /// Finds the records by their lengths, whose checksums are verified. Throws RuntimeError if the file cannot be read,
   /// is compressed, has no record, a wrong checksum, a record above the limit, or ends inside of one.
-  TfRecordFile(std::string path, std::uint64_t record_limit) : file_(std::move(path)) {
-    for (std::uint64_t at = 0; at < file_.size();) {
-      begin_.push_back(at);
-      at += length_at(at, record_limit) + io::tf_record_overhead;
-    }
-    if (begin_.empty()) refuse(0, 0, "it has no record; it is empty, or a pipe");
-    begin_.push_back(file_.size());
-  }
+  TfRecordFile(std::string path, std::uint64_t record_limit) : file_(std::move(path)) { find_records(record_limit); }
 
   const std::string& path() const { return file_.path(); }
   const io::FileVersion& version() const { return file_.version(); }
@@ -48,6 +43,16 @@ class TfRecordFile {
   }
 
  private:
+  void find_records(std::uint64_t record_limit) try {
+    for (std::uint64_t at = 0; at < file_.size();) {
+      begin_.push_back(at);
+      at += length_at(at, record_limit) + io::tf_record_overhead;
+    }
+    if (begin_.empty()) refuse(0, 0, "it has no record; it is empty, or a pipe");
+    begin_.push_back(file_.size());
+  } catch (const std::bad_alloc&) {
+    io::refuse_file(file_.size(), file_.path());
+  }
   static constexpr std::size_t head = 12, crc = 4;  // the length and its checksum; the checksum of the data
 
   [[noreturn, gnu::cold]] void refuse(long record, std::uint64_t place, const std::string& reason) const {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@
 #include <tenon/io/mind_record/index.hpp>
 #include <tenon/io/mind_record/row.hpp>
 #include <tenon/io/mind_record/shard_file.hpp>
+#include <tenon/io/refuse_file.hpp>
 
 namespace tenon::inline TENON_ABI::io {
 
@@ -33,17 +35,21 @@ class MindRecordReader {
  public:
   /// The set that has this file: all files that its header names, in the same folder. The name that the set was written
   /// under will do, too; a file of another set that begins with it does not.
-  explicit MindRecordReader(const std::string& file) {
+  explicit MindRecordReader(const std::string& file) try {
     check_path(file);
     read_stable({file}, [&] { read_set(first_shard_of(file)); });
+  } catch (const std::bad_alloc&) {
+    refuse_file(0, file);
   }
   /// Exactly these files, in this order, even of several sets that have the same schema.
-  explicit MindRecordReader(const std::vector<std::string>& files) {
+  explicit MindRecordReader(const std::vector<std::string>& files) try {
     if (files.empty()) throw_error<ValueError>("The list of MindRecord files is empty.");
     for (const std::string& file : files) check_path(file);
     read_stable(files, [&] {
       for (const std::string& file : files) add(detail::MindRecordShardFile(file));
     });
+  } catch (const std::bad_alloc&) {
+    refuse_file(0, files.front());
   }
 
   const MindRecordSchema& schema() const { return shards_.front().header().schema; }

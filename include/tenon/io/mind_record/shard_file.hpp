@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <new>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,6 +19,7 @@
 #include <tenon/io/mind_record/index.hpp>
 #include <tenon/io/mind_record/row.hpp>
 #include <tenon/io/place.hpp>
+#include <tenon/io/refuse_file.hpp>
 
 namespace tenon::inline TENON_ABI::io::detail {
 
@@ -56,7 +58,7 @@ class MindRecordShardFile {
   /// Reads a row of this file: the fields whose place in `wanted` is true, or all. Throws RuntimeError if it is
   /// damaged.
   void read(std::int64_t row, const MindRecordSchema& schema, const std::vector<bool>& wanted,
-            MindRecordRow& into) const {
+            MindRecordRow& into) const try {
     bool needs_raw = false, needs_blob = false;
     for (std::size_t i = 0; i < schema.size(); ++i)
       if (wanted.empty() || wanted[i]) (schema[i].is_blob() ? needs_blob : needs_raw) = true;
@@ -70,6 +72,8 @@ class MindRecordShardFile {
     }
     if (needs_blob) blob = load(span.blob, span.blob_bytes, into.blob_memory(span.blob_bytes), row);
     if (const std::string fault = into.make(schema, raw, blob, wanted); !fault.empty()) fail_row(row, fault);
+  } catch (const std::bad_alloc&) {
+    refuse_file(rows_[std::size_t(row)].raw_bytes + std::uint64_t{rows_[std::size_t(row)].blob_bytes}, path_);
   }
   /// The places of the rows as the index says them, which are kept in another form.
   std::vector<MindRecordRowPlace> places() const { return read_mind_record_index(path_ + ".db").rows; }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <new>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,7 @@
 #include <tenon/io/mind_record/schema.hpp>
 #include <tenon/io/mind_record/shard_writer.hpp>
 #include <tenon/io/mind_record/value.hpp>
+#include <tenon/io/refuse_file.hpp>
 
 namespace tenon::inline TENON_ABI::io {
 
@@ -162,7 +164,7 @@ class MindRecordWriter {
   /// as its index is missing. Nothing can be written after that. Of several writers of a set one commits after the
   /// other, and the set is the last one's; an error says so if it may not take the place of what is there by now, and
   /// the writer goes on as before.
-  [[gnu::cold]] void commit() {
+  [[gnu::cold]] void commit() try {
     create_files();
     std::uint64_t all = 0;
     for (const auto& file : files_) all += file->rows();
@@ -183,6 +185,8 @@ class MindRecordWriter {
     }
     files_.clear();
     closed_ = "is committed; MindRecordWriter::append adds rows to it";
+  } catch (const std::bad_alloc&) {
+    refuse_file(0, set_);
   }
 
  private:
@@ -266,7 +270,7 @@ class MindRecordWriter {
     return **std::ranges::min_element(files_, {}, [](const auto& file) { return file->rows(); });
   }
 
-  void write_row(detail::MindRecordShardWriter& file, std::span<const MindRecordCell> row) {
+  void write_row(detail::MindRecordShardWriter& file, std::span<const MindRecordCell> row) try {
     const std::int64_t number = rows_++;
     std::int64_t saved = 0;
     std::string fault = make_row(row, saved);
@@ -276,6 +280,8 @@ class MindRecordWriter {
       throw_error<ValueError>("Row ", number, " does not fit into '", set_, "': ", fault, ".");
     if (++skipped_ <= most_warnings)
       logging::warning("Row ", number, " does not fit into '", set_, "' and is left out: ", fault, ".");
+  } catch (const std::bad_alloc&) {
+    refuse_file(blob_.size(), set_);
   }
   /// The row as it stands in the file. Returns why it cannot, or nothing.
   std::string make_row(std::span<const MindRecordCell> row, std::int64_t& saved) {
