@@ -1,5 +1,6 @@
 // Absolute value.
 #pragma once
+#include <tenon/kernel/cpu/elementwise/flushed.hpp>
 #include <tenon/ops/elementwise.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -23,8 +24,10 @@ struct Abs : Elementwise<Abs, "Abs"> {
   static constexpr bool numbers_only = true;
   template <class V>
   static constexpr V eval(V x) {
-    if constexpr (std::is_floating_point_v<V>) return x > V(0) ? x : V(0) - x;  // 0 - x: also -0 becomes 0
-    else if constexpr (std::is_signed_v<V>) return x < V(0) ? kernel::negated(x) : x;
+    if constexpr (std::is_floating_point_v<V>) {
+      const V flushed = kernel::flushed(x);
+      return flushed > V(0) ? flushed : V(0) - flushed;  // 0 - x: also -0 becomes 0
+    } else if constexpr (std::is_signed_v<V>) return x < V(0) ? kernel::negated(x) : x;
     else return x;
   }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<AbsGrad>(d.operand(0), d.gradient())); }

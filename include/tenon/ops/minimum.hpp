@@ -12,7 +12,7 @@ TENON_EXACT_BEGIN
 struct Minimum : Elementwise<Minimum, "Minimum"> {
   template <class V>
   static constexpr V eval(V a, V b) {
-    return a < b || a != a ? a : b;
+    return kernel::flushed(a < b || a != a ? a : b);
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<GreaterShare>(d.operand(1), d.operand(0), d.gradient()));

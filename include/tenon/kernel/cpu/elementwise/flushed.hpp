@@ -1,0 +1,25 @@
+// What an operator that hands one of its operands on makes of a denormal number.
+#pragma once
+#include <type_traits>
+
+#include <tenon/core/config.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+
+/// x, which is 0 with its sign if it is denormal, for compilers that would decide that anew for each loop: of
+/// `x < 0 ? 0 : x` clang makes a maximum in one place, which flushes what it returns, and a choice in another, which
+/// does not. Modes would differ.
+template <class V>
+[[gnu::always_inline]] TENON_DEVICE constexpr V flushed(V x) {
+#if defined(__clang__)
+  if constexpr (std::is_same_v<V, float>) return __builtin_copysignf(x + 0.0f, x);
+  else if constexpr (std::is_same_v<V, double>) return __builtin_copysign(x + 0.0, x);
+  else return x;
+#else
+  return x;
+#endif
+}
+
+}  // namespace tenon::kernel
+TENON_EXACT_END
