@@ -8,6 +8,7 @@
 
 #include <tenon/io/named_value.hpp>
 #include <tenon/train/checkpoint.hpp>
+#include <tenon/train/mindspore_training.hpp>
 #include <tenon/train/model.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -23,6 +24,7 @@ struct TrainingFile {
   // of the loss scale, then the optimizer's learning rate, below 0 where that is no number, and the last loss
   std::array<double, 7> numbers{};
   CallbackStates states{};
+  MindSporeNumbers mindspore{};
 
   template <class M>
   static std::vector<io::NamedTensor> tensors(M& model) {
@@ -31,6 +33,16 @@ struct TrainingFile {
     return all;
   }
   [[gnu::cold]] void add_to(std::vector<io::NamedTensor>& all);
+  /// What a file of MindSpore says, which was written behind some epoch of a run that has ended.
+  template <class M>
+  void take(const MindSporeNumbers& theirs, M& model) {
+    const auto scale = model.runner_.loss_scale().numbers();
+    std::copy(scale.begin(), scale.end(), numbers.begin());
+    if (theirs.loss_scale > 0)
+      numbers[0] = theirs.loss_scale, numbers[1] = double(theirs.scaled_steps), numbers[2] = double(theirs.overflow);
+    counts = {version, std::int64_t(model.runner_.state().random()[0]), theirs.global_step, theirs.epochs};
+    numbers[5] = std::isnan(theirs.learning_rate) ? -1.0 : double(theirs.learning_rate);
+  }
   template <class M>
   void take(M& model) {
     const std::uint64_t* const random = model.runner_.state().random();
@@ -45,6 +57,7 @@ struct TrainingFile {
     const auto losses = model.train_outputs_.views();
     numbers[6] = losses.empty() ? p.loss : mean_of(losses[0]);
     if (p.collect) p.collect(p.callbacks, states);
+    mindspore = MindSporeNumbers::of(model.optimizer_, counts[2]);
   }
   template <class M>
   void give(M& model) const {
@@ -79,18 +92,22 @@ class TrainingCopy {
   TrainingCopy(const TrainingCopy&) = delete;
   TrainingCopy& operator=(const TrainingCopy&) = delete;
   const std::vector<io::NamedTensor>& tensors() const { return tensors_; }
+  const MindSporeNumbers& mindspore() const { return file_.mindspore; }
 
  private:
   TrainingFile file_;
   std::vector<io::NamedTensor> tensors_;
   std::vector<AlignedBytes> bytes_;
 };
+/// `numbers` are written to a .ckpt.
 [[gnu::cold]] void write_training(const std::string& path, std::span<const io::NamedTensor> tensors,
-                                  const std::vector<io::NamedValue>& values);
+                                  const std::vector<io::NamedValue>& values, MindSporeNumbers numbers);
 [[gnu::cold]] void save_training_of(const TrainingSource& source, const std::string& path,
                                     const std::vector<io::NamedValue>& values);
 /// io::load_tensors of a file of either format; the values of save_training are not unexpected.
 [[gnu::cold]] void read_training(const std::string& path, std::span<const io::NamedTensor> into, bool strict);
+/// The same of a training of MindSpore, whose state has its names.
+[[gnu::cold]] void read_mindspore_training(const std::string& path, std::span<const io::NamedTensor> into);
 /// What callbacks had counted when a file was written. Throws ValueError for what no callback has counted.
 [[gnu::cold]] CallbackStates read_callback_states(const std::string& path);
 }  // namespace detail
@@ -99,7 +116,8 @@ class TrainingCopy {
 /// optimizer's moments and learning rate, the loss scale, the step, the random counters, the place in the data set, and
 /// what callbacks of the run have counted, if they have a state (train/callback/callback_state.hpp). A callback may
 /// call it in any hook; ModelCheckpoint does.
-/// With `#include <tenon/train/ckpt.hpp>` a path that ends with ".ckpt" gets a checkpoint that MindSpore reads.
+/// With `#include <tenon/train/ckpt.hpp>` a path that ends with ".ckpt" gets a checkpoint that MindSpore reads: its
+/// optimizer finds moments, global_step, learning_rate, momentum, and powers of beta under its names.
 ///
 /// values     numbers and texts to save beside it: metadata of safetensors, MindSpore's append_dict of .ckpt
 /// throws     ValueError for another suffix, RuntimeError if the file cannot be written
@@ -112,6 +130,10 @@ void save_training(M& model, const std::string& path, const std::vector<io::Name
 /// run, the next train() or fit() goes on with that run: `model.train(10, data)` ends when the run has had 10 epochs,
 /// also if it was killed in its seventh, and with the same bits as if it had not been.
 ///
+/// A .ckpt that MindSpore's Model.train saved is a training, too: moments, global_step (of which schedules and random
+/// numbers are functions), a fixed learning_rate, epoch_num. MindSpore saves no place within a run, so the next train()
+/// is a new run. A momentum or beta other than the optimizer's is a warning.
+///
 /// throws     KeyError, TypeError, ValueError, RuntimeError as load_checkpoint does, for a file that is no training of
 ///            this Model or is damaged: then nothing has changed
 template <class M>
@@ -122,9 +144,17 @@ void load_training(const std::string& path, M& model) {
   std::vector<io::NamedTensor> own;
   file.add_to(own);
   detail::read_training(path, own, false);
+  std::vector<io::NamedTensor> all = detail::TrainingFile::tensors(model);
+  if (file.counts[0] == 0)
+    if (const detail::MindSporeNumbers theirs = detail::read_mindspore_numbers(path); theirs.global_step >= 0) {
+      if (ParameterArena* const arena = list.arena()) arena->change();
+      detail::read_mindspore_training(path, all);
+      file.take(theirs, model);
+      detail::MindSporeNumbers::compare(path, theirs, detail::MindSporeNumbers::of(model.optimizer(), file.counts[2]));
+      return file.give(model);
+    }
   file.check(path);
   file.states = detail::read_callback_states(path);
-  std::vector<io::NamedTensor> all = detail::TrainingFile::tensors(model);
   file.add_to(all);
   if (ParameterArena* const arena = list.arena()) arena->change();
   detail::read_training(path, all, true);
@@ -170,24 +200,34 @@ namespace detail {
   source.take(source.model, file);
   std::vector<io::NamedTensor> all = source.tensors(source.model);
   file.add_to(all);
-  write_training(path, all, values);
+  write_training(path, all, values, file.mindspore);
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void write_training(const std::string& path,
                                                               std::span<const io::NamedTensor> tensors,
-                                                              const std::vector<io::NamedValue>& values) {
-  if (is_ckpt_path("save", path)) return ckpt_format->save(path, tensors, &values);
+                                                              const std::vector<io::NamedValue>& values,
+                                                              MindSporeNumbers numbers) {
+  if (is_ckpt_path("save", path)) {
+    std::vector<io::NamedTensor> all(tensors.begin(), tensors.end());
+    numbers.add_to(all, values);
+    return ckpt_format->save(path, all, &values);
+  }
   std::vector<std::pair<std::string, std::string>> metadata;
   for (const io::NamedValue& value : values) metadata.emplace_back(value.name, io::text_of(value));
   io::save_safetensors(path, tensors, std::move(metadata));
 }
-[[gnu::cold, gnu::noinline]] TENON_INLINE void read_training(const std::string& path,
-                                                             std::span<const io::NamedTensor> into, bool strict) {
+[[gnu::cold, gnu::noinline]] inline void read_training_of(const std::string& path,
+                                                          std::span<const io::NamedTensor> into, bool strict,
+                                                          bool mindspore) {
   const bool numbers_are_tensors = is_ckpt_path("load", path);
   read_checkpoint(path, [&](const io::HeldTensors& file) {
-    const io::SortedNames asked(into);
+    const io::SortedNames asked(into), held_names(file.tensors);
     std::vector<io::NamedTensor> tensors;
-    for (const io::NamedTensor& named : file.tensors) {
-      const bool is_value = numbers_are_tensors && named.tensor.rank == 0 && named.name.find('.') == named.name.npos;
+    for (io::NamedTensor named : file.tensors) {
+      if (mindspore) named.name = name_of_mindspore_state(named, held_names);
+      if (named.name.empty()) continue;
+      const bool is_value =
+          numbers_are_tensors && named.name.find('.') == named.name.npos &&
+          (named.tensor.rank == 0 || (named.tensor.count() == 1 && (mindspore || is_mindspore_number(named.name))));
       if (!is_value || asked.find(named.name) != io::SortedNames::none) tensors.push_back(named);
     }
     const io::HeldTensors held{path, {tensors.data(), tensors.size()}, file.foreign};
@@ -198,6 +238,14 @@ namespace detail {
                               io::detail::unmatched_text(report));
     io::load_tensors(held, into, strict);
   });
+}
+[[gnu::cold, gnu::noinline]] TENON_INLINE void read_training(const std::string& path,
+                                                             std::span<const io::NamedTensor> into, bool strict) {
+  read_training_of(path, into, strict, false);
+}
+[[gnu::cold, gnu::noinline]] TENON_INLINE void read_mindspore_training(const std::string& path,
+                                                                       std::span<const io::NamedTensor> into) {
+  read_training_of(path, into, true, true);
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE CallbackStates read_callback_states(const std::string& path) {
   CallbackStates states;
@@ -211,7 +259,8 @@ namespace detail {
 [[gnu::cold, gnu::noinline]] TENON_INLINE void TrainingFile::check(const std::string& path) const {
   if (counts[0] == 0)
     throw_error<KeyError>("'", path, "' holds no training: there is no '", counts_name,
-                          "' in it. load_checkpoint(path, net) loads parameters alone.");
+                          "' in it, and no 'global_step' of MindSpore's. load_checkpoint(path, net) loads parameters "
+                          "alone.");
   if (counts[0] != version)
     throw_error<ValueError>("'", path, "' holds a training of version ", counts[0], ", this program reads version ",
                             version, ".");

@@ -147,8 +147,10 @@ std::optional<std::string> latest_checkpoint(std::string_view prefix = "CKP", st
     return saved(run);
   }
   if (!writer_) writer_ = std::make_shared<detail::BackgroundWriter>();
-  writer_->start([copy = std::make_shared<const detail::TrainingCopy>(training), path = on_its_way_,
-                  values = files_.values(run)] { detail::write_training(path, copy->tensors(), values); });
+  writer_->start(
+      [copy = std::make_shared<const detail::TrainingCopy>(training), path = on_its_way_, values = files_.values(run)] {
+        detail::write_training(path, copy->tensors(), values, copy->mindspore());
+      });
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void ModelCheckpoint::finish(RunInfo& run) {
   if (!writer_ || !writer_->busy()) return;
