@@ -1,22 +1,33 @@
-# tenon_compiled(target): what depends on no shape and no model is compiled once, not in each source of the target.
+# The compiled part: code that depends on no shape and no model is compiled once, not in each source of a program.
 #
-#   add_executable(train train.cpp)
-#   target_link_libraries(train PRIVATE tenon::tenon)
-#   tenon_compiled(train)
+# Programs and shared libraries that link tenon::tenon get it without a call, at the end of the project's configuration
+# (tenon_compile_parts below). -DTENON_HEADER_ONLY=ON leaves everything to the headers.
 #
-# Call it behind everything else that is said of the target: the library has the target's compile options, and targets
-# with the same ones share it. Sources with options of their own that decide about code (-mavx2) must stay outside: the
-# linker would miss their functions. The library is static; only what the program calls is linked.
+# tenon_compiled(target) gives it to any other target, such as a static library:
+#
+#   add_library(network STATIC network.cpp)
+#   target_link_libraries(network PUBLIC tenon::tenon)
+#   tenon_compiled(network)
+#
+# Call it after everything else that configures the target: the compiled part is a static library with the target's
+# compile options, and targets with the same options share it. Sources with options of their own that decide about code
+# (-mavx2) must stay outside: the linker would miss their functions. Only what the program calls is linked.
+option(TENON_HEADER_ONLY "Compile all of Tenon in each source, instead of the compiled part once per project" OFF)
+
 function(tenon_compiled target)
   if(NOT TARGET "${target}")
     message(FATAL_ERROR "tenon_compiled: there is no target `${target}` here; call it behind add_executable.")
   endif()
+  set_target_properties("${target}" PROPERTIES TENON_HAS_PART TRUE)
   set(flags "${CMAKE_CXX_FLAGS}")
   foreach(property IN ITEMS COMPILE_OPTIONS COMPILE_DEFINITIONS COMPILE_FLAGS LINK_LIBRARIES CXX_STANDARD CXX_EXTENSIONS
       POSITION_INDEPENDENT_CODE TYPE INTERPROCEDURAL_OPTIMIZATION)
     get_target_property(value "${target}" "${property}")
     if("${property}" STREQUAL TYPE)
-      string(REGEX MATCH "SHARED|MODULE" value "${value}")
+      string(REGEX MATCH "SHARED|MODULE" shared "${value}")
+      set(value "${shared}")
+    elseif("${property}" STREQUAL LINK_LIBRARIES)
+      list(FILTER value EXCLUDE REGEX "^tenon::(diagnostics|debugger)$")  # they change no code of the part
     endif()
     string(APPEND flags "\n${property} ${value}")
   endforeach()
@@ -33,6 +44,13 @@ function(tenon_compiled target)
       -fdata-sections)
     target_compile_definitions("${library}" PRIVATE
       "$<FILTER:$<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>,EXCLUDE,^TENON_COMPILED$>")
+    # The project's own checks, warnings, and unity builds are for its own sources.
+    target_compile_options("${library}" PRIVATE -w)
+    set_target_properties("${library}" PROPERTIES UNITY_BUILD OFF CXX_CLANG_TIDY "" CXX_CPPCHECK "" CXX_CPPLINT ""
+      CXX_INCLUDE_WHAT_YOU_USE "")
+    if(shared)
+      set_target_properties("${library}" PROPERTIES POSITION_INDEPENDENT_CODE ON)
+    endif()
     foreach(property IN ITEMS COMPILE_FLAGS CXX_STANDARD CXX_EXTENSIONS POSITION_INDEPENDENT_CODE
         INTERPROCEDURAL_OPTIMIZATION)
       get_target_property(value "${target}" "${property}")
@@ -45,5 +63,116 @@ function(tenon_compiled target)
   target_link_libraries("${target}" PRIVATE "${library}")
   if(NOT APPLE)
     target_link_options("${target}" PRIVATE -Wl,--gc-sections)
+  endif()
+endfunction()
+
+# ---- without a call: what links tenon::tenon
+
+# Sets `reaches` if Tenon's headers are among the libraries, or among those that they bring.
+function(tenon_among reaches libraries)
+  set(seen "")
+  while(libraries)
+    list(POP_FRONT libraries library)
+    if("${library}" MATCHES "^(tenon::tenon|tenon)$")
+      set(${reaches} TRUE PARENT_SCOPE)
+      return()
+    endif()
+    if(TARGET "${library}" AND NOT "${library}" IN_LIST seen)
+      list(APPEND seen "${library}")
+      get_target_property(more "${library}" INTERFACE_LINK_LIBRARIES)
+      if(more)
+        list(APPEND libraries ${more})
+      endif()
+    endif()
+  endwhile()
+  set(${reaches} FALSE PARENT_SCOPE)
+endfunction()
+
+# Sets `fits` if all sources of the target are compiled with the flags that a part made in this folder would have. Where
+# that is not sure, headers are always right: CUDA, a second target of Tenon, options of single sources, a folder with
+# flags of its own.
+function(tenon_has_one_set_of_flags fits target directory)
+  set(${fits} FALSE PARENT_SCOPE)
+  get_target_property(definitions "${target}" COMPILE_DEFINITIONS)
+  if("${definitions}" MATCHES "TENON_(COMPILED|TARGET)")
+    return()
+  endif()
+  set(variables CMAKE_CXX_FLAGS)
+  foreach(configuration IN LISTS CMAKE_BUILD_TYPE CMAKE_CONFIGURATION_TYPES)
+    string(TOUPPER "CMAKE_CXX_FLAGS_${configuration}" variable)
+    list(APPEND variables "${variable}")
+  endforeach()
+  foreach(variable IN LISTS variables)
+    get_directory_property(value DIRECTORY "${directory}" DEFINITION ${variable})
+    if(NOT "${value}" STREQUAL "${${variable}}")
+      return()
+    endif()
+  endforeach()
+  # what this folder says of all its targets, the part would have beside the target's own options
+  get_target_property(of_target "${target}" COMPILE_OPTIONS)
+  get_directory_property(of_folder COMPILE_OPTIONS)
+  foreach(option IN LISTS of_folder)
+    if(NOT option IN_LIST of_target)
+      return()
+    endif()
+  endforeach()
+
+  get_target_property(sources "${target}" SOURCES)
+  set(with_cxx FALSE)
+  foreach(source IN LISTS sources)
+    foreach(property COMPILE_OPTIONS COMPILE_FLAGS COMPILE_DEFINITIONS)
+      get_source_file_property(value "${source}" TARGET_DIRECTORY "${target}" ${property})
+      if(value)
+        return()
+      endif()
+    endforeach()
+    get_source_file_property(language "${source}" TARGET_DIRECTORY "${target}" LANGUAGE)
+    if("${language}" STREQUAL CXX OR (NOT language AND "${source}" MATCHES "[.](cc|cpp|cxx|c[+][+]|C)$"))
+      set(with_cxx TRUE)
+    endif()
+  endforeach()
+  set(${fits} ${with_cxx} PARENT_SCOPE)
+endfunction()
+
+# Gives the part to the programs and shared libraries of the folder and those below it. (A static library may be
+# exported, and then everything that it links must be, too.)
+function(tenon_compile_parts directory)
+  if(TENON_HEADER_ONLY OR NOT CMAKE_CXX_COMPILER)
+    return()
+  endif()
+  get_filename_component(own "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/.." ABSOLUTE)
+  if("${directory}" STREQUAL "${own}")
+    return()
+  endif()
+  get_directory_property(targets DIRECTORY "${directory}" BUILDSYSTEM_TARGETS)
+  foreach(target IN LISTS targets)
+    get_target_property(type "${target}" TYPE)
+    get_target_property(has_part "${target}" TENON_HAS_PART)
+    if(NOT has_part AND type MATCHES "^(EXECUTABLE|SHARED_LIBRARY|MODULE_LIBRARY)$")
+      get_target_property(libraries "${target}" LINK_LIBRARIES)
+      tenon_among(reaches "${libraries}")
+      if(reaches)
+        tenon_has_one_set_of_flags(fits "${target}" "${directory}")
+        if(fits)
+          tenon_compiled("${target}")
+        else()
+          message(VERBOSE "tenon: ${target} is compiled from headers alone: its sources have flags of their own")
+        endif()
+      endif()
+    endif()
+  endforeach()
+  get_directory_property(folders DIRECTORY "${directory}" SUBDIRECTORIES)
+  foreach(folder IN LISTS folders)
+    tenon_compile_parts("${folder}")
+  endforeach()
+endfunction()
+
+# Once for `directory`, when its configuration ends: flags may stand after find_package(tenon).
+function(tenon_compile_parts_of directory)
+  get_property(known GLOBAL PROPERTY TENON_COMPILES_PARTS_OF)
+  if(NOT "${directory}" IN_LIST known)
+    set_property(GLOBAL APPEND PROPERTY TENON_COMPILES_PARTS_OF "${directory}")
+    cmake_language(EVAL CODE "
+      cmake_language(DEFER DIRECTORY [[${directory}]] CALL tenon_compile_parts [[${directory}]])")
   endif()
 endfunction()

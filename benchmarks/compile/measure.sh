@@ -28,20 +28,24 @@ for source in compiled/*.cpp; do
   # shellcheck disable=SC2086  # several flags, here and below
   measured part "$cxx" $flags -Iinclude -c "$source" -o "$work/part.o"
 done
-precompiled() {  # [-DTENON_COMPILED] of which way
+# precompiled WAY: the flags that read the header of that way, '' or -DTENON_COMPILED. It comes before all includes of a
+# source, as CMake has it: behind another one g++ would not read it.
+precompiled() {
   case $cxx in
-    *clang*) echo "-include-pch $work/pch$1/tenon.pch" ;;
-    *) echo "-I$work/pch$1 -Winvalid-pch" ;;
+    *clang*) echo "-include-pch $work/pch$1/tenon.hpp.pch" ;;
+    *) echo "-include $work/pch$1/tenon.hpp" ;;
   esac
 }
-printf '#include <tenon/tenon.hpp>\n' >"$work/tenon.hpp"
 for way in '' -DTENON_COMPILED; do
-  mkdir -p "$work/pch$way/tenon"
+  mkdir -p "$work/pch$way"
+  header=$work/pch$way/tenon.hpp
   case $cxx in
-    *clang*) output=$work/pch$way/tenon.pch ;;
-    *) output=$work/pch$way/tenon/tenon.hpp.gch ;;
+    *clang*) output=$header.pch ;;
+    *) output=$header.gch ;;
   esac
-  measured precompiled "$cxx" $flags $way -Iinclude -x c++-header "$work/tenon.hpp" -o "$output"
+  echo '#include <tenon/tenon.hpp>' >"$header"
+  measured precompiled "$cxx" $flags $way -Iinclude -x c++-header "$header" -o "$output"
+  [ "$output" = "$header.pch" ] || echo '#error "the precompiled header is not read"' >"$header"
 done
 awk -v compiler="$("$cxx" --version | head -n 1)" '
   { seconds += $1 }

@@ -70,7 +70,22 @@ for options in -DCMAKE_BUILD_TYPE=Release -DCMAKE_BUILD_TYPE=Debug -DCMAKE_CXX_F
 done
 rm -rf "$work/build"
 
+# A program that links tenon::tenon has the compiled part, one for both programs here. Nothing of it is left where the
+# project wants headers, or where the flags of its sources are not known.
+own='"file": ".*/tests/consumer/main.cpp"'
+compiled() { grep -B 1 "$own" "$work/build/compile_commands.json" | grep -c -e ' -DTENON_COMPILED '; }
+parts() { grep -c '"file": ".*/compiled/tenon.cpp"' "$work/build/compile_commands.json"; }
+expect_parts() {
+  [ "$(compiled)/$(parts)" = "$1" ] || { echo "FAILED: programs/parts $(compiled)/$(parts), not $1, with: $2"; exit 1; }
+}
+for options in -DTENON_HEADER_ONLY=ON -DSOURCE_OPTIONS=-mavx2 "-DDEFINITIONS=TENON_TARGET=reference"; do
+  quietly configure "$options"
+  expect_parts 0/0 "$options"
+  rm -rf "$work/build"
+done
+
 quietly configure
+expect_parts 2/1 "no options"
 if grep -n -e '-march' -e '-fsanitize' -e '-Wall' "$work/build/compile_commands.json"; then
   echo "FAILED: flags are forced on the consumer"
   exit 1
