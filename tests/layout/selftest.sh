@@ -24,7 +24,8 @@ bad() {
 }
 
 tree
-for check in layout/direction.sh layout/reachable.sh layout/files.sh layout/names.sh wording/unfinished.sh; do
+for check in layout/direction.sh layout/reachable.sh layout/files.sh layout/names.sh layout/builtins.sh \
+  wording/unfinished.sh; do
   good $check "a good tree"
 done
 
@@ -97,6 +98,13 @@ echo 'tenon::kernel::detail::store  for one more type' >tree/tests/layout/overlo
 good layout/names.sh "a reason"
 tree; echo 'tenon::kernel::detail::store  for one more type' >tree/tests/layout/overloads.txt
 bad layout/names.sh "a stale line" "take it off the list"
+
+tree; echo 'inline F f(F a) { return __builtin_ia32_maxps256(a, a); }' >>tree/include/tenon/core/a.hpp
+bad layout/builtins.sh "a builtin of one compiler" "core/a.hpp:3: __builtin_ia32_maxps256 is promised by no compiler"
+tree; echo '#include <immintrin.h>' >>tree/include/tenon/core/a.hpp
+bad layout/builtins.sh "a header of intrinsics" "core/a.hpp:3: a header of intrinsics"
+tree; echo 'return step.op == operator_id<ops::Relu>;' >>tree/include/tenon/core/a.hpp
+bad layout/builtins.sh "a comparison that g++ 13 folds" "core/a.hpp:3: write is<Op>(step)"
 
 tree; printf 'BasedOnStyle: Google\nSortIncludes: Never\nColumnLimit: 0\n' >tree/.clang-format
 { printf '// '; printf '\303\244%.0s' $(seq 117); echo; } >>tree/include/tenon/core/a.hpp

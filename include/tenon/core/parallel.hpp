@@ -99,7 +99,7 @@ class Workers final : public ThreadPool {
   // Spins once, which leaves a core that runs two threads to the other one.
   static void pause() {
 #if defined(__x86_64__)
-    __builtin_ia32_pause();
+    asm volatile("pause");
 #elif defined(__aarch64__)
     asm volatile("yield");
 #endif

@@ -7,7 +7,11 @@
 #include <tenon/core/config.hpp>
 
 // No intrinsics header: it would cost a quarter of a second in every translation unit. The compilers lower the vector
-// types themselves; only the fused multiply-add needs a name per compiler, because contraction is off in this region.
+// types themselves. Where they do not find the instruction, it stands here by its own name, as an asm without volatile:
+// compilers promise those, move them, drop them, and join equal ones. They promise nothing about the builtins behind
+// their intrinsics (clang 22 dropped one of F16C). Only g++'s fused multiply-adds stay builtins: contraction is off in
+// this region, g++ has no __builtin_elementwise_fma, and of the three instructions (132, 213, 231) it takes the one
+// that needs no move, which an asm cannot. tests/layout/builtins.sh holds the list.
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {
 
@@ -75,16 +79,22 @@ struct Simd {
   [[gnu::always_inline]] friend Simd max(Simd a, Simd b) {
 #if defined(__AVX__) && !defined(__clang__)
     // g++ would compare and select: two instructions for the one that does both
-    if constexpr (std::is_same_v<Simd, Simd<float, 8>>) return Simd(__builtin_ia32_maxps256(a.lanes, b.lanes));
+    if constexpr (std::is_same_v<Simd, Simd<float, 8>>) {
+      asm("vmaxps {%1, %2, %0|%0, %2, %1}" : "=v"(a.lanes) : "vm"(b.lanes), "v"(a.lanes));
+      return a;
+    } else
 #endif
-    return Simd(a.lanes > b.lanes ? a.lanes : b.lanes);
+      return Simd(a.lanes > b.lanes ? a.lanes : b.lanes);
   }
   /// a < b ? a : b in each lane, hence b where either is NaN.
   [[gnu::always_inline]] friend Simd min(Simd a, Simd b) {
 #if defined(__AVX__) && !defined(__clang__)
-    if constexpr (std::is_same_v<Simd, Simd<float, 8>>) return Simd(__builtin_ia32_minps256(a.lanes, b.lanes));
+    if constexpr (std::is_same_v<Simd, Simd<float, 8>>) {
+      asm("vminps {%1, %2, %0|%0, %2, %1}" : "=v"(a.lanes) : "vm"(b.lanes), "v"(a.lanes));
+      return a;
+    } else
 #endif
-    return Simd(a.lanes < b.lanes ? a.lanes : b.lanes);
+      return Simd(a.lanes < b.lanes ? a.lanes : b.lanes);
   }
   /// a > b ? x : y in each lane.
   [[gnu::always_inline]] friend Simd choose_greater(Simd a, Simd b, Simd x, Simd y) {
@@ -223,12 +233,10 @@ template <class T, int Width>
 #if defined(__AVX512F__)
 [[gnu::always_inline]] inline int pack_greater(Simd<float, 16> a, Simd<float, 16> b, Simd<float, 16>& x,
                                                Simd<float, 16>& y) {
-  constexpr int greater = 30, current_rounding = 4;
-  constexpr unsigned short all_lanes = 0xffff;
-  const auto mask =
-      static_cast<unsigned short>(__builtin_ia32_cmpps512_mask(a.lanes, b.lanes, greater, all_lanes, current_rounding));
-  x.lanes = __builtin_ia32_compresssf512_mask(x.lanes, Simd<float, 16>::Vector{}, mask);
-  y.lanes = __builtin_ia32_compresssf512_mask(y.lanes, Simd<float, 16>::Vector{}, mask);
+  unsigned short mask;
+  asm("vcmpgt_oqps {%2, %1, %0|%0, %1, %2}" : "=Yk"(mask) : "v"(a.lanes), "v"(b.lanes));
+  asm("vcompressps {%1, %0%{%2%}%{z%}|%0%{%2%}%{z%}, %1}" : "=v"(x.lanes) : "v"(x.lanes), "Yk"(mask));
+  asm("vcompressps {%1, %0%{%2%}%{z%}|%0%{%2%}%{z%}, %1}" : "=v"(y.lanes) : "v"(y.lanes), "Yk"(mask));
   return __builtin_popcount(mask);
 }
 #elif defined(__AVX2__)
@@ -250,13 +258,13 @@ template <int Width>
 [[gnu::always_inline]] inline int pack_greater(Simd<float, Width> a, Simd<float, Width> b, Simd<float, Width>& x,
                                                Simd<float, Width>& y) {
   static_assert(Width == 8);
-  using Vector = typename Simd<float, Width>::Vector;
-  const int mask = __builtin_ia32_movmskps256(reinterpret_cast<Vector>(a.lanes > b.lanes));
+  unsigned long mask;
+  asm("vmovmskps {%1, %0|%0, %1}" : "=r"(mask) : "x"(a.lanes > b.lanes));
   // of an index vpermps reads 3 bits
   const auto order = Simd<unsigned, Width>(detail::set_bits<Width>.bits[mask]).lanes >>
                      typename Simd<unsigned, Width>::Vector{0, 4, 8, 12, 16, 20, 24, 28};
-  const auto lanes = reinterpret_cast<typename Simd<int, Width>::Vector>(order);
-  x.lanes = __builtin_ia32_permvarsf256(x.lanes, lanes), y.lanes = __builtin_ia32_permvarsf256(y.lanes, lanes);
+  asm("vpermps {%1, %2, %0|%0, %2, %1}" : "=v"(x.lanes) : "v"(x.lanes), "v"(order));
+  asm("vpermps {%1, %2, %0|%0, %2, %1}" : "=v"(y.lanes) : "v"(y.lanes), "v"(order));
   return __builtin_popcount(unsigned(mask));
 }
 #endif
@@ -268,20 +276,15 @@ template <class T, int Width>
   return Simd<T, Width>(__builtin_elementwise_sqrt(a.lanes));
 #else
   constexpr bool is_float = sizeof(T) == 4;
-#if defined(__AVX512F__)
-  constexpr int current_rounding = 4;
-  constexpr unsigned char all_lanes = 0xff;
-  if constexpr (is_float && Width == 16)
-    return Simd<T, Width>(__builtin_ia32_sqrtps512_mask(a.lanes, a.lanes, -1, current_rounding));
-  else if constexpr (!is_float && Width == 8)
-    return Simd<T, Width>(__builtin_ia32_sqrtpd512_mask(a.lanes, a.lanes, all_lanes, current_rounding));
-  else
-#endif
 #if defined(__AVX__)
-      if constexpr (is_float && Width == 8)
-    return Simd<T, Width>(__builtin_ia32_sqrtps256(a.lanes));
-  else if constexpr (!is_float && Width == 4) return Simd<T, Width>(__builtin_ia32_sqrtpd256(a.lanes));
-  else
+  constexpr bool one_register = sizeof(a) >= 32 && sizeof(a) <= simd_bytes;
+  if constexpr (one_register && is_float) {
+    asm("vsqrtps {%1, %0|%0, %1}" : "=v"(a.lanes) : "vm"(a.lanes));
+    return a;
+  } else if constexpr (one_register) {
+    asm("vsqrtpd {%1, %0|%0, %1}" : "=v"(a.lanes) : "vm"(a.lanes));
+    return a;
+  } else
 #endif
   {
     for (int lane = 0; lane < Width; ++lane)
@@ -298,21 +301,21 @@ template <class T, int Width>
 #if defined(__clang__)
   __builtin_nontemporal_store(a.lanes, reinterpret_cast<typename Simd<T, Width>::Vector*>(to));
 #elif defined(__SSE2__)
-#if defined(__AVX512F__)
-  if constexpr (std::is_same_v<T, float> && Width == 16) return __builtin_ia32_movntps512(to, a.lanes);
-#endif
+  if constexpr (std::is_same_v<T, float> && sizeof(a) >= 16 && sizeof(a) <= simd_bytes) {
+    using Unaligned = typename Simd<T, Width>::Unaligned;
 #if defined(__AVX__)
-  if constexpr (std::is_same_v<T, float> && Width == 8) return __builtin_ia32_movntps256(to, a.lanes);
+    asm("vmovntps {%1, %0|%0, %1}" : "=m"(*reinterpret_cast<Unaligned*>(to)) : "v"(a.lanes));
+#else
+    asm("movntps {%1, %0|%0, %1}" : "=m"(*reinterpret_cast<Unaligned*>(to)) : "x"(a.lanes));
 #endif
-  if constexpr (std::is_same_v<T, float> && Width == 4) __builtin_ia32_movntps(to, a.lanes);
-  else a.store(to);
+  } else a.store(to);
 #else
   a.store(to);
 #endif
 }
 [[gnu::always_inline]] inline void settle_stores() {
 #if defined(__SSE2__)
-  __builtin_ia32_sfence();
+  asm volatile("sfence" : : : "memory");
 #endif
 }
 

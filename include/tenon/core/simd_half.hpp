@@ -9,10 +9,6 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {
 
 namespace detail {
-#if defined(__AVX512F__)
-inline constexpr unsigned short all_16_lanes = 0xFFFF;  ///< the mask of instructions that leave no lane out
-#endif
-
 template <class To, class From>
 [[gnu::always_inline]] inline To same_lanes(From v) {
   return To(reinterpret_cast<typename To::Vector>(v.lanes));
@@ -27,6 +23,35 @@ template <int Width>
 [[gnu::always_inline]] inline void store_bits(Simd<std::uint16_t, Width> bits, void* to) {
   *static_cast<typename Simd<std::uint16_t, Width>::Unaligned*>(to) = bits.lanes;
 }
+#if defined(__F16C__)
+// Whether one instruction converts Width float16. clang knows it as a conversion of vectors of _Float16; g++ would
+// convert one element after the other.
+template <int Width>
+inline constexpr bool converts_halves = Width == 8 || (Width == 16 && simd_bytes == 64);
+template <int Width>
+[[gnu::always_inline]] inline Simd<float, Width> widened(const typename Simd<std::uint16_t, Width>::Vector& bits) {
+  typename Simd<float, Width>::Vector values;
+#if defined(__clang__)
+  typedef _Float16 Halves __attribute__((vector_size(2 * Width)));
+  values = __builtin_convertvector(reinterpret_cast<Halves>(bits), decltype(values));
+#else
+  asm("vcvtph2ps {%1, %0|%0, %1}" : "=v"(values) : "vm"(bits));
+#endif
+  return values;
+}
+// Rounded to nearest, to even in the middle.
+template <int Width>
+[[gnu::always_inline]] inline typename Simd<std::uint16_t, Width>::Vector narrowed(Simd<float, Width> values) {
+  typename Simd<std::uint16_t, Width>::Vector bits;
+#if defined(__clang__) && defined(__AVX512F__)  // with AVX2 what follows would take more instructions
+  typedef _Float16 Halves __attribute__((vector_size(2 * Width)));
+  bits = reinterpret_cast<decltype(bits)>(__builtin_convertvector(values.lanes, Halves));
+#else
+  asm("vcvtps2ph {$0, %1, %0|%0, %1, 0}" : "=v"(bits) : "v"(values.lanes));
+#endif
+  return bits;
+}
+#endif
 }  // namespace detail
 
 /// Width elements of float32 or of a 16-bit type as float32.
@@ -40,10 +65,9 @@ template <int Width>
   const auto halves = detail::load_bits<Width>(from).lanes;
 #if defined(__AVX512F__) && !defined(__clang__)  // g++ would widen one half after the other
   if constexpr (Width == 16) {
-    using Words = typename detail::SimdStorage<short, 16>::Type;
-    using Numbers = typename detail::SimdStorage<int, 16>::Type;
-    const auto bits = __builtin_ia32_pmovzxwd512_mask(reinterpret_cast<Words>(halves), Numbers{}, detail::all_16_lanes);
-    return Simd<float, 16>(reinterpret_cast<typename Simd<float, 16>::Vector>(bits << 16));
+    typename Bits::Vector bits;
+    asm("vpmovzxwd {%1, %0|%0, %1}" : "=v"(bits) : "vm"(halves));
+    return detail::same_lanes<Simd<float, 16>>(Bits(bits << 16));
   } else
 #endif
     return detail::same_lanes<Simd<float, Width>>(Bits(__builtin_convertvector(halves, typename Bits::Vector) << 16));
@@ -51,18 +75,7 @@ template <int Width>
 template <int Width>
 [[gnu::always_inline]] inline Simd<float, Width> load_float(const float16* from) {
 #if defined(__F16C__)
-  const auto bits = detail::load_bits<Width>(from).lanes;
-#if defined(__AVX512F__)
-  constexpr int current_rounding = 4;
-  using Halves = typename detail::SimdStorage<short, 16>::Type;
-  if constexpr (Width == 16)
-    return Simd<float, 16>(__builtin_ia32_vcvtph2ps512_mask(reinterpret_cast<Halves>(bits), Simd<float, 16>(0.0f).lanes,
-                                                            detail::all_16_lanes, current_rounding));
-  else
-#endif
-      if constexpr (Width == 8)
-    return Simd<float, 8>(
-        __builtin_ia32_vcvtph2ps256(reinterpret_cast<typename detail::SimdStorage<short, 8>::Type>(bits)));
+  if constexpr (detail::converts_halves<Width>) return detail::widened<Width>(detail::load_bits<Width>(from).lanes);
   else
 #endif
   {
@@ -104,22 +117,13 @@ template <int Width>
 [[gnu::always_inline]] inline void store_float(Simd<float, Width> values, float16* to) {
 #if defined(__F16C__)
   using Bits = Simd<std::uint16_t, Width>;
-  // All NaNs become one, as in core/float/half.hpp.
-  const auto stored = [to](auto converted) __attribute__((always_inline)) {
-    const auto bits = reinterpret_cast<typename Bits::Vector>(converted);
+  if constexpr (detail::converts_halves<Width>) {
+    const typename Bits::Vector bits = detail::narrowed<Width>(values);
+    // All NaNs become one, as in core/float/half.hpp.
     const typename Bits::Vector nan = (bits & std::uint16_t(0x8000)) | std::uint16_t(0x7e00);
-    detail::store_bits(Bits((bits & std::uint16_t(0x7fff)) > std::uint16_t(0x7c00) ? nan : bits), to);
-  };
-  constexpr int nearest = 0;
-#if defined(__AVX512F__)
-  if constexpr (Width == 16)
-    stored(__builtin_ia32_vcvtps2ph512_mask(values.lanes, nearest, typename detail::SimdStorage<short, 16>::Type{},
-                                            detail::all_16_lanes));
-  else
-#endif
-      if constexpr (Width == 8)
-    stored(__builtin_ia32_vcvtps2ph256(values.lanes, nearest));
-  else
+    const auto size = reinterpret_cast<typename Simd<std::int16_t, Width>::Vector>(bits & std::uint16_t(0x7fff));
+    detail::store_bits(Bits(size > std::int16_t(0x7c00) ? nan : bits), to);
+  } else
 #endif
   {
     for (int lane = 0; lane < Width; ++lane) to[lane] = float16(float(values.lanes[lane]));

@@ -33,10 +33,10 @@ inline std::uint32_t crc32c_by_instruction(std::string_view bytes) {
   for (; i + 8 <= bytes.size(); i += 8) {
     unsigned long long word;
     __builtin_memcpy(&word, bytes.data() + i, 8);
-    crc = __builtin_ia32_crc32di(crc, word);
+    asm("crc32{q %1, %0| %0, %1}" : "+r"(crc) : "r"(word));
   }
   auto rest = static_cast<std::uint32_t>(crc);
-  for (; i < bytes.size(); ++i) rest = __builtin_ia32_crc32qi(rest, static_cast<unsigned char>(bytes[i]));
+  for (; i < bytes.size(); ++i) asm("crc32{b %1, %0| %0, %1}" : "+r"(rest) : "r"(bytes[i]));
   return ~rest;
 }
 #endif

@@ -28,8 +28,12 @@ class FlushDenormals {
 #if defined(__x86_64__)
   using Word = unsigned;
   static constexpr Word flush = 0x8040;  // flush-to-zero and denormals-are-zero
-  static Word read() { return __builtin_ia32_stmxcsr(); }
-  static void write(Word w) { __builtin_ia32_ldmxcsr(w); }
+  static Word read() {
+    Word w;
+    __asm__ volatile("stmxcsr %0" : "=m"(w));
+    return w;
+  }
+  static void write(Word w) { __asm__ volatile("ldmxcsr %0" : : "m"(w) : "memory"); }
 #elif defined(__aarch64__)
   using Word = std::uint64_t;
   static constexpr Word flush = 1u << 24;

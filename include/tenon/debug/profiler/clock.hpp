@@ -40,7 +40,11 @@ inline const bool reads_counter = counter_is_steady();
 /// Now. Not in the order of the instructions around it, to which a barrier would add more than it is off.
 [[gnu::always_inline]] inline Ticks ticks_now() {
 #if defined(__x86_64__) && !defined(__CUDACC__)
-  if (detail::reads_counter) return Ticks(__builtin_ia32_rdtsc());
+  if (detail::reads_counter) {
+    std::uint32_t low, high;
+    asm volatile("rdtsc" : "=a"(low), "=d"(high));
+    return Ticks(std::uint64_t(high) << 32 | low);
+  }
 #elif defined(__aarch64__)
   std::uint64_t count;  // of a counter that always runs at one speed
   asm volatile("mrs %0, cntvct_el0" : "=r"(count));

@@ -67,7 +67,8 @@ TENON_DEVICE inline float exp(float x) {
   x = x > highest ? highest : x;
   const float shifted = fmadd(x, 1.44269504f, to_integer), n = shifted - to_integer;
   const float r = fmadd(n, -detail::ln2_low, fmadd(n, -detail::ln2_high, x));
-  const float power = 1.0f + fmadd(r * r, detail::polynomial(c, r), r);
+  // one by one: to a device the numbers are known, the array is not
+  const float power = 1.0f + fmadd(r * r, detail::polynomial({c[0], c[1], c[2], c[3], c[4], c[5]}, r), r);
   // 2ⁿ in two factors, since results near the limits of float need an n that has no float of its own.
   const std::uint32_t whole = std::bit_cast<std::uint32_t>(shifted) - std::bit_cast<std::uint32_t>(to_integer);
   const std::uint32_t half = static_cast<std::uint32_t>(static_cast<std::int32_t>(whole) >> 1);

@@ -33,9 +33,11 @@ template <class T>
   else {
     const auto low = load_lanes<4, A>(first), high = load_lanes<4, A>(second);
 #if defined(__AVX__) && !defined(__clang__)  // g++ would shuffle two registers
-    if constexpr (std::is_same_v<A, float>)
-      return Simd<float, 8>(__builtin_ia32_vinsertf128_ps256(__builtin_ia32_ps256_ps(low.lanes), high.lanes, 1));
-    else
+    if constexpr (std::is_same_v<A, float>) {
+      Simd<float, 8> both;
+      asm("vinsertf128 {$1, %2, %t1, %0|%0, %t1, %2, 1}" : "=x"(both.lanes) : "x"(low.lanes), "xm"(high.lanes));
+      return both;
+    } else
 #endif
       return joined(low, high);
   }

@@ -93,13 +93,16 @@ inline void list_windows(ArgmaxPlanes p, const float* argmax, const float* dy, l
 inline constexpr int listed_lanes = 16;  // of a row of windows, in one vector or in two
 using ListedVector = Simd<float, simd_width<float>>;
 using ListedPlaces = Simd<std::int32_t, simd_width<float>>;
+// A name of its own: nvcc spells ListedPlaces out, of which its host then wants to know in templates that ::Vector is a
+// type.
+using PlaceLanes = ListedPlaces::Vector;
 // Lists the lanes whose number is greater than `least`; they are `most` at most, and as many are written.
 template <int most>
 [[gnu::always_inline]] inline void list_lanes(ListedVector number, ListedVector least, ListedPlaces place,
                                               ListedVector gradients, ArgmaxEnd& to) {
   ListedVector places(__builtin_bit_cast(ListedVector::Vector, place.lanes));
   const int count = pack_greater(number, least, places, gradients);
-  place.lanes = __builtin_bit_cast(ListedPlaces::Vector, places.lanes);
+  place.lanes = __builtin_bit_cast(PlaceLanes, places.lanes);
   if constexpr (most == ListedVector::width) place.store(to.place), gradients.store(to.gradient);
   else lower_half(place).store(to.place), lower_half(gradients).store(to.gradient);
   to.advance(count);
@@ -133,7 +136,7 @@ template <int vectors>
       ListedLanes& lane = v == 0 ? first : last;
       number[v] = choose_greater(behind, lane.number, V::load(argmax + v * V::width), none);
       gradients[v] = V::load(dy + v * V::width);
-      upper[v] = lane.place + ListedPlaces(__builtin_convertvector(number[v].lanes, ListedPlaces::Vector) & 1) * column;
+      upper[v] = lane.place + ListedPlaces(__builtin_convertvector(number[v].lanes, PlaceLanes) & 1) * column;
       lane.place = lane.place + row + row;
     }
 #pragma GCC unroll 2
