@@ -73,7 +73,7 @@ TEST_CASE("a NaN in the 17th operator of a ResNet, from the second step on, in b
     ResNet net;
     Names order;
     OverflowCheck check;
-    CHECK_THROWS_AS(model_of(net).train(1, data(), InjectNan{net}, order, check), RuntimeError);  // the loss is NaN
+    CHECK_THROWS_AS(model_of(net).train(1, data(), InjectNan{net}, order, check), ValueError);  // the loss is NaN
     REQUIRE(order.names.size() > 17);
     CHECK(order.names[16] == seventeenth);
     CHECK(check.found());
@@ -141,7 +141,7 @@ TEST_CASE("a step inside another one does not rename it") {
   ResNet net, inner;
   OverflowCheck check;
   const Watching scope(check);
-  CHECK_THROWS_AS(model_of(net).train(1, data(), InjectNan{net}, Predicts{inner}), RuntimeError);
+  CHECK_THROWS_AS(model_of(net).train(1, data(), InjectNan{net}, Predicts{inner}), ValueError);
   const std::string sentence = check.sentence();
   CAPTURE(sentence);
   CHECK(sentence.starts_with("Overflow in step 1 (train) of ResNet: "));
@@ -157,7 +157,7 @@ TEST_CASE("op_debug_mode dumps the operators that overflow alone, with operands 
     auto dump = mindspore_dump(std::move(config));
     const Watching scope(dump);
     ResNet net;
-    CHECK_THROWS_AS(model_of(net).train(1, data(), InjectNan{net}), RuntimeError);
+    CHECK_THROWS_AS(model_of(net).train(1, data(), InjectNan{net}), ValueError);
   }
   const std::vector<DumpFile> files = dump_files(folder.string());
   const std::string name = "Conv2D.Default_network-ResNet_blocks-CellList_1-Block_conv2-Conv2d_Conv2D-op0.";

@@ -129,7 +129,7 @@ TEST_CASE("LeNet: a pixel that is NaN reaches the loss, wherever it stands, in b
         Losses seen{losses};
         const auto data = bands<Shape<1, 28, 28>>(16, row * 28 + column) | dataset::batch(16);
         CHECK_THROWS_WITH_AS(model.train(1, data, seen), doctest::Contains("the loss is NaN at epoch 1, step 1"),
-                             RuntimeError);
+                             ValueError);
       }
 }
 

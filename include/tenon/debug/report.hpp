@@ -73,7 +73,7 @@ class Report {
   }
   void on_train_epoch_end(RunInfo& run) { add_epoch(run); }
   void on_train_end(RunInfo& run) {
-    record_.state = run.stop_requested ? RunState::stopped : RunState::finished;
+    record_.state = run.stop_requested || run.diverged ? RunState::stopped : RunState::finished;
     close();
   }
 

@@ -94,10 +94,10 @@ class Model {
   ///            as {.dataset_sink_mode = true}, in front of them
   /// throws     ValueError for epochs < 1, empty data, a number among the network's members that was changed, a class
   ///            number that the prediction does not have and a batch too small for a BatchNorm (before the step runs),
-  ///            an index that a table does not have (before it is used); RuntimeError with epoch and step when a loss
-  ///            is not finite (the update of that step is done by then), unless a loss scale skipped the update, and
-  ///            after 1000 skipped ones in a row; RuntimeError if a callback of train() calls train(), or while another
-  ///            thread trains or evaluates this Model; what a hook throws ends the run, without end()
+  ///            an index that a table does not have (before it is used), and, after the hooks of the end, a loss that
+  ///            is not finite unless a loss scale skipped the update: it says which weights the network has then;
+  ///            RuntimeError after 1000 skipped updates in a row, if a callback of train() calls train(), or while
+  ///            another thread trains or evaluates this Model; what a hook throws ends the run, without end()
   // `auto`, though it is void: to find that out, an editor looks into the call and shows what is wrong (clangd).
   template <dataset::Dataset Data, class... Callbacks>
   auto train(long epochs, const Data& data, Callbacks&&... callbacks) {
@@ -273,6 +273,7 @@ class Model {
 
  private:
   friend struct detail::TrainingFile;
+  friend struct Run<Model>;
   static constexpr MixedPrecision precision = detail::precision_of<Parts...>(trains);
   using Runner = runner_type;
   using Metrics = detail::MetricsAmong<Parts...>;
@@ -299,31 +300,27 @@ class Model {
     Run<Model> run(*this, mode(), batches, &detail::views_of<Columns>);
     run.in_fit = bool(evaluate), run.epoch_num = epochs, run.program = runner_.train_program(Columns{});
     detail::CallbackList<Run<Model>, Callbacks...> list(run, callbacks...);
-    const detail::Running running(progress_, list);
-    run.cur_step_num = progress_.run_steps, run.resumed_loss = progress_.loss;
-    list.template tell<detail::Begin>();
-    list.load_states(progress_.states);
-    while (progress_.epochs < run.epoch_num) {
-      run.cur_epoch_num = progress_.epochs + 1;
-      const double start = detail::now();
-      list.template tell<detail::EpochBegin>();
+    detail::Running running(progress_, list);
+    const bool over = !detail::tell_begin(run, list, progress_);
+    while (progress_.epochs < run.epoch_num && !(over && progress_.steps == 0)) {
+      const double start = detail::tell_epoch_begin(run, list, progress_);
       start_rows(std::uint64_t(progress_.dataset_epoch), progress_.steps);
-      detail::each_step<Columns>(
-          run, next_row, list,
-          [&](const auto& row) {
-            runner_.train(row, Columns{}, optimizer_, run, train_outputs_);
-            progress_.step();
-            return train_outputs_.views();
-          },
-          [](const auto&) {});
+      if (!over)
+        detail::each_step<Columns>(run, next_row, list, [&](const auto& row) {
+          runner_.train(row, Columns{}, optimizer_, run, train_outputs_);
+          progress_.step();
+          return train_outputs_.views();
+        });
+      if (run.diverged) break;
       run.epoch_seconds = detail::now() - start;
+      const bool whole = !run.stop_requested;  // else an epoch that is left: it goes on if the training is resumed
       if (evaluate) evaluate(run);
       list.template tell<detail::EpochEnd>();
       run.eval_results = nullptr;
+      if (whole) progress_.end_epoch();
       if (run.stop_requested) break;
-      progress_.end_epoch();
     }
-    list.template tell<detail::End>();
+    detail::tell_end(run, list, running, ParameterList(*net_));
   }
   // `in` is the training by fit() that the evaluation belongs to, or null.
   template <class Columns, class... Callbacks>
@@ -337,6 +334,7 @@ class Model {
     run.training = false;
     if (in) run.in_fit = true, run.epoch_num = in->epoch_num, run.cur_epoch_num = in->cur_epoch_num;
     detail::CallbackList<Run<Model>, Callbacks...> list(run, callbacks...);
+    const detail::EvalWeights<decltype(list)> weights(list, ParameterList(*net_), progress_.own);
     detail::spread([](auto&... m) { (m.clear(), ...); }, metrics_);
     double losses = 0;
     const double start = detail::now();

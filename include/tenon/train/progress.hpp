@@ -1,6 +1,6 @@
 // Progress: where a training is, so that a checkpoint can say it and another run can go on from there.
 #pragma once
-#include <tenon/train/callback/callback_state.hpp>
+#include <tenon/train/callback/snapshot.hpp>
 
 namespace tenon::inline TENON_ABI::detail {
 
@@ -17,7 +17,9 @@ struct Progress {
   double loss = 0;          // of the last step before it was resumed
   CallbackStates states{};  // that a file had, for the callbacks of the next run
   void (*collect)(const void* callbacks, CallbackStates&) = nullptr;  // of this run's callbacks
+  void (*give_weights)(const void* callbacks) = nullptr;
   const void* callbacks = nullptr;
+  const Snapshot* own = nullptr;  // the training's weights while the network has others, which a file does not get
 
   void step() { ++steps, ++run_steps; }
   void end_epoch() { ++dataset_epoch, ++epochs, steps = 0; }
@@ -36,10 +38,20 @@ class Running {
         static_cast<const Callbacks*>(list)->save_states(states);
       };
     }
+    if constexpr (Callbacks::any_weights) {
+      progress.callbacks = &callbacks;
+      progress.give_weights = [](const void* list) { static_cast<const Callbacks*>(list)->give_weights(); };
+    }
+  }
+  /// The network gets other weights at the end of the run.
+  void keep_own(const ParameterList& parameters) {
+    own_.take(parameters);
+    progress_.own = &own_;
   }
   ~Running() {
     if (progress_.steps > 0) ++progress_.dataset_epoch;  // an epoch that was left begins anew with another order
-    progress_.steps = 0, progress_.running = false, progress_.collect = nullptr;
+    progress_.steps = 0, progress_.running = false, progress_.collect = nullptr, progress_.give_weights = nullptr;
+    progress_.own = nullptr;
     progress_.states.clear(), progress_.loss = 0;
   }
   Running(const Running&) = delete;
@@ -47,6 +59,7 @@ class Running {
 
  private:
   Progress& progress_;
+  Snapshot own_{};
 };
 
 }  // namespace tenon::detail

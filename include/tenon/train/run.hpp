@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include <tenon/core/function_ref.hpp>
 #include <tenon/dataset/column.hpp>
@@ -30,16 +31,45 @@ struct Run : RunInfo {
   M& model;
   auto& network() const { return model.network(); }
   auto& optimizer() const { return model.optimizer(); }
-  /// Of the update of this step, or the next one: the optimizer's, not that of a group.
+  /// With which this step is or was updated, also if a callback has changed it since; between steps that of the last
+  /// one. The optimizer's, learning_rates() has those of its groups, too.
   float learning_rate() const requires requires(M& m) { m.optimizer().learning_rate.at(0L); }
   {
-    const auto& o = model.optimizer();
-    const long step = std::max(model.global_step() - 1, 0L);
-    return o.learning_rate.at(step / nn::detail::batches_of(o));
+    return rate_of(-1);
+  }
+  /// The optimizer's, then one for each of its groups.
+  std::vector<float> learning_rates() const requires requires(M& m) { m.optimizer().learning_rate.at(0L); }
+  {
+    std::vector<float> all;
+    for (long g = -1; g < long(model.optimizer().groups.size()); ++g) all.push_back(rate_of(g));
+    return all;
+  }
+  /// Calls f while the network has the weights that the evaluation of this epoch judged: averages, if a callback has
+  /// some. Then it has its own again.
+  template <class F>
+  void with_eval_weights(F f) {
+    detail::Progress& progress = model.progress_;
+    if (!eval_results || !progress.give_weights) return f();
+    const detail::OwnWeights own(ParameterList(network()), progress.own);
+    progress.give_weights(progress.callbacks);
+    f();
   }
   const auto& loss_fn() const { return prototype<typename detail::LossOf<M>::type>; }
   Run(M& m, Mode how, long batches, std::vector<AnyTensor> (*columns)(const void* row)) : model(m) {
     mode = how, batch_num = batches, columns_of = columns;
+  }
+
+ private:
+  // -1: the optimizer's, else that of a group
+  float rate_of(long group) const {
+    const auto& o = model.optimizer();
+    const bool in_step = training && cur_step_num > model.progress_.run_steps;
+    if (!in_step)
+      if (const float* const used = model.runner_.used_rates()) return used[group + 1];
+    const long step = in_step ? model.global_step() : std::max(model.global_step() - 1, 0L);
+    const auto& own = group < 0 ? std::optional<nn::LearningRate>() : o.groups[std::size_t(group)].learning_rate;
+    const long update = step / nn::detail::batches_of(o) - model.runner_.loss_scale().skipped();
+    return (own ? *own : o.learning_rate).at(std::max(update, 0L));
   }
 };
 
@@ -54,8 +84,54 @@ std::vector<AnyTensor> views_of(const void* row) {
 
 void check_size(std::string_view what, long batches);
 void check_run(std::string_view what, long epochs, long batches);
-/// Throws RuntimeError if a loss of the last step is not finite.
-void check_finite(const RunInfo& run);
+/// Whether the losses of the last step are finite, or nothing came of them.
+bool is_finite(const RunInfo& run);
+/// Throws ValueError that says what the network has now. `also`: what a hook of the end threw.
+[[noreturn]] void refuse_loss(const RunInfo& run, std::string_view also);
+/// Tells of the begin of a training, and gives callbacks the states that a file had. False if the run is over.
+template <class List>
+bool tell_begin(RunInfo& run, List& list, const Progress& progress) {
+  run.cur_epoch_num = progress.epochs, run.cur_step_num = run.steps_before = progress.run_steps;
+  run.resumed_loss = progress.loss;
+  list.template tell<Begin>();
+  return list.load_states(progress.states);
+}
+/// Returns the time.
+template <class List>
+double tell_epoch_begin(RunInfo& run, List& list, const Progress& progress) {
+  run.cur_epoch_num = progress.epochs + 1, run.steps_before = progress.run_steps - progress.steps;
+  const double start = now();
+  list.template tell<EpochBegin>();
+  return start;
+}
+/// Tells of the end, also of a run whose loss was not finite, and then throws.
+template <class List>
+void tell_end(RunInfo& run, List& list, Running& running, const ParameterList& parameters) {
+  if (list.ends_with_others()) running.keep_own(parameters);
+  if (!run.diverged) return list.template tell<End>();
+  std::string also;
+  try {
+    list.template tell<End>();
+  } catch (const std::exception& error) {
+    also = error.what();
+  }
+  refuse_loss(run, also);
+}
+
+/// For a scope the network has the weights that an evaluation judges, if a callback has others than its own.
+template <class List, bool any = List::any_weights>
+struct EvalWeights {
+  EvalWeights(const List&, const ParameterList&, const Snapshot*&) {}
+};
+template <class List>
+struct EvalWeights<List, true> {
+  EvalWeights(const List& list, const ParameterList& parameters, const Snapshot*& shown) {
+    if (!list.have_weights()) return;
+    own.emplace(parameters, shown);
+    list.give_weights();
+  }
+  std::optional<OwnWeights> own;
+};
 
 /// Sets its argument to the next row of a data set, or to null.
 template <class Columns>
@@ -79,9 +155,12 @@ void start_rows(Rows& rows, std::uint64_t epoch, long position) {
 }
 struct TrainingFile;  // train/training_file.hpp
 
+struct Nothing {
+  void operator()(const auto&) const {}
+};
 /// The steps of an epoch: step(row) runs one and returns its outputs, done(row) comes when the callbacks know.
-template <class Columns, class Run, class List, class Step, class Done>
-void each_step(Run& run, NextRow<Columns> next_row, List& list, Step step, Done done) {
+template <class Columns, class Run, class List, class Step, class Done = Nothing>
+void each_step(Run& run, NextRow<Columns> next_row, List& list, Step step, Done done = {}) {
   while (const dataset::Row<Columns>* const row = awaited_row<Columns>(next_row, run)) {
     ++run.cur_step_num;
     run.row = row;
@@ -89,7 +168,7 @@ void each_step(Run& run, NextRow<Columns> next_row, List& list, Step step, Done 
     const double start = now();
     run.net_outputs = step(*row);
     run.step_seconds = now() - start;
-    if (run.training) check_finite(run);
+    if (run.training && !is_finite(run)) return static_cast<void>(run.diverged = true);
     list.template tell<StepEnd>();
     done(*row);
     run.row = nullptr;
@@ -105,13 +184,23 @@ TENON_INLINE void check_run(std::string_view what, long epochs, long batches) {
   if (epochs < 1) throw_error<ValueError>(what, ": epoch must be 1 or more, got ", epochs, ".");
   check_size(what, batches);
 }
-[[gnu::noinline]] TENON_INLINE void check_finite(const RunInfo& run) {
-  if (run.overflow) return;  // nothing came of it, and the loss scale counts how often
+[[gnu::noinline]] TENON_INLINE bool is_finite(const RunInfo& run) {
+  if (run.overflow) return true;  // the loss scale counts how often
   for (const AnyTensor& output : run.net_outputs)
-    if (const double loss = mean_of(output); !std::isfinite(loss))
-      throw_error<RuntimeError>("Model.train: the loss is ", std::isnan(loss) ? "NaN" : "infinite", " at epoch ",
-                                run.cur_epoch_num, ", step ", run.step_in_epoch(), " (global step ", run.cur_step_num,
-                                "). Lower the learning rate, or look for bad input.");
+    if (!std::isfinite(mean_of(output))) return false;
+  return true;
+}
+[[gnu::cold, gnu::noinline]] TENON_INLINE void refuse_loss(const RunInfo& run, std::string_view also) {
+  double loss = 0;
+  for (const AnyTensor& output : run.net_outputs)
+    if (std::isfinite(loss)) loss = mean_of(output);
+  const std::string* const file = run.find<std::string>("latest_ckpt_file");
+  throw_error<ValueError>("Model.train: the loss is ", std::isnan(loss) ? "NaN" : "infinite", " at epoch ",
+                          run.cur_epoch_num, ", step ", run.step_in_epoch(), " (global step ", run.cur_step_num,
+                          "). Lower the learning rate, or look for bad input. The network has ",
+                          run.final_weights.empty() ? "the weights after the update of this step" : run.final_weights,
+                          ".", file ? text(" '", *file, "' has the training before it.") : "",
+                          also.empty() ? "" : text(" A hook of the end threw, too: ", also));
 }
 #endif  // TENON_DEFINES
 }  // namespace detail

@@ -115,6 +115,9 @@ class StepRunner {
   TrainState& state() { return state_; }
   const TrainState& state() const { return state_; }
   auto& loss_scale() { return scale_; }
+  /// The learning rates of the last update, or of the one that it was skipped for: the optimizer's, then one for each
+  /// of its groups. Null if this runner has not made it.
+  const float* used_rates() const { return rated_step_ == state_.step() ? rules_.rates() : nullptr; }
 
   template <class List, class... C>
   [[gnu::noinline]] void train(const dataset::Row<List>& row, dataset::Columns<C...>, const Optimizer& optimizer,
@@ -132,6 +135,7 @@ class StepRunner {
     if constexpr (options.graph)
       if (mode_here() == Mode::graph) run_graph<TrainGraph<C...>>(row, outputs, train_scratch_);
     state_.advance();
+    rated_step_ = state_.step();
     if constexpr (precision.scales_loss) {
       run.loss_scale = double(state_.loss_scale());
       run.overflow = state_.overflow() == 1;
@@ -352,6 +356,7 @@ class StepRunner {
   std::conditional_t<by_operators, eager::Tape, NoOptimizer> tape_{make_tape()};
   decltype(make_rules(std::declval<const Optimizer&>())) rules_;
   const void* gradients_[Structure<Net>::count]{};
+  long rated_step_ = -1;                  // the step after which the rates of rules_ are those of the last update
   Storage train_scratch_, eval_scratch_;  // of unrolled code
   [[no_unique_address]] CountedSteps counts_{};
 };

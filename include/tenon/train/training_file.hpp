@@ -16,7 +16,8 @@ namespace tenon::inline TENON_ABI {
 namespace detail {
 /// What a training is at one moment, in memory of its own or read from a file.
 struct TrainingFile {
-  static constexpr std::string_view counts_name = "tenon.training", numbers_name = "tenon.numbers";
+  static constexpr std::string_view counts_name = "tenon.training", numbers_name = "tenon.numbers",
+                                    rates_name = "tenon.group_rates";
   static constexpr std::int64_t version = 1;
 
   // version, seed and step of random numbers, then Progress
@@ -25,10 +26,13 @@ struct TrainingFile {
   std::array<double, 7> numbers{};
   CallbackStates states{};
   MindSporeNumbers mindspore{};
+  std::vector<nn::LearningRate> group_rates{};  // read from a file
 
   template <class M>
   static std::vector<io::NamedTensor> tensors(M& model) {
     std::vector<io::NamedTensor> all = named_parameters_of(ParameterList(*model.net_));
+    if (const Snapshot* const own = model.progress_.own)  // the network has others now
+      for (std::size_t i = 0; i < all.size(); ++i) all[i].tensor.data = own->values(i);
     for (io::NamedTensor& moment : model.optimizer_state()) all.push_back(std::move(moment));
     return all;
   }
@@ -58,6 +62,15 @@ struct TrainingFile {
     numbers[6] = losses.empty() ? p.loss : mean_of(losses[0]);
     if (p.collect) p.collect(p.callbacks, states);
     mindspore = MindSporeNumbers::of(model.optimizer_, counts[2]);
+    if constexpr (requires { model.optimizer_.groups.size(); }) {
+      CallbackState rates;  // of groups that have a number of their own
+      for (const nn::ParameterGroup& group : model.optimizer_.groups)
+        if (double rate = 0; has_number(group)) rate = double(group.learning_rate->at(0)), rates(rate);
+      if (!rates.bytes().empty()) states.emplace_back(rates_name, rates.bytes());
+    }
+  }
+  static bool has_number(const nn::ParameterGroup& group) {
+    return group.learning_rate && group.learning_rate->is_number();
   }
   template <class M>
   void give(M& model) const {
@@ -69,7 +82,22 @@ struct TrainingFile {
     p.loss = numbers[6];
     model.runner_.loss_scale().take(numbers.data());
     if (numbers[5] >= 0 && model.optimizer_.learning_rate.is_number()) model.optimizer_.learning_rate = numbers[5];
+    if constexpr (requires { model.optimizer_.groups.size(); }) {
+      std::size_t next = 0;
+      for (nn::ParameterGroup& group : model.optimizer_.groups)
+        if (has_number(group) && next < group_rates.size()) group.learning_rate = group_rates[next++];
+    }
   }
+  /// Reads the rates of groups among the states. Throws ValueError for those of other groups.
+  template <class M>
+  void find_group_rates(const M& model, const std::string& path) {
+    if constexpr (requires { model.optimizer_.groups.size(); }) {
+      long count = 0;
+      for (const nn::ParameterGroup& group : model.optimizer_.groups) count += has_number(group);
+      read_group_rates(count, path);
+    }
+  }
+  [[gnu::cold]] void read_group_rates(long count, const std::string& path);
   /// Throws ValueError for numbers that no training has.
   void check(const std::string& path) const;
 };
@@ -108,7 +136,7 @@ class TrainingCopy {
 [[gnu::cold]] void read_training(const std::string& path, std::span<const io::NamedTensor> into, bool strict);
 /// The same of a training of MindSpore, whose state has its names.
 [[gnu::cold]] void read_mindspore_training(const std::string& path, std::span<const io::NamedTensor> into);
-/// What callbacks had counted when a file was written. Throws ValueError for what no callback has counted.
+/// What callbacks had counted when a file was written, and the rates of groups.
 [[gnu::cold]] CallbackStates read_callback_states(const std::string& path);
 }  // namespace detail
 
@@ -155,6 +183,7 @@ void load_training(const std::string& path, M& model) {
     }
   file.check(path);
   file.states = detail::read_callback_states(path);
+  file.find_group_rates(model, path);
   file.add_to(all);
   if (ParameterArena* const arena = list.arena()) arena->change();
   detail::read_training(path, all, true);
@@ -251,10 +280,21 @@ namespace detail {
   CallbackStates states;
   read_checkpoint(path, [&](const io::HeldTensors& file) {
     for (const io::NamedTensor& named : file.tensors)
-      if (named.name.starts_with(callback_state_prefix) && named.tensor.dtype == Dtype::uint8)
+      if ((named.name.starts_with(callback_state_prefix) || named.name == TrainingFile::rates_name) &&
+          named.tensor.dtype == Dtype::uint8)
         states.emplace_back(named.name, std::string(static_cast<const char*>(named.tensor.data), named.tensor.bytes()));
   });
   return states;
+}
+[[gnu::cold, gnu::noinline]] TENON_INLINE void TrainingFile::read_group_rates(long count, const std::string& path) {
+  for (const auto& [name, bytes] : states) {
+    if (name != rates_name) continue;
+    if (bytes.size() != std::size_t(count) * sizeof(double))
+      throw_error<ValueError>("'", path, "' holds a training with learning rates of ", bytes.size() / sizeof(double),
+                              " groups, the optimizer has ", count, " groups with one number as their learning rate.");
+    CallbackState rates(bytes);
+    for (double rate = 0; long(group_rates.size()) < count; group_rates.emplace_back(rate)) rates(rate);
+  }
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void TrainingFile::check(const std::string& path) const {
   if (counts[0] == 0)

@@ -170,7 +170,7 @@ TEST_CASE("run info: the loss is the mean of the first output") {
                             AnyTensor(Dtype::float64, one, second.data())};
   run.net_outputs = outputs;
   CHECK(run.loss() == 3);
-  run.batch_num = 4;
+  run.steps_before = 8;
   run.cur_step_num = 9;
   CHECK(run.step_in_epoch() == 1);
 }

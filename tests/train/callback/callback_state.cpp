@@ -30,6 +30,12 @@ struct Crash {
     if (run.cur_step_num == step) throw std::runtime_error("crash");
   }
 };
+struct CrashBefore {
+  long step;
+  void on_train_step_begin(RunInfo& run) const {
+    if (run.cur_step_num == step) throw std::runtime_error("crash");
+  }
+};
 /// A callback of the user's that steers by what it has counted.
 struct Slower {
   long count = 0;
@@ -132,7 +138,7 @@ TEST_CASE("a run without the callback leaves its state alone, and parameters are
   const Folder folder;
   set_context({.mode = Mode::graph, .seed = 2});
   Net net;
-  CHECK_THROWS(fit(net, folder.path, Crash{4}));
+  CHECK_THROWS(fit(net, folder.path, CrashBefore{5}));
   const std::string file = *latest_checkpoint("run", folder.path.string());
   Net other;
   load_checkpoint(file, other);

@@ -26,6 +26,7 @@ void play(C& callback, long epochs, long batches, Wait wait, long stop_at = 0) {
   detail::CallbackList<RunInfo, C> list(run, callback);
   list.template tell<detail::Begin>();
   for (run.cur_epoch_num = 1; run.cur_epoch_num <= epochs; ++run.cur_epoch_num) {
+    run.steps_before = run.cur_step_num;
     list.template tell<detail::EpochBegin>();
     for (long i = 0; i < batches; ++i) {
       ++run.cur_step_num;

@@ -334,6 +334,7 @@ void play_fit(C& callback, long epochs, float loss, long every = 1) {
   list.template tell<tenon::detail::Begin>();
   for (run.cur_epoch_num = 1; run.cur_epoch_num <= epochs; ++run.cur_epoch_num) {
     run.training = true;
+    run.steps_before = run.cur_step_num;
     list.template tell<tenon::detail::EpochBegin>();
     run.net_outputs = {&output, 1};
     for (long i = 0; i < 3; ++i) {

@@ -38,6 +38,7 @@ class UpdateRules {
       const ParameterGroup* group = r >= first_group ? &optimizer.groups[r - first_group] : nullptr;
       Numbers& n = numbers_[r] = Numbers{};
       n.learning_rate() = (group && group->learning_rate ? *group->learning_rate : optimizer.learning_rate).at(step);
+      rates_[r] = n.learning_rate();
       n.weight_decay() = r == without_decay             ? 0
                          : group && group->weight_decay ? *group->weight_decay
                                                         : optimizer.weight_decay;
@@ -47,6 +48,9 @@ class UpdateRules {
     for (std::size_t e = 0; e < rule_.size(); ++e)
       if (rule_[e] >= 0) write(int(e), numbers_[std::size_t(rule_[e])]);
   }
+
+  /// The learning rates of the last step: the optimizer's, then one for each of its groups.
+  const float* rates() const { return rates_.data() + without_decay; }
 
  private:
   static constexpr int none = -1, own = 0, without_decay = 1, first_group = 2;
@@ -61,6 +65,7 @@ class UpdateRules {
 
   std::vector<int> rule_;         // of each entry: an index into numbers_
   std::vector<Numbers> numbers_;  // own values, own values without decay, then those of the groups
+  std::vector<float> rates_;      // of these, as the optimizer has them
 };
 
 #if TENON_DEFINES
@@ -99,6 +104,7 @@ TENON_INLINE void UpdateRules::start(std::string_view optimizer, Groups groups, 
   for (std::size_t g = 0; g < groups.size(); ++g)
     for (const std::string& pattern : groups[g].params) join(optimizer, pattern, int(g), names);
   numbers_.resize(groups.size() + first_group);
+  rates_.resize(numbers_.size());
 }
 TENON_INLINE void UpdateRules::join(std::string_view optimizer, const std::string& pattern, int g,
                                     const std::vector<std::string>& names) {

@@ -43,6 +43,10 @@ class BasicAnyCallback : public detail::HandsOnTag {
   /// The class of the held callback, if that has a state for training files.
   std::string_view held_name() const { return held_->name(); }
   void state(CallbackState& state) { held_->state(state); }
+  void on_train_resumed(R& run) { held_->resumed(run); }
+  void on_eval_weights(R& run) { held_->give_weights(run); }
+  bool held_gives_weights() const { return held_->gives_weights(); }
+  CallbackTurn held_turn() const { return held_->turn(); }
 
   /// The held callback if it is a C, else null: to read what a callback of a list has collected.
   template <class C>
@@ -58,6 +62,10 @@ class BasicAnyCallback : public detail::HandsOnTag {
     virtual void take_data(const dataset::DataInfo&) = 0;
     virtual std::string_view name() const = 0;
     virtual void state(CallbackState&) = 0;
+    virtual void resumed(R&) = 0;
+    virtual bool gives_weights() const = 0;
+    virtual void give_weights(R&) = 0;
+    virtual CallbackTurn turn() const = 0;
   };
   template <class C>
   struct Holder final : Hooks {
@@ -74,6 +82,14 @@ class BasicAnyCallback : public detail::HandsOnTag {
     void state([[maybe_unused]] CallbackState& state) override {
       if constexpr (detail::KeepsState<C>) callback.state(state);
     }
+    void resumed([[maybe_unused]] R& run) override {
+      if constexpr (requires { callback.on_train_resumed(run); }) callback.on_train_resumed(run);
+    }
+    bool gives_weights() const override { return detail::GivesWeights<C, R>; }
+    void give_weights([[maybe_unused]] R& run) override {
+      if constexpr (detail::GivesWeights<C, R>) callback.on_eval_weights(run);
+    }
+    CallbackTurn turn() const override { return detail::turn_of(callback); }
 
    private:
     template <class... E>

@@ -4,12 +4,14 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <tenon/core/spread.hpp>
 #include <tenon/core/text/type_name.hpp>
 #include <tenon/graph/observe/observer.hpp>
 #include <tenon/train/callback/callback_state.hpp>
+#include <tenon/train/callback/callback_turn.hpp>
 #include <tenon/train/callback/events.hpp>
 #include <tenon/train/callback/run_info.hpp>
 
@@ -22,6 +24,9 @@ namespace tenon::inline TENON_ABI {
 ///                                                                      class has both, this one alone is called
 ///
 /// epoch_begin and epoch_end come in trainings only, and an evaluation that fit() makes is heard by on_eval_* alone.
+/// Beside one of these a callback with a state may have `on_train_resumed(run)`, heard after that was loaded (a
+/// request_stop() in it lets no further step run), and one with weights of its own `on_eval_weights(run)`, which gives
+/// them to the network for an evaluation; the network has its own again after it.
 template <class C, class Run>
 concept Callback = detail::HasHook<C, Run>;
 
@@ -73,13 +78,22 @@ auto opened(const Data& data, [[maybe_unused]] C&... callbacks) {
   return data.open();
 }
 
+/// The type of a callback, or of those in a range.
 template <class C, class Run>
-constexpr bool may_keep_state() {
-  if constexpr (CallbackRange<C, Run>) return KeepsState<typename C::value_type>;
-  else return KeepsState<C>;
-}
+struct OneCallback {
+  using type = C;
+};
+template <class C, class Run>
+requires CallbackRange<C, Run>
+struct OneCallback<C, Run> {
+  using type = typename C::value_type;
+};
+template <class C, class Run>
+constexpr bool may_keep_state = KeepsState<typename OneCallback<C, Run>::type>;
+template <class C, class Run>
+concept GivesWeights = requires(C& callback, Run& run) { callback.on_eval_weights(run); };
 
-/// Tells all callbacks, in the order in which they were given.
+/// Tells all callbacks, in the order in which they were given, and in their turns (callback_turn.hpp).
 template <class Run, class... C>
 struct CallbackList {
   Run& run;
@@ -90,10 +104,42 @@ struct CallbackList {
 
   template <class E>
   void tell() {
-    each([&](auto& c) { detail::tell<E>(c, run); });
+    constexpr bool end = std::is_same_v<E, End>;
+    constexpr int places = !any_turn ? 1 : end ? 4 : 2;
+    for (int place = 0; place < places; ++place)
+      each([&](auto& c) {
+        if (places == 1 || place_of(turn_of(c), end) == place) detail::tell<E>(c, run);
+      });
+  }
+  static constexpr bool any_turn = (may_have_turn<typename OneCallback<C, Run>::type> || ...);
+  /// Whether the network has other weights than its own after the end.
+  bool ends_with_others() const {
+    bool found = false;
+    if constexpr (any_turn)
+      each([&](auto& c) {
+        const CallbackTurn turn = turn_of(c);
+        found = found || turn == CallbackTurn::averages || turn == CallbackTurn::restores;
+      });
+    return found;
   }
 
-  static constexpr bool any_state = (may_keep_state<C, Run>() || ...);
+  static constexpr bool any_weights = (GivesWeights<typename OneCallback<C, Run>::type, Run> || ...);
+  /// Gives the network the weights that an evaluation judges, if a callback has some: of several the last one.
+  bool have_weights() const {
+    bool found = false;
+    each([&]<class T>(T& c) {
+      if constexpr (HandsOn<T, Run>) found = found || c.held_gives_weights();
+      else if constexpr (GivesWeights<T, Run>) found = true;
+    });
+    return found;
+  }
+  void give_weights() const {
+    each([&]<class T>(T& c) {
+      if constexpr (GivesWeights<T, Run>) c.on_eval_weights(run);
+    });
+  }
+
+  static constexpr bool any_state = (may_keep_state<C, Run> || ...);
   void save_states(CallbackStates& states) const {
     each_state([&](std::string name, auto& callback) {
       CallbackState state;
@@ -101,15 +147,19 @@ struct CallbackList {
       states.emplace_back(std::move(name), state.bytes());
     });
   }
-  void load_states(const CallbackStates& states) const {
-    if (states.empty()) return;
+  /// False if a callback finds in its state that the run is over.
+  bool load_states(const CallbackStates& states) const {
+    if (states.empty()) return true;
+    const bool asked = std::exchange(run.stop_requested, false);
     each_state([&](const std::string& name, auto& callback) {
       for (const auto& [known, bytes] : states)
         if (known == name) {
           CallbackState state(bytes);
           callback.state(state);
+          if constexpr (requires { callback.on_train_resumed(run); }) callback.on_train_resumed(run);
         }
     });
+    return !std::exchange(run.stop_requested, run.stop_requested || asked);
   }
 
  private:

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include <tenon/train/callback/callback_turn.hpp>
 #include <tenon/train/callback/monitor.hpp>
 #include <tenon/train/callback/snapshot.hpp>
 
@@ -15,11 +16,13 @@ namespace tenon::inline TENON_ABI {
 /// monitor     "eval_loss", or the name of a metric of the Model; without fit() "loss", that of the last step
 /// min_delta   an improvement is larger than this
 /// baseline    the number has to be better than this, too, or the epoch counts as one without improvement
-/// restore_best_weights   at the end the network has the parameters of the best epoch
+/// restore_best_weights   at the end the network has the parameters of the best epoch: those that were judged, the
+///             averages beside an ExponentialMovingAverage
 /// throws      ValueError when the training begins, for a negative min_delta or patience
 /// source      MindSpore 2 EarlyStopping. There a patience of 0 ends every training after its first epoch, and a value
 ///             of exactly 0 counts as missing; here 0 ends it at the first epoch that is no better, as in Keras
 struct EarlyStopping {
+  static constexpr CallbackTurn turn = CallbackTurn::restores;
   std::string monitor = "eval_loss";
   double min_delta = 0;
   long patience = 0;
@@ -50,14 +53,18 @@ struct EarlyStopping {
       if (restore_best_weights) take_weights(run);
       if (!baseline || watched.better(*value, *baseline)) wait = 0;
     }
-    if (wait == 0 || wait < patience) return;
-    stopped_epoch = run.cur_epoch_num;
-    run.request_stop();
+    if (wait > 0 && wait >= patience) stop(run);
   }
   void on_train_end(auto& run) {
     if (verbose && stopped_epoch > 0) std::printf("Epoch %05ld: early stopping\n", stopped_epoch), std::fflush(stdout);
     if constexpr (requires { run.model.network(); })
-      if (!best_weights.empty()) best_weights.restore(run.model.network());
+      if (!best_weights.empty()) {
+        best_weights.restore(ParameterList(run.model.network()));
+        run.final_weights = text("the best weights that EarlyStopping has seen, of epoch ", best_epoch);
+      }
+  }
+  void on_train_resumed(auto& run) {
+    if (wait > 0 && wait >= patience) stop(run);
   }
   void state(CallbackState& state) {
     watched.state(state), best_weights.state(state);
@@ -65,8 +72,13 @@ struct EarlyStopping {
   }
 
  private:
+  void stop(auto& run) {
+    stopped_epoch = run.cur_epoch_num;
+    run.request_stop();
+  }
   void take_weights(auto& run) {
-    if constexpr (requires { run.model.network(); }) best_weights.take(run.model.network());
+    if constexpr (requires { run.model.network(); })
+      run.with_eval_weights([&] { best_weights.take(ParameterList(run.model.network())); });
     else
       throw_error<ValueError>("EarlyStopping: restore_best_weights needs the Model: give the callback to fit() itself, "
                               "or in a list of AnyCallbackOf<decltype(model)>.");

@@ -10,23 +10,24 @@
 namespace tenon::inline TENON_ABI {
 
 /// `LearningRateScheduler([](float rate, long step) { return step % 1000 == 0 ? rate / 2 : rate; })`: after each step
-/// of a training the learning rate becomes what the function makes of it. Prints `At step 1000, learning_rate change to
-/// 0.05` when it changes.
+/// of a training the learning rate becomes what the function makes of it, and so does that of each group that has one.
+/// Prints `At step 1000, learning_rate change to 0.05`, or `learning_rate of group 0`, when it changes.
 ///
 /// throws   ValueError for a learning rate that is a list or a function, which need no callback
-/// source   MindSpore LearningRateScheduler, which has no effect on CPUs there
+/// source   MindSpore LearningRateScheduler, which has no effect on CPUs there, and takes no groups; PyTorch's LambdaLR
 template <class F>
 class LearningRateScheduler {
  public:
   explicit LearningRateScheduler(F learning_rate_function) : function_(std::move(learning_rate_function)) {}
   void on_train_step_end(auto& run) requires detail::HasOptimizer<decltype(run)>
   {
-    const float rate = detail::fixed_learning_rate("LearningRateScheduler", run);
-    const float next = static_cast<float>(function_(rate, run.cur_step_num));
-    if (std::fabs(double(next) - double(rate)) <= 1e-10 * std::fmax(std::fabs(next), std::fabs(rate))) return;
-    run.model.optimizer().learning_rate = double(next);
-    std::printf("At step %ld, learning_rate change to %s\n", run.cur_step_num, text(next).c_str());
-    std::fflush(stdout);
+    detail::change_learning_rates("LearningRateScheduler", run, [&](float rate, const std::string& whose) {
+      const float next = static_cast<float>(function_(rate, run.cur_step_num));
+      if (std::fabs(double(next) - double(rate)) <= 1e-10 * std::fmax(std::fabs(next), std::fabs(rate))) return rate;
+      std::printf("At step %ld, learning_rate%s change to %s\n", run.cur_step_num, whose.c_str(), text(next).c_str());
+      std::fflush(stdout);
+      return next;
+    });
   }
 
  private:

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <tenon/train/background_writer.hpp>
+#include <tenon/train/callback/callback_turn.hpp>
 #include <tenon/train/callback/run_info.hpp>
 #include <tenon/train/training_file.hpp>
 #if TENON_DEFINES
@@ -99,6 +100,8 @@ class CheckpointFiles {
 ///             files is given, and nothing is ever saved; here so, too, with a warning
 class ModelCheckpoint {
  public:
+  static constexpr CallbackTurn turn = CallbackTurn::saves;
+
   explicit ModelCheckpoint(std::string_view prefix = "CKP", std::string_view directory = ".",
                            const CheckpointConfig& config = {})
       : files_(prefix, directory, config) {}
@@ -111,11 +114,12 @@ class ModelCheckpoint {
   }
   void on_train_step_end(auto& run) requires requires { run.model.network(); }
   {
-    if (files_.due(run.cur_step_num, false)) save(run, detail::TrainingSource(run.model));
+    // a run that ends within an epoch is resumed there, and tells of the epoch's end again
+    if (files_.due(run.cur_step_num, run.stop_requested)) save(run, detail::TrainingSource(run.model));
   }
   void on_train_end(auto& run) requires requires { run.model.network(); }
   {
-    if (files_.due(run.cur_step_num, true)) save(run, detail::TrainingSource(run.model));
+    if (!run.diverged && files_.due(run.cur_step_num, true)) save(run, detail::TrainingSource(run.model));
     finish(run);
   }
 

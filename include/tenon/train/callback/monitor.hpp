@@ -40,11 +40,14 @@ class Monitor {
     return improved;
   }
   double best() const { return best_; }
+  /// Whether it was begun for this.
+  bool watches(const std::string& name, MonitorMode mode) const { return name_ == name && mode_ == mode; }
   void state(CallbackState& state) { state(best_); }
 
  private:
   std::string_view caller_;
   std::string name_;
+  MonitorMode mode_ = MonitorMode::automatic;
   bool less_ = true, warned_ = false;
   double min_delta_ = 0, best_ = 0;
 };
@@ -74,7 +77,7 @@ class Monitor {
 TENON_INLINE void Monitor::begin(std::string_view caller, const std::string& name, MonitorMode mode, double min_delta) {
   if (!(min_delta >= 0 && min_delta <= std::numeric_limits<double>::max()))
     throw_error<ValueError>(caller, ": min_delta must be a finite number, 0 or more, got ", min_delta, ".");
-  caller_ = caller, name_ = name, min_delta_ = min_delta, warned_ = false;
+  caller_ = caller, name_ = name, mode_ = mode, min_delta_ = min_delta, warned_ = false;
   less_ = mode == MonitorMode::automatic ? less_is_better(caller, name) : mode == MonitorMode::min;
   best_ = less_ ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
 }

@@ -147,7 +147,7 @@ TENON_INLINE int ProgressBar::columns() const {
   detail::ProgressNow now{.epoch = run.cur_epoch_num,
                           .epochs = run.epoch_num,
                           .step = run.step_in_epoch(),
-                          .steps = run.batch_num,
+                          .steps = std::max(run.batch_num, run.step_in_epoch()),
                           .milliseconds = milliseconds_per_step(),
                           .loss = mean_loss(),
                           .evaluating = !run.training};

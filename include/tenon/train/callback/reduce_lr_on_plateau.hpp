@@ -10,14 +10,15 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// Multiplies the learning rate by `factor` after `patience` epochs without an improvement, then rests for `cooldown`
-/// epochs: `model.fit(100, data, valid, ReduceLROnPlateau{.factor = 0.5f, .patience = 3})`.
+/// Multiplies the learning rate, and those of groups that have one, by `factor` after `patience` epochs without an
+/// improvement, then rests for `cooldown` epochs:
+/// `model.fit(100, data, valid, ReduceLROnPlateau{.factor = 0.5f, .patience = 3})`.
 ///
 /// monitor, mode, min_delta   as in EarlyStopping
 /// verbose     prints `Epoch 00003: ReduceLROnPlateau reducing learning rate to 0.010000001.`
 /// throws      ValueError when the training begins, for a factor that is not inside (0, 1), negative numbers, and a
 ///             learning rate that is a list or a function
-/// source      MindSpore 2 ReduceLROnPlateau
+/// source      MindSpore 2 ReduceLROnPlateau, which throws for groups; PyTorch's lowers the rate of each
 struct ReduceLROnPlateau {
   std::string monitor = "eval_loss";
   float factor = 0.1f;
@@ -38,7 +39,7 @@ struct ReduceLROnPlateau {
     if (patience < 0 || cooldown < 0 || !(min_lr >= 0))
       throw_error<ValueError>("ReduceLROnPlateau: patience, cooldown, and min_lr must be 0 or more, got ", patience,
                               ", ", cooldown, ", and ", min_lr, ".");
-    detail::fixed_learning_rate("ReduceLROnPlateau", run);
+    detail::check_learning_rates("ReduceLROnPlateau", run);
     watched.begin("ReduceLROnPlateau", monitor, mode, min_delta);
     wait = resting = 0;
   }
@@ -58,15 +59,16 @@ struct ReduceLROnPlateau {
 
  private:
   void reduce(auto& run) {
-    const float rate = detail::fixed_learning_rate("ReduceLROnPlateau", run);
     wait = 0, resting = cooldown;
-    if (rate <= min_lr) return;
-    const float lower = std::max(rate * factor, min_lr);
-    run.model.optimizer().learning_rate = double(lower);
-    if (!verbose) return;
-    std::printf("Epoch %05ld: ReduceLROnPlateau reducing learning rate to %s.\n", run.cur_epoch_num,
-                text(lower).c_str());
-    std::fflush(stdout);
+    detail::change_learning_rates("ReduceLROnPlateau", run, [&](float rate, const std::string& whose) {
+      if (rate <= min_lr) return rate;
+      const float lower = std::max(rate * factor, min_lr);
+      if (verbose)
+        std::printf("Epoch %05ld: ReduceLROnPlateau reducing learning rate%s to %s.\n", run.cur_epoch_num,
+                    whose.c_str(), text(lower).c_str());
+      if (verbose) std::fflush(stdout);
+      return lower;
+    });
   }
 };
 

@@ -55,8 +55,9 @@ struct RunInfo {
   bool in_fit = false;     // a training by fit(), or an evaluation in it
   long epoch_num = 0;      // epochs of this run; 0 in an evaluation by eval()
   long cur_epoch_num = 0;  // in an evaluation by fit() that of the training
-  long batch_num = 0;      // steps per epoch
+  long batch_num = 0;      // steps per epoch; of the first one if epochs differ
   long cur_step_num = 0;   // steps since the run began, over all epochs
+  long steps_before = 0;   // of them, those before this epoch
   // of the last step: in training the losses, in evaluation losses and prediction
   std::span<const AnyTensor> net_outputs{};
   double resumed_loss = 0;                     // the loss of a resumed run before its first step
@@ -68,14 +69,18 @@ struct RunInfo {
   double loss_scale = 1;  // of the last step of a training; the loss itself is not scaled
   // a gradient of the last step was infinite or NaN, so that it updated nothing
   bool overflow = false;
+  // The loss of the last step was infinite or NaN: after the hooks of the end the run throws. A callback that gives the
+  // network other weights there says which, for the error: "the averages of ExponentialMovingAverage".
+  bool diverged = false;
+  std::string final_weights{};
 
   // of MindSpore's cb_params: there is one process, and one device
   static constexpr std::string_view parallel_mode = "stand_alone";
   static constexpr int device_number = 1;
 
   RunInfo& original_args() { return *this; }
-  /// Step within the epoch.
-  long step_in_epoch() const { return batch_num && cur_step_num ? (cur_step_num - 1) % batch_num + 1 : 0; }
+  /// Step within the epoch, 0 before its first one.
+  long step_in_epoch() const { return cur_step_num - steps_before; }
   /// The first output as a number: the loss of the step (the mean over it if it has more elements).
   double loss() const { return net_outputs.empty() ? resumed_loss : mean_of(net_outputs[0]); }
   /// The columns of the current batch, valid until the step ends; none before the first. MindSpore's

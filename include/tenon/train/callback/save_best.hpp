@@ -8,7 +8,9 @@
 namespace tenon::inline TENON_ABI {
 
 /// Writes the parameters to `path` whenever an epoch is the best so far: `model.fit(10, data, valid,
-/// SaveBest{.path = "best.safetensors", .monitor = "accuracy"})`.
+/// SaveBest{.path = "best.safetensors", .monitor = "accuracy"})`. They are those that were judged: the averages beside
+/// an ExponentialMovingAverage. In further runs the same object goes on with the best so far, as long as path, monitor,
+/// and mode stay.
 ///
 /// monitor, mode   as in EarlyStopping; with train() "loss" keeps those of the lowest loss at the end of an epoch
 /// throws          what save_checkpoint throws
@@ -18,20 +20,22 @@ struct SaveBest {
   MonitorMode mode = MonitorMode::automatic;
 
   detail::Monitor watched{};
-  long best_epoch = 0;  // 0: none yet
+  long best_epoch = 0;  // of its run; 0: none yet
+  std::string kept_in{};
 
   void on_train_begin(auto& run) requires requires { run.model.network(); }
   {
     static_cast<void>(detail::is_ckpt_path("save", path));
+    if (best_epoch > 0 && kept_in == path && watched.watches(monitor, mode)) return;
     watched.begin("SaveBest", monitor, mode, 0);
-    best_epoch = 0;
+    best_epoch = 0, kept_in = path;
   }
   void on_train_epoch_end(auto& run) requires requires { run.model.network(); }
   {
     const std::optional<double> value = watched.value(run);
     if (!value || !watched.improves(*value)) return;
     best_epoch = run.cur_epoch_num;
-    save_checkpoint(run.model.network(), path);
+    run.with_eval_weights([&] { save_checkpoint(run.model.network(), path); });
   }
   void state(CallbackState& state) {
     watched.state(state);

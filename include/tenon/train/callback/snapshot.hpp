@@ -1,11 +1,15 @@
 // Snapshot: the values of all parameters of a network at one moment, to be given back later.
 #pragma once
 #include <cstddef>
-#include <cstring>
 #include <vector>
 
+#include <tenon/nn/parameters.hpp>
 #include <tenon/train/callback/callback_state.hpp>
-#include <tenon/train/checkpoint.hpp>
+#if TENON_DEFINES
+#include <cstring>
+
+#include <tenon/core/memory/arena.hpp>
+#endif
 
 namespace tenon::inline TENON_ABI::detail {
 
@@ -13,27 +17,58 @@ namespace tenon::inline TENON_ABI::detail {
 class Snapshot {
  public:
   bool empty() const { return values_.empty(); }
-  template <class Net>
-  void take(const Net& net) {
-    const std::vector<io::NamedTensor> parameters = named_parameters_of(ParameterList(net));
-    values_.resize(parameters.size());
-    for (std::size_t i = 0; i < parameters.size(); ++i) {
-      const auto* const from = static_cast<const std::byte*>(parameters[i].tensor.data);
-      values_[i].assign(from, from + parameters[i].tensor.bytes());
-    }
-  }
-  template <class Net>
-  void restore(const Net& net) const {
-    const ParameterList list(net);
-    const std::vector<io::NamedTensor> parameters = named_parameters_of(list);
-    if (ParameterArena* const arena = list.arena()) arena->change();
-    for (std::size_t i = 0; i < parameters.size() && i < values_.size(); ++i)
-      std::memcpy(parameters[i].tensor.data, values_[i].data(), values_[i].size());
-  }
+  void take(const ParameterList& parameters);
+  void restore(const ParameterList& parameters) const;
+  /// Where parameter i is, in the order of named_parameters(); a view to read from, as AnyTensor has no other.
+  std::byte* values(std::size_t i) const { return const_cast<std::byte*>(values_[i].data()); }
   void state(CallbackState& state) { state(values_); }
 
  private:
   std::vector<std::vector<std::byte>> values_;
 };
+
+/// For a scope the network may have other weights than its own, which it has again after it, whatever is thrown.
+/// `shown` is where others find its own weights meanwhile.
+class OwnWeights {
+ public:
+  OwnWeights(const ParameterList& parameters, const Snapshot*& shown) : parameters_(parameters), shown_(shown) {
+    kept_.take(parameters);
+    outermost_ = !shown;
+    if (outermost_) shown = &kept_;
+  }
+  ~OwnWeights() {
+    kept_.restore(parameters_);
+    if (outermost_) shown_ = nullptr;
+  }
+  OwnWeights(const OwnWeights&) = delete;
+  OwnWeights& operator=(const OwnWeights&) = delete;
+
+ private:
+  ParameterList parameters_;
+  const Snapshot*& shown_;
+  Snapshot kept_;
+  bool outermost_;
+};
+
+#if TENON_DEFINES
+[[gnu::cold, gnu::noinline]] TENON_INLINE void Snapshot::take(const ParameterList& parameters) {
+  parameters.bind();
+  values_.clear();
+  for (int e = 0; e < parameters.entries(); ++e) {
+    if (!parameters.table()[e].parameter || parameters.table()[e].setting) continue;
+    const auto* const from = static_cast<const std::byte*>(parameters.handle(e).values_at());
+    values_.emplace_back(from, from + parameters.table()[e].dims.bytes(1));
+  }
+}
+[[gnu::cold, gnu::noinline]] TENON_INLINE void Snapshot::restore(const ParameterList& parameters) const {
+  if (ParameterArena* const arena = parameters.arena()) arena->change();
+  std::size_t i = 0;
+  for (int e = 0; e < parameters.entries() && i < values_.size(); ++e)
+    if (parameters.table()[e].parameter && !parameters.table()[e].setting) {
+      std::memcpy(parameters.handle(e).values_at(), values_[i].data(), values_[i].size());
+      ++i;
+    }
+}
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::detail

@@ -1,11 +1,11 @@
 // Averages of a network's weights over a training: exponential moving average (EMA), stochastic weight averaging (SWA).
 #pragma once
 #include <cstddef>
-#include <cstring>
 #include <span>
 #include <vector>
 
 #include <tenon/train/callback/callback_state.hpp>
+#include <tenon/train/callback/callback_turn.hpp>
 #include <tenon/train/checkpoint.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -15,27 +15,25 @@ namespace detail {
 class WeightAverage {
  public:
   bool empty() const { return values_.empty(); }
-  void clear() { values_.clear(), exchanged_ = false; }
+  void clear() { values_.clear(); }
   /// average += share · (parameter - average); the first time they are the parameters.
   void add(std::span<const io::NamedTensor> parameters, double share);
-  /// Writes the averages to the network and keeps its own parameters, or gives those back.
-  void exchange(std::span<const io::NamedTensor> parameters);
-  bool exchanged() const { return exchanged_; }
+  /// Writes the averages to the parameters; those of which there are none stay.
+  void write_to(std::span<const io::NamedTensor> parameters) const;
   void state(CallbackState& state) { state(values_); }
 
  private:
   std::vector<std::vector<double>> values_;
-  std::vector<std::vector<std::byte>> own_;
-  bool exchanged_ = false;
 };
 
-/// Calls f with the parameters of a network, which it changes.
-template <class Net, class F>
-void with_parameters(const Net& net, F f) {
+/// Gives a network averages of its weights, if there are some.
+template <class Net>
+void give_averages(const Net& net, const WeightAverage& average) {
+  if (average.empty()) return;
   const ParameterList list(net);
   const std::vector<io::NamedTensor> parameters = named_parameters_of(list);
   if (ParameterArena* const arena = list.arena()) arena->change();
-  f(std::span<const io::NamedTensor>(parameters));
+  average.write_to(parameters);
 }
 }  // namespace detail
 
@@ -43,10 +41,12 @@ void with_parameters(const Net& net, F f) {
 /// weight, beginning with the weights behind the first step. Evaluations by fit() judge the averages, and the network
 /// has them when the training is over: `model.fit(10, data, valid, ExponentialMovingAverage{.decay = 0.999})`.
 ///
-/// Batch norm's statistics are averaged, too, as in PyTorch's AveragedModel with use_buffers. Give it in front of
-/// callbacks that save, if they are to save the averages at the end. Throws ValueError when the training begins unless
-/// decay is inside (0, 1). Source: Polyak and Juditsky 1992; PyTorch torch.optim.swa_utils.
+/// Batch norm's statistics are averaged, too, as in PyTorch's AveragedModel with use_buffers. SaveBest and
+/// EarlyStopping keep the averages that were judged; a saved training has its own weights, and the averages beside
+/// them. Throws ValueError when the training begins unless decay is inside (0, 1). Source: Polyak and Juditsky 1992;
+/// PyTorch torch.optim.swa_utils.
 struct ExponentialMovingAverage {
+  static constexpr CallbackTurn turn = CallbackTurn::averages;
   double decay = 0.999;
   detail::WeightAverage average{};
 
@@ -61,25 +61,16 @@ struct ExponentialMovingAverage {
   {
     average.add(detail::named_parameters_of(ParameterList(run.model.network())), 1 - decay);
   }
-  void on_eval_begin(auto& run) requires requires { run.model.network(); }
+  void on_eval_weights(auto& run) requires requires { run.model.network(); }
   {
-    exchange(run, false);
-  }
-  void on_eval_end(auto& run) requires requires { run.model.network(); }
-  {
-    exchange(run, true);
+    detail::give_averages(run.model.network(), average);
   }
   void on_train_end(auto& run) requires requires { run.model.network(); }
   {
-    exchange(run, false);
+    detail::give_averages(run.model.network(), average);
+    if (!average.empty()) run.final_weights = "the averages of ExponentialMovingAverage";
   }
   void state(CallbackState& state) { average.state(state); }
-
- private:
-  void exchange(auto& run, bool back) {
-    if (average.empty() || average.exchanged() != back) return;
-    detail::with_parameters(run.model.network(), [&](auto parameters) { average.exchange(parameters); });
-  }
 };
 
 /// Stochastic weight averaging: from epoch `first_epoch` on the mean of the weights at the end of each epoch, which the
@@ -87,6 +78,7 @@ struct ExponentialMovingAverage {
 /// with a learning rate of 0 to count them anew. Throws ValueError when the training begins for a first_epoch below 1.
 /// Source: Izmailov et al., arXiv 1803.05407; PyTorch torch.optim.swa_utils.
 struct StochasticWeightAverage {
+  static constexpr CallbackTurn turn = CallbackTurn::averages;
   long first_epoch = 1;
   detail::WeightAverage average{};
   long count = 0;
@@ -104,7 +96,8 @@ struct StochasticWeightAverage {
   }
   void on_train_end(auto& run) requires requires { run.model.network(); }
   {
-    if (count > 0) detail::with_parameters(run.model.network(), [&](auto parameters) { average.exchange(parameters); });
+    detail::give_averages(run.model.network(), average);
+    if (!average.empty()) run.final_weights = "the averages of StochasticWeightAverage";
   }
   void state(CallbackState& state) {
     average.state(state);
@@ -128,23 +121,14 @@ TENON_INLINE void WeightAverage::add(std::span<const io::NamedTensor> parameters
     }
   }
 }
-TENON_INLINE void WeightAverage::exchange(std::span<const io::NamedTensor> parameters) {
-  own_.resize(parameters.size());
+TENON_INLINE void WeightAverage::write_to(std::span<const io::NamedTensor> parameters) const {
   for (std::size_t i = 0; i < parameters.size() && i < values_.size(); ++i) {
     const AnyTensor& tensor = parameters[i].tensor;
-    if (values_[i].empty()) continue;
-    auto* const data = static_cast<std::byte*>(tensor.data);
-    if (exchanged_) {
-      std::memcpy(data, own_[i].data(), own_[i].size());
-      continue;
-    }
-    own_[i].assign(data, data + tensor.bytes());
     for (std::size_t k = 0; k < values_[i].size(); ++k) {
       if (tensor.dtype == Dtype::float32) static_cast<float*>(tensor.data)[k] = static_cast<float>(values_[i][k]);
       else static_cast<double*>(tensor.data)[k] = values_[i][k];
     }
   }
-  exchanged_ = !exchanged_;
 }
 }  // namespace detail
 #endif  // TENON_DEFINES

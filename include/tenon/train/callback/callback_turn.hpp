@@ -1,0 +1,43 @@
+// CallbackTurn: which callbacks of a list hear of an event before others, wherever they stand in it.
+#pragma once
+#include <concepts>
+#include <type_traits>
+
+#include <tenon/core/config.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Callbacks hear of an event in the order of the list, except those that say otherwise, so that no order is a wrong
+/// one: `static constexpr CallbackTurn turn = CallbackTurn::saves;`
+enum class CallbackTurn {
+  /// In the order of the list; at the end of a run after those below, so that it sees the final weights.
+  in_order,
+  /// It saves the training: after all hooks of a step or an epoch, and at the end of a run before all of them.
+  saves,
+  /// At the end of a run it gives the network averages of its weights.
+  averages,
+  /// At the end of a run it gives the network earlier weights, also in place of averages.
+  restores,
+};
+
+namespace detail {
+template <class C>
+constexpr CallbackTurn turn_of(const C& callback) {
+  if constexpr (requires { requires std::same_as<decltype(C::turn), const CallbackTurn>; }) return C::turn;
+  else if constexpr (requires { requires std::same_as<decltype(callback.held_turn()), CallbackTurn>; })
+    return callback.held_turn();
+  else return CallbackTurn::in_order;
+}
+/// Whether callbacks of a type may say anything else than in_order.
+template <class C>
+inline constexpr bool may_have_turn = requires {
+  requires std::same_as<decltype(C::turn), const CallbackTurn>;
+} || requires(const C& c) { requires std::same_as<decltype(c.held_turn()), CallbackTurn>; };
+/// The place of a turn among those of an event: 0 hears first.
+constexpr int place_of(CallbackTurn turn, bool end) {
+  if (!end) return turn == CallbackTurn::saves;
+  return turn == CallbackTurn::saves ? 0 : turn == CallbackTurn::averages ? 1 : turn == CallbackTurn::restores ? 2 : 3;
+}
+}  // namespace detail
+
+}  // namespace tenon
