@@ -41,6 +41,41 @@ TEST_CASE("8 and 16 bits, gray, palette, alpha, interlaced") {
   CHECK(vision::decode(io::encode_png(one)).bytes == one.bytes);
 }
 
+TEST_CASE(
+    "16 bits as Pillow has them: the upper byte of colours and of gray with alpha, min(value, 255) of plain gray") {
+  // made with Pillow 13: Image.open(file).convert("RGB") and convert("L")
+  const std::vector<int> values{0, 1, 127, 128, 129, 255, 256, 257, 384, 385, 32767, 32768, 65279, 65280, 65408, 65535};
+  const Bytes upper{0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 127, 128, 254, 255, 255, 255};
+  const Bytes clipped{0, 1, 127, 128, 129, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
+  const auto repeated = [](const Bytes& bytes, int times) {
+    Bytes all;
+    for (const std::uint8_t v : bytes) all.insert(all.end(), std::size_t(times), v);
+    return all;
+  };
+  const auto file = [&](int kind, int channels, bool alpha, int interlace) {
+    Bytes rows;
+    for (const int v : values) {
+      for (int c = 0; c < channels; ++c) rows.insert(rows.end(), {std::uint8_t(v >> 8), std::uint8_t(v)});
+      if (alpha) rows.insert(rows.end(), {156, 64});
+    }
+    return png_file(4, 4, 16, kind, interlace, rows);
+  };
+  for (const int interlace : {PNG_INTERLACE_NONE, PNG_INTERLACE_ADAM7}) {
+    for (const auto& [kind, channels, alpha] :
+         {std::tuple(PNG_COLOR_TYPE_RGB, 3, false), std::tuple(PNG_COLOR_TYPE_RGB_ALPHA, 3, true),
+          std::tuple(PNG_COLOR_TYPE_GRAY_ALPHA, 1, true)}) {
+      CHECK(vision::decode(file(kind, channels, alpha, interlace)).bytes == repeated(upper, 3));
+      CHECK(vision::decode(file(kind, channels, alpha, interlace), {.channels = 1}).bytes == upper);
+    }
+    const std::string gray = file(PNG_COLOR_TYPE_GRAY, 1, false, interlace);
+    CHECK(vision::image_info(gray).stored_channels == 1);
+    CHECK(vision::decode(gray).bytes == repeated(clipped, 3));
+    CHECK(vision::decode(gray, {.channels = 1}).bytes == clipped);
+    CHECK(message<RuntimeError>([&] { vision::decode(gray.substr(0, gray.size() - 30)); }).find("truncated") !=
+          std::string::npos);
+  }
+}
+
 TEST_CASE("a file that is cut off is refused, at whichever byte, or is whole; damage is an error or wrong pixels") {
   const io::Pixels colours = smooth_image(20, 30, 3);
   const std::string file = io::encode_png(colours);

@@ -1,10 +1,13 @@
 // Decodes PNG images. libpng stays behind this header; io/png.hpp writes them.
 #pragma once
+#include <atomic>
+#include <bit>
 #include <csetjmp>
 #include <cstring>
 #include <string_view>
 #include <vector>
 
+#include <tenon/core/log.hpp>
 #include <tenon/vision/decode_options.hpp>
 
 namespace tenon::inline TENON_ABI::vision {
@@ -23,7 +26,7 @@ struct PngState {
   std::size_t at;
   bool cut_off;
   char message[128];
-  int channels;
+  bool wide_gray;  // 16 bits and no channel of alpha: what PIL opens as "I;16"
   png_byte** rows;
   std::jmp_buf back;
 
@@ -58,16 +61,19 @@ struct PngState {
     png_set_crc_action(s.file, PNG_CRC_DEFAULT, PNG_CRC_QUIET_USE);
     png_read_info(s.file, s.info);
   }
-  /// 8 bits, gray or colours; alpha is dropped, as PIL's convert does.
+  /// Three channels of 8 bits, or, of wide gray, one of 16 bits in this machine's order. Alpha is dropped.
   static void set_output(PngState& s) {
     const int kind = png_get_color_type(s.file, s.info);
-    png_set_scale_16(s.file);
+    s.wide_gray = kind == PNG_COLOR_TYPE_GRAY && png_get_bit_depth(s.file, s.info) == 16;
+    if (!s.wide_gray) png_set_strip_16(s.file);
+    else if constexpr (std::endian::native == std::endian::little) png_set_swap(s.file);
     png_set_expand(s.file);
     png_set_strip_alpha(s.file);
-    if (!(kind & PNG_COLOR_MASK_COLOR)) png_set_gray_to_rgb(s.file);
+    if (!(kind & PNG_COLOR_MASK_COLOR) && !s.wide_gray) png_set_gray_to_rgb(s.file);
     png_set_interlace_handling(s.file);
     png_read_update_info(s.file, s.info);
-    if (png_get_channels(s.file, s.info) != 3 || png_get_bit_depth(s.file, s.info) != 8)
+    if (png_get_channels(s.file, s.info) != (s.wide_gray ? 1 : 3) ||
+        png_get_bit_depth(s.file, s.info) != (s.wide_gray ? 16 : 8))
       png_error(s.file, "it is of a kind that is not known");
   }
   static void read_rows(PngState& s) { png_read_image(s.file, s.rows); }
@@ -77,8 +83,12 @@ struct PngState {
 
 /// One PNG image, from its bytes, which must stay where they are: `PngDecoder(bytes).decode(out)`.
 ///
-/// 1 to 16 bits, gray, palette, colours, interlaced. 16 bits become 8 by rounding value / 257; alpha is dropped, and a
-/// gamma is not applied, as by PIL's convert("RGB"), OpenCV, and torchvision. A file that is cut off is refused.
+/// 1 to 16 bits, gray, palette, colours, interlaced. Alpha is dropped and a gamma is not applied. A file that is cut
+/// off is refused. All of it is as by PIL's convert("RGB"), or convert("L") for one channel, to the bit:
+/// of 16 bits PIL keeps the upper 8 where there are colours or alpha, and of plain gray (its mode "I;16") min(value,
+/// 255). The latter makes most such images white, so it is a warning, once in a program.
+///
+/// source      Pillow 13
 class PngDecoder {
  public:
   /// Reads the header. Throws RuntimeError if the bytes are no PNG image; ValueError if it has more pixels than
@@ -118,6 +128,7 @@ class PngDecoder {
   /// damaged; `out` then holds anything.
   void decode(ImageView<std::uint8_t> out) {
     detail::check_result("decode", out, info_.height, info_.width, options_.channels);
+    if (state_.wide_gray) return decode_wide_gray(out);
     const ImageView<std::uint8_t> shape{nullptr, info_.height, info_.width, 3};
     std::vector<std::uint8_t> colours(options_.channels == 1 ? shape.size() : 0);
     const ImageView<std::uint8_t> rgb{options_.channels == 1 ? colours.data() : out.data, info_.height, info_.width, 3};
@@ -135,6 +146,25 @@ class PngDecoder {
   ImageInfo info_;
   detail::PngState state_;
 
+  void decode_wide_gray(ImageView<std::uint8_t> out) {
+    const auto width = std::size_t(info_.width), height = std::size_t(info_.height);
+    std::vector<std::uint16_t> values(width * height);
+    std::vector<png_byte*> rows(height);
+    for (std::size_t y = 0; y < height; ++y) rows[y] = reinterpret_cast<png_byte*>(values.data() + y * width);
+    state_.rows = rows.data();
+    if (!state_.guarded(detail::PngState::read_rows)) refuse();
+    bool clipped = false;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      clipped |= values[i] > 255;
+      const auto value = std::uint8_t(values[i] > 255 ? 255 : values[i]);
+      for (int c = 0; c < options_.channels; ++c) out.data[i * std::size_t(options_.channels) + std::size_t(c)] = value;
+    }
+    static std::atomic<bool> told{false};
+    if (clipped && !told.exchange(true))
+      logging::warning("A PNG image of 16-bit gray has values above 255, which become 255, as PIL's convert does with "
+                       "mode I;16: it may be all white. Save such images with 8 bits, in Python by "
+                       "Image.fromarray((numpy.asarray(image) >> 8).astype('uint8')).");
+  }
   void close() { png_destroy_read_struct(&state_.file, &state_.info, nullptr); }
   [[noreturn, gnu::cold]] void refuse() const {
     throw_error<RuntimeError>("Cannot decode a PNG image of ", state_.bytes.size(), " bytes: ",
