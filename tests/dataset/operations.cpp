@@ -215,8 +215,9 @@ TEST_CASE("the same rows for 1, 2, and 8 workers, and from the middle of an epoc
             point[0] = point[1] = random.uniform();
             kept[0] = label[0];
           });
-  const auto data = named(57) | shuffle(57, 1) | sample(RandomSampler{.replacement = true, .num_samples = 57}) |
-                    filter<"label">([](std::span<const std::int32_t> label) { return label[0] % 5 != 0; }) | skip(2) |
+  const auto data = named(59) | skip(2) | shuffle(57, 1) |
+                    sample(RandomSampler{.replacement = true, .num_samples = 57}) |
+                    filter<"label">([](std::span<const std::int32_t> label) { return label[0] % 5 != 0; }) |
                     shard({.num_shards = 2, .shard_id = 1}) | noise | batch(4);
   const auto walk = [](const auto& rows_of, std::uint64_t epoch, long position) {
     auto rows = rows_of.open();

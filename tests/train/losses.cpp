@@ -3,6 +3,9 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <tenon/nn/loss/mse.hpp>
+
+#include "../support/logged.hpp"
 #include "small.hpp"
 
 using namespace small;
@@ -153,4 +156,23 @@ TEST_CASE("mean_of: every floating-point dtype, nothing, and integers") {
   CHECK(mean(std::vector<bfloat16>{1.0f, 2.0f, 6.0f}) == 3);
   CHECK(mean(std::vector<float>{}) == 0);
   CHECK(mean(std::vector<std::int32_t>{4}) == 0);
+}
+
+TEST_CASE("losses: one that nobody has reduced, [n, 4], is trained as its sum with a warning, [n] without one") {
+  const auto warned = [](auto loss) {
+    return support::messages(support::logged({}, [&] {
+      nn::Dense<3, 4> net;
+      const std::vector<float> x(24, 1.0f), y(32, 1.0f);
+      Model model{net, loss, momentum()};
+      model.train(2,
+                  dataset::from_arrays(dataset::column<Shape<3>>(x), dataset::column<Shape<4>>(y)) | dataset::batch(4));
+    }));
+  };
+  for (const Mode mode : modes) {
+    const ContextScope scope({.mode = mode});
+    CHECK(warned(nn::MSELoss<nn::Reduction::none>{}) ==
+          "WARNING ME] Model.train: the loss is [4, 4], which is no number and none per sample. Training takes the sum "
+          "of its elements, so that a step grows with their number: reduce it, as nn::Reduction::mean does.\n");
+    CHECK(warned(nn::MSELoss{}).empty());
+  }
 }

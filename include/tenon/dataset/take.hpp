@@ -33,7 +33,8 @@ struct TakeMaker {
 };
 
 /// The first count samples, or batches after batch; all of them if there are fewer. After shuffle these are others in
-/// each epoch. Throws ValueError if count < 1 (MindSpore's take(-1) is a data set without take).
+/// each epoch: what is left of the rows is no set to test with, split makes one. Throws ValueError if count < 1
+/// (MindSpore's take(-1) is a data set without take).
 inline TakeMaker take(long count) {
   detail::check_at_least("take", count, 1, "the number of rows");
   return {count};

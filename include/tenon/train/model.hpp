@@ -156,7 +156,7 @@ class Model {
       auto rows = detail::opened(data, callbacks...);
       rows.start(0);
       run_evaluation<typename Data::columns>(
-          result, data.size(), [&](const auto*& row) { row = rows.next(); }, nullptr, callbacks...);
+          result, data.size(), [&](const auto*& row) { row = rows.next(); }, nullptr, {}, callbacks...);
     }
     return result;
   }
@@ -201,7 +201,8 @@ class Model {
             result = EvalResult();
             valid_rows.start(0);
             run_evaluation<typename Valid::columns>(
-                result, valid.size(), [&](const auto*& row) { row = valid_rows.next(); }, &run, callbacks...);
+                result, valid.size(), [&](const auto*& row) { row = valid_rows.next(); }, &run, how.eval_loss,
+                callbacks...);
             run.eval_results = &result;
           },
           callbacks...);
@@ -325,7 +326,7 @@ class Model {
   // `in` is the training by fit() that the evaluation belongs to, or null.
   template <class Columns, class... Callbacks>
   [[gnu::noinline]] void run_evaluation(EvalResult& result, long batches, detail::NextRow<Columns> next_row,
-                                        const RunInfo* in, Callbacks&... callbacks) {
+                                        const RunInfo* in, nn::MeanOver over, Callbacks&... callbacks) {
     training_.refuse_others("Model.eval");  // twice, as in run_epochs
     const detail::Busy busy(evaluating_);
     training_.refuse_others("Model.eval");
@@ -336,7 +337,7 @@ class Model {
     detail::CallbackList<Run<Model>, Callbacks...> list(run, callbacks...);
     const detail::EvalWeights<decltype(list)> weights(list, ParameterList(*net_), progress_.own);
     detail::spread([](auto&... m) { (m.clear(), ...); }, metrics_);
-    double losses = 0;
+    double losses = 0, counted = 0;
     const double start = detail::now();
     list.template tell<detail::Begin>();
     list.template tell<detail::EpochBegin>();
@@ -349,14 +350,15 @@ class Model {
         [&](const auto& row) {
           const AnyTensor label = row[dataset::Row<Columns>::count - 1];
           detail::spread([&](auto&... m) { (detail::update_metric(m, run.net_outputs, label), ...); }, metrics_);
-          if (in) losses += run.loss();
+          const double weight = over == nn::MeanOver::samples ? double(label.extent[0]) : 1;
+          if (in) losses += weight * run.loss(), counted += weight;
         });
     run.epoch_seconds = detail::now() - start;
     detail::spread([&](auto&... m) { (detail::add_metric(result, m), ...); }, metrics_);
     run.metrics = &result;
     list.template tell<detail::EpochEnd>();
     list.template tell<detail::End>();
-    if (in) result.add("eval_loss", losses / double(run.cur_step_num));
+    if (in) result.add("eval_loss", losses / counted);
   }
 
   // `results` is a tuple of references to tensors, one per output.

@@ -7,6 +7,7 @@
 #include <tenon/core/context.hpp>
 #include <tenon/core/error.hpp>
 #include <tenon/kernel/compiled.hpp>
+#include <tenon/nn/metric/mean_over.hpp>
 
 namespace tenon::inline TENON_ABI {
 
@@ -61,9 +62,11 @@ class ValidFrequency {
   std::vector<long> epochs_;
 };
 
-/// Options of fit(), with the names that MindSpore gives them.
+/// Options of fit(), with the names that MindSpore gives them, and what "eval_loss" is a mean of, which in MindSpore
+/// are batches.
 struct FitOptions {
   ValidFrequency valid_frequency = 1;
+  nn::MeanOver eval_loss = nn::MeanOver::samples;
 };
 
 }  // namespace tenon

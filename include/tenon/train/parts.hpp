@@ -3,7 +3,7 @@
 #include <span>
 #include <tuple>
 
-#include <tenon/nn/metric/metric.hpp>
+#include <tenon/nn/metric/mean_over.hpp>
 #include <tenon/train/amp.hpp>
 #include <tenon/train/eval_result.hpp>
 
@@ -37,7 +37,7 @@ MetricsAmong<Parts...> metrics_among(Parts... parts) {
 template <class M>
 void update_metric(M& metric, std::span<const AnyTensor> outputs, const AnyTensor& label) {
   if constexpr (nn::MetricGroup<M>) metric.update(outputs.front(), outputs.back(), label);
-  else if constexpr (nn::LossMetric<M>) metric.update(outputs.front());
+  else if constexpr (nn::LossMetric<M>) nn::detail::update_loss(metric, outputs.front(), label);
   else metric.update(outputs.back(), label);
 }
 /// Adds the numbers of a metric of a Model to a result.

@@ -133,6 +133,9 @@ struct EvalWeights<List, true> {
   std::optional<OwnWeights> own;
 };
 
+/// Warns of a loss with more axes than that of the samples: nobody has reduced it, and its sum is trained.
+void warn_of_elements(const RunInfo& run);
+
 /// Sets its argument to the next row of a data set, or to null.
 template <class Columns>
 using NextRow = FunctionRef<const dataset::Row<Columns>*&>;
@@ -168,6 +171,7 @@ void each_step(Run& run, NextRow<Columns> next_row, List& list, Step step, Done 
     const double start = now();
     run.net_outputs = step(*row);
     run.step_seconds = now() - start;
+    if (run.training && run.cur_step_num == 1) warn_of_elements(run);
     if (run.training && !is_finite(run)) return static_cast<void>(run.diverged = true);
     list.template tell<StepEnd>();
     done(*row);
@@ -183,6 +187,13 @@ TENON_INLINE void check_size(std::string_view what, long batches) {
 TENON_INLINE void check_run(std::string_view what, long epochs, long batches) {
   if (epochs < 1) throw_error<ValueError>(what, ": epoch must be 1 or more, got ", epochs, ".");
   check_size(what, batches);
+}
+[[gnu::cold, gnu::noinline]] TENON_INLINE void warn_of_elements(const RunInfo& run) {
+  for (const AnyTensor& loss : run.net_outputs)
+    if (loss.rank > 1)
+      logging::warning("Model.train: the loss is ", shape_text(loss.shape()),
+                       ", which is no number and none per sample. Training takes the sum of its elements, so that a "
+                       "step grows with their number: reduce it, as nn::Reduction::mean does.");
 }
 [[gnu::noinline]] TENON_INLINE bool is_finite(const RunInfo& run) {
   if (run.overflow) return true;  // the loss scale counts how often

@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <tenon/tenon.hpp>
+#include <tenon/train/callbacks.hpp>
 
 using namespace tenon;
 
@@ -13,12 +14,19 @@ struct Factor : nn::Cell<Factor> {
 };
 }  // namespace
 
-TEST_CASE("loss: the mean over batches of their means") {
+TEST_CASE("loss: the mean over samples, or over batches of their means, as in MindSpore") {
   std::vector<float> one{2}, three{1, 2, 6};
   std::vector<float16> half{4.0f};
   const std::int64_t extents[]{3};
-  nn::Loss loss;
+  nn::Loss of_samples, loss{nn::MeanOver::batches};
   CHECK_THROWS_AS(loss.eval(), RuntimeError);
+  of_samples.update(AnyTensor(Dtype::float32, {}, one.data()));
+  of_samples.update(AnyTensor(Dtype::float32, extents, three.data()));
+  CHECK(of_samples.eval() == 11.0 / 4);
+  of_samples.update(AnyTensor(Dtype::float16, {}, half.data()), 4);  // a number of 4 samples
+  CHECK(of_samples.eval() == 27.0 / 8);
+  of_samples.clear();
+  CHECK_THROWS_AS(of_samples.eval(), RuntimeError);
   loss.update(AnyTensor(Dtype::float32, {}, one.data()));
   loss.update(AnyTensor(Dtype::float32, extents, three.data()));
   CHECK(loss.eval() == 2.5);
@@ -38,7 +46,27 @@ TEST_CASE("loss: a float64 model evaluates in both modes") {
   for (const Mode mode : {Mode::graph, Mode::pynative}) {
     const ContextScope scope({.mode = mode});
     Factor net;
-    Model model{net, nn::MSELoss{}, NoOptimizer{}, nn::Loss{}};
-    CHECK(model.eval(data)["loss"] == 5.75);  // (1 + 4) / 2 and 9
+    Model model{net, nn::MSELoss{}, NoOptimizer{}, nn::Loss{}, nn::Named{"batches", nn::Loss{nn::MeanOver::batches}}};
+    const auto result = model.eval(data);
+    CHECK(result["loss"] == doctest::Approx(14.0 / 3));  // 1, 4, and 9
+    CHECK(result["batches"] == 5.75);                    // (1 + 4) / 2 and 9
   }
+}
+
+TEST_CASE("eval_loss: a short last batch weighs less, unless batches count") {
+  const auto data = dataset::from_arrays(dataset::column<Shape<1>>(std::vector<double>{1, 2, 3}),
+                                         dataset::column<Shape<1>>(std::vector<double>{2, 4, 6}));
+  for (const Mode mode : {Mode::graph, Mode::pynative})
+    for (const nn::MeanOver over : {nn::MeanOver::samples, nn::MeanOver::batches}) {
+      const ContextScope scope({.mode = mode});
+      Factor net;
+      Model model{net, nn::MSELoss{}, nn::SGD{.learning_rate = 1e-12f}, nn::Loss{}};
+      double found = 0;
+      const auto look = [&](RunInfo& run) { found = (*run.eval_results)["eval_loss"]; };
+      model.fit(1, data | dataset::batch(3), data | dataset::batch(2), {.eval_loss = over},
+                LambdaCallback{.on_train_epoch_end = look});
+      CHECK(found == doctest::Approx(over == nn::MeanOver::samples ? 14.0 / 3 : 5.75));
+      model.fit(1, data | dataset::batch(3), data | dataset::batch(1), LambdaCallback{.on_train_epoch_end = look});
+      CHECK(found == doctest::Approx(14.0 / 3));
+    }
 }

@@ -1,6 +1,7 @@
 // Labels among the k largest predictions.
 #include <tenon/nn/metric/top_k_categorical_accuracy.hpp>
 
+#include "../../support/logged.hpp"
 #include "support.hpp"
 
 using namespace tenon;
@@ -47,4 +48,18 @@ TEST_CASE("top k: what it refuses") {
   CHECK_THROWS_AS(update(metric, Floats{{1, 2, 1}, {0, 1}}, Ints{{1, 1}, {0}}), ValueError);
   CHECK_THROWS_AS(update(metric, five_classes(), Ints{{2}, {0, 1}}), ValueError);
   CHECK_THROWS_AS(metric.eval(), RuntimeError);
+}
+
+TEST_CASE("top k: it warns, once, where k is no less than the classes") {
+  const auto warned = [](int k) {
+    return support::messages(support::logged({}, [k] {
+      nn::TopKCategoricalAccuracy metric{k};
+      for (int i = 0; i < 3; ++i) update(metric, five_classes(), Ints{{3}, {2, 0, 1}});
+    }));
+  };
+  CHECK(warned(5) ==
+        "WARNING ME] TopKCategoricalAccuracy: k is 5, and there are 5 classes: each label is right. Give a "
+        "smaller k.\n");
+  CHECK(warned(6).find("k is 6") != std::string::npos);
+  CHECK(warned(4).empty());
 }

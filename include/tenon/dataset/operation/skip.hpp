@@ -35,11 +35,16 @@ struct SkipMaker {
   long count;
   template <class D>
   auto applied_to(const D& data) const {
+    constexpr bool same_rows = !detail::reorders<D>();
+    static_assert(same_rows, "skip before shuffle and random samplers: behind them other rows are left out in each "
+                             "epoch, and a take of the same rows would share some with it; split makes disjoint parts");
     return Skipped<D>(data, count);
   }
 };
 
-/// All but the first count samples, or batches after batch. Throws ValueError if count < 0. Source: MindSpore's skip.
+/// All but the first count samples, or batches after batch. Throws ValueError if count < 0. Behind a shuffle or a
+/// random sampler it does not compile: `shuffle | skip(n)` and `shuffle | take(n)` would share rows, as each epoch has
+/// another order. Source: MindSpore's skip.
 inline SkipMaker skip(long count) {
   detail::check_at_least("skip", count, 0, "the number of rows");
   return {count};

@@ -1,35 +1,44 @@
 // Mean loss of an evaluation.
 #pragma once
+#include <cstdint>
 #include <string_view>
 
 #include <tenon/nn/metric/mean_of.hpp>
+#include <tenon/nn/metric/mean_over.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// Mean of the losses of all batches, each batch counting once: numbers, or [n] with one per sample, of floating-point
-/// dtypes. Source: MindSpore nn.Loss.
+/// Mean of the losses of all batches: numbers, or [n] with one per sample, of floating-point dtypes.
+///
+/// over    samples: a batch weighs as much as it has samples, so that a short last one does not distort the mean.
+///         batches: each batch counts once, as in MindSpore: `nn::Loss{nn::MeanOver::batches}`
+/// source  MindSpore nn.Loss, which knows the second only
 class Loss {
  public:
   static constexpr std::string_view name = "loss";
+  explicit constexpr Loss(MeanOver over = MeanOver::samples) : over_(over) {}
 
-  void clear() { sum_ = 0, count_ = 0; }
-  /// Throws ValueError for a loss of more axes.
-  void update(const AnyTensor& loss) {
+  void clear() { sum_ = 0, weight_ = 0; }
+  /// The loss of a batch of `samples`, as a Model gives it; by hand, without a number, that of the elements of [n], or
+  /// of 1. Throws ValueError for a loss of more axes.
+  void update(const AnyTensor& loss, std::int64_t samples = 0) {
     if (loss.rank > 1)
       throw_error<ValueError>("Loss needs a number per batch or per sample, got ", shape_text(loss.shape()),
                               ": take the mean over the other axes.");
-    sum_ += mean_of(loss);
-    ++count_;
+    if (samples == 0) samples = loss.rank ? loss.extent[0] : 1;
+    const double weight = over_ == MeanOver::samples ? static_cast<double>(samples) : 1;
+    sum_ += mean_of(loss) * weight;
+    weight_ += weight;
   }
   /// Throws RuntimeError if nothing was counted.
   double eval() const {
-    if (count_ == 0) throw_error<RuntimeError>("Loss cannot be computed: update() was not called.");
-    return sum_ / static_cast<double>(count_);
+    if (weight_ == 0) throw_error<RuntimeError>("Loss cannot be computed: update() was not called.");
+    return sum_ / weight_;
   }
 
  private:
-  double sum_ = 0;
-  long count_ = 0;
+  double sum_ = 0, weight_ = 0;
+  MeanOver over_;
 };
 
 }  // namespace tenon::nn

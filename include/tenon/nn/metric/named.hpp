@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include <tenon/nn/metric/metric.hpp>
+#include <tenon/nn/metric/mean_over.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 
@@ -23,7 +23,7 @@ struct Named {
   }
   void clear() { metric.clear(); }
   void update(const AnyTensor& loss, const AnyTensor& prediction, const AnyTensor& label) {
-    if constexpr (LossMetric<M>) metric.update(loss);
+    if constexpr (LossMetric<M>) detail::update_loss(metric, loss, label);
     else metric.update(prediction, label);
   }
   void report(auto&& add) const { add(std::string_view(name), static_cast<double>(metric.eval())); }

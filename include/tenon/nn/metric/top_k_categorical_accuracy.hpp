@@ -1,5 +1,6 @@
 // Share of labels among the k largest predictions.
 #pragma once
+#include <tenon/core/log.hpp>
 #include <tenon/nn/metric/classes.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
@@ -10,6 +11,7 @@ namespace tenon::inline TENON_ABI::nn {
 ///
 /// prediction  [n, C] float32 or float64, C >= 2
 /// label       int32 or int64 [n], or one-hot [n, C] of float32, float64, or int32
+/// warning     with the first batch, where k is the number of classes or more: then each label of a class is right
 /// throws      ValueError for k < 1
 /// source      MindSpore nn.TopKCategoricalAccuracy
 class TopKCategoricalAccuracy {
@@ -54,6 +56,7 @@ TENON_INLINE void TopKCategoricalAccuracy::update(const AnyTensor& prediction, c
   if (prediction.rank > 2)
     throw_error<ValueError>("TopKCategoricalAccuracy needs predictions [n,classes], got ",
                             shape_text(prediction.shape()), ".");
+  const bool first = classes_ == 0;
   long row = 0;
   detail::each_class("TopKCategoricalAccuracy", prediction, label, classes_, [&](long, long wanted) {
     const long first = row++ * classes_;
@@ -67,6 +70,9 @@ TENON_INLINE void TopKCategoricalAccuracy::update(const AnyTensor& prediction, c
     }
     right_ += own == own && larger < k_;
   });
+  if (first && k_ >= classes_)
+    logging::warning("TopKCategoricalAccuracy: k is ", k_, ", and there are ", classes_,
+                     " classes: each label is right. Give a smaller k.");
 }
 #endif  // TENON_DEFINES
 
