@@ -11,7 +11,7 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
-/// The number of rows of epoch 0: batches behind batch. The same as data.size().
+/// The number of rows of epoch 0: batches after batch. The same as data.size().
 template <Dataset D>
 long get_dataset_size(const D& data) {
   return data.size();

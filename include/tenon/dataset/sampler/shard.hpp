@@ -22,7 +22,7 @@ struct ShardMaker {
   }
 };
 
-/// Every num_shards-th row from row shard_id on, behind any source: `data | shuffle(n) | shard({.num_shards = 8,
+/// Every num_shards-th row from row shard_id on, after any source: `data | shuffle(n) | shard({.num_shards = 8,
 /// .shard_id = 3})`. Shuffled before with one seed, the shards are parts of the same order in each epoch and move with
 /// it. The rule says what becomes of rows that cannot be dealt out evenly; by MindSpore's, which is the default, the
 /// first ones come again, augmented anew.

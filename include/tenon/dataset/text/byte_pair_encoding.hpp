@@ -20,7 +20,7 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
-/// Tokens 0 .. 255 are the bytes; each further one is two earlier ones behind one another. Any text can be encoded, and
+/// Tokens 0 .. 255 are the bytes; each further one is two earlier ones in a row. Any text can be encoded, and
 /// decode gives it back byte by byte. No token goes beyond a piece of the text (text/pieces.hpp).
 ///
 /// file        lines: `tenon-byte-pairs 1`, then for token 256, 257, ... the two numbers that it joins

@@ -86,7 +86,7 @@ struct RandomCrop {
   }
 };
 
-/// Margins of so many pixels: `Pad<2>` on each side, `Pad<2, 3>` left and right 2, top and bottom 3, or Left, Top,
+/// Margins of this many pixels: `Pad<2>` on each side, `Pad<2, 3>` left and right 2, top and bottom 3, or Left, Top,
 /// Right, Bottom.
 ///
 /// column      uint8 or float32 [height, width, channels]

@@ -1,4 +1,4 @@
-// Binary cross entropy behind a sigmoid as a loss.
+// Binary cross entropy of a sigmoid as a loss, computed from the logits.
 #pragma once
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/loss/weight.hpp>

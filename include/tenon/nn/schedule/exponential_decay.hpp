@@ -1,4 +1,4 @@
-// Exponential decay of the learning rate: by a factor every so many steps.
+// Exponential decay of the learning rate: by a factor every n steps.
 #pragma once
 #include <tenon/nn/schedule/checks.hpp>
 

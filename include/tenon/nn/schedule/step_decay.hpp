@@ -1,4 +1,4 @@
-// A learning rate that falls by a factor every so many steps.
+// A learning rate that falls by a factor every n steps.
 #pragma once
 #include <tenon/nn/schedule/checks.hpp>
 

@@ -1,4 +1,4 @@
-// Warm-up of the learning rate: it rises from 0, alone or in front of another schedule.
+// Warm-up of the learning rate: it rises from 0, alone or before another schedule.
 #pragma once
 #include <algorithm>
 #include <utility>
