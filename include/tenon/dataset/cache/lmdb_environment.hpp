@@ -4,6 +4,10 @@
 // writes over a page that is in use, its last write of a transaction is that of the page which makes it valid, and what
 // a process has written is in the system's page cache, which a dead process cannot take back. Only a machine that stops
 // can lose some of these writes and keep others. So the file of another boot is deleted without a look into it.
+//
+// A disk or another program can damage a file, and LMDB ends the program that reads a damaged page. So its structure is
+// looked through before it is used (lmdb_check.hpp), and rows have checksums. A damaged file is deleted, and the
+// session begins anew in another one; programs that have the old one open go on with it.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -26,7 +30,9 @@
 #endif
 
 #include <tenon/core/error.hpp>
+#include <tenon/core/log.hpp>
 #include <tenon/dataset/cache/cache_folder.hpp>
+#include <tenon/dataset/cache/lmdb_check.hpp>
 #include <tenon/io/file.hpp>
 
 namespace tenon::inline TENON_ABI::dataset::detail {
@@ -72,10 +78,13 @@ class OpeningLock {
 /// it anew and leaves the parent's alone.
 class LmdbEnvironment {
  public:
-  static constexpr std::string_view format = "tenon rows 1\n";
+  static constexpr std::string_view format = "tenon rows 2\n";
 
-  /// Throws RuntimeError if it cannot be opened; what cannot be read is thrown away, and is empty then.
-  explicit LmdbEnvironment(const std::string& session) : session_(session) {
+  /// Throws RuntimeError if it cannot be opened; a damaged file is thrown away, after a warning, and is empty.
+  ///
+  /// damaged     the file with a row that is not as it was written: it is thrown away, unless another process has done
+  ///             so already
+  explicit LmdbEnvironment(const std::string& session, const LmdbEnvironment* damaged = nullptr) : session_(session) {
     check_owner(session);
     const OpeningLock lock(session);
     const std::string mine = boot_id(), about = io::join_path(session, "boot"), expected = text(format, mine);
@@ -84,10 +93,15 @@ class LmdbEnvironment {
       remove_rows();
       io::write_file(about, expected);
     }
-    if (!open(mine.empty() ? 0 : MDB_NOSYNC)) {
+    const unsigned flags = mine.empty() ? 0 : MDB_NOSYNC;
+    std::string fault = damaged && damaged->has_open(session) ? "a row is not as it was written" : "";
+    if (!fault.empty() || !open(flags, fault)) {
+      if (fault != lmdb_unfinished)
+        logging::warning("The cache in '", session, "' is damaged (", fault,
+                         ") and begins anew: its rows are computed ", "again. Look at the disk if that comes again.");
       remove_rows();
-      if (!open(mine.empty() ? 0 : MDB_NOSYNC))
-        throw_error<RuntimeError>("Cannot open the new cache file in '", session, "'.");
+      if (!open(flags, fault))
+        throw_error<RuntimeError>("Cannot open the new cache file in '", session, "': ", fault, ".");
     }
     int dead = 0;
     ::mdb_reader_check(env_, &dead);
@@ -150,8 +164,12 @@ class LmdbEnvironment {
     if (sizeof(std::size_t) < 8) size = std::min<std::uint64_t>(size, 256 << 20);
     return static_cast<std::size_t>(size / 4096 * 4096);
   }
-  /// False: the file is not of LMDB, not of this format, or cut short. Throws for other reasons.
-  bool open(unsigned flags) {
+  /// False, with what is wrong: the file is not of LMDB, not of this format, cut short, or damaged. Throws for other
+  /// reasons.
+  bool open(unsigned flags, std::string& fault) {
+    if (const io::FileHandle file(::open(io::join_path(session_, "data.mdb").c_str(), O_RDONLY | O_CLOEXEC));
+        file.valid() && !(fault = fault_of_lmdb_metas(file.get())).empty())
+      return false;
     int result = ENOMEM;
     for (std::size_t size = map_size(); result == ENOMEM && size >= 1 << 20; size /= 2) {
       if ((result = ::mdb_env_create(&env_)) != 0) break;
@@ -160,12 +178,30 @@ class LmdbEnvironment {
       result = ::mdb_env_open(env_, session_.c_str(), flags | MDB_NOTLS, 0600);
       if (result != 0) ::mdb_env_close(env_);
     }
-    if (result == MDB_INVALID || result == MDB_VERSION_MISMATCH || result == MDB_CORRUPTED) return false;
-    if (result != 0)
+    const bool unknown = result == MDB_INVALID || result == MDB_VERSION_MISMATCH || result == MDB_CORRUPTED;
+    if (result != 0 && !unknown)
       throw_error<RuntimeError>("Cannot open the cache in '", session_, "': ", ::mdb_strerror(result), ".");
-    if (is_whole() && has_format()) return true;
-    ::mdb_env_close(env_);
-    return false;
+    if (unknown) return fault = ::mdb_strerror(result), false;
+    if (!is_whole()) fault = "it is shorter than it says";
+    else if (fault = fault_of_pages(); fault.empty() && !has_format()) fault = "it has another format";
+    if (!fault.empty()) ::mdb_env_close(env_);
+    return fault.empty();
+  }
+  /// What is wrong with the file as it is now, "" if nothing is.
+  std::string fault_of_pages() const {
+    ::mdb_filehandle_t file = -1;
+    if (::mdb_env_get_fd(env_, &file) != 0) return "";
+    for (;;) {
+      MDB_txn* txn = nullptr;
+      const int result = ::mdb_txn_begin(env_, nullptr, MDB_RDONLY, &txn);
+      if (result == MDB_READERS_FULL) return "";
+      if (result != 0) return ::mdb_strerror(result);
+      LmdbCheck check(file, ::mdb_txn_id(txn));
+      const bool is_snapshot = check.is_snapshot();
+      const std::string fault = is_snapshot ? check.fault() : "";
+      ::mdb_txn_abort(txn);
+      if (is_snapshot) return fault;
+    }
   }
   /// All pages that the file's header speaks of are there: a page that is missing ends the program that reads it.
   bool is_whole() const {
@@ -240,7 +276,7 @@ class LmdbEnvironment {
 /// The files that this process has open, and by how many each is used.
 class LmdbEnvironments {
   struct Entry {
-    explicit Entry(const std::string& session) : environment(session) {}
+    Entry(const std::string& session, const LmdbEnvironment* damaged) : environment(session, damaged) {}
     LmdbEnvironment environment;
     long uses = 0;
   };
@@ -249,11 +285,12 @@ class LmdbEnvironments {
   /// One use of a file. The last one closes it before anybody can open it again.
   class Lease {
    public:
-    explicit Lease(const std::string& session) : all_(of_this_process()) {
+    /// damaged     the file that is not to be used any more
+    explicit Lease(const std::string& session, const LmdbEnvironment* damaged = nullptr) : all_(of_this_process()) {
       const std::lock_guard lock(all_.mutex_);
       for (const auto& entry : all_.entries_)
-        if (entry->environment.has_open(session)) entry_ = entry.get();
-      if (!entry_) entry_ = all_.entries_.emplace_back(std::make_unique<Entry>(session)).get();
+        if (&entry->environment != damaged && entry->environment.has_open(session)) entry_ = entry.get();
+      if (!entry_) entry_ = all_.entries_.emplace_back(std::make_unique<Entry>(session, damaged)).get();
       ++entry_->uses;
     }
     Lease(const Lease&) = delete;

@@ -35,6 +35,9 @@ namespace tenon::inline TENON_ABI::dataset {
 /// sharing  any number of threads and processes of one user; also behind fork()
 /// memory   the file is mapped: all processes read the same pages of the system's page cache, which it gives up for
 ///          other needs. Rows are checked (CRC-32C) at each look.
+/// damage   a row that is not as it was written is computed again, after one warning. If a page of the file itself is
+///          damaged, all rows are: the session begins anew, in another file. Others who have the damaged one open go on
+///          with it
 /// kill -9  damages nothing, see lmdb_environment.hpp; rows that were computed and not written yet, about 2 MiB and a
 ///          row of each thread at most, are computed again
 /// full     rows beyond a limit are refused or spilled, which is only a count here: the file is on disk in any case. If
@@ -63,15 +66,18 @@ class LmdbStore {
   bool get(const RowKey& key, UseRow use) {
     Here* const here = mine();
     if (!here) return false;
-    if (const detail::LmdbEnvironment::Reader reader(*here->environment); reader) {
+    const auto lease = here->lease();
+    bool again = false;
+    if (const detail::LmdbEnvironment::Reader reader(**lease); reader) {
       std::string_view value;
       const Key name = name_of(key);
       if (reader.get(name.view(), value)) {
-        if (!is_right(name.view(), value)) return false;
-        use(std::as_bytes(std::span(value)).subspan(4));
-        return true;
+        if (is_right(name.view(), value)) return use(std::as_bytes(std::span(value)).subspan(4)), true;
+        again = !detail::has_right_head(value);
+        if (!again) warn_of_row();
       }
     }
+    if (again) begin_anew(*here, lease);
     return here->pending.get(key, use);
   }
   void put(const RowKey& key, std::span<const std::byte> row, CacheLimit limit) {
@@ -92,15 +98,15 @@ class LmdbStore {
     std::vector<CacheCount> all;
     Here* const here = mine();
     if (!here) return all;
-    const detail::LmdbEnvironment::Reader reader(*here->environment);
+    const auto lease = here->lease();
+    const detail::LmdbEnvironment::Reader reader(**lease);
     MDB_cursor* cursor = nullptr;
-    if (!reader || ::mdb_cursor_open(reader.txn(), (*here->environment).rows(), &cursor) != 0) return all;
+    if (!reader || ::mdb_cursor_open(reader.txn(), (**lease).rows(), &cursor) != 0) return all;
     MDB_val key{1, const_cast<char*>("s")}, value{};
     for (int result = ::mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
-         result == 0 && key.mv_size == 9 && *static_cast<char*>(key.mv_data) == 's' &&
-         value.mv_size == sizeof(CacheCount);
+         result == 0 && key.mv_size == 9 && *static_cast<char*>(key.mv_data) == 's';
          result = ::mdb_cursor_get(cursor, &key, &value, MDB_NEXT))
-      std::memcpy(&all.emplace_back(), value.mv_data, sizeof(CacheCount));
+      if (CacheCount count; is_count(text_of(key), text_of(value), count)) all.push_back(count);
     ::mdb_cursor_close(cursor);
     return all;
   }
@@ -143,6 +149,12 @@ class LmdbStore {
   static bool is_right(std::string_view name, std::string_view value) {
     return value.size() >= 4 && std::memcmp(checksum(name, value.substr(4)).data(), value.data(), 4) == 0;
   }
+  static std::string_view text_of(const MDB_val& value) { return {static_cast<char*>(value.mv_data), value.mv_size}; }
+  static bool is_count(std::string_view name, std::string_view value, CacheCount& count) {
+    if (value.size() != 4 + sizeof count || !is_right(name, value)) return false;
+    std::memcpy(&count, value.data() + 4, sizeof count);
+    return true;
+  }
   /// What a row takes in the file at most: a large one has pages of its own, small ones fill half of a page.
   static std::uint64_t charge(std::size_t row, unsigned page) {
     const std::uint64_t node = row + 4 + sizeof(Key::bytes) + 10;
@@ -171,8 +183,15 @@ class LmdbStore {
 
   /// A child opens the file anew, and does not write what its parent will.
   struct Here {
-    explicit Here(const std::string& session) : environment(session) {}
-    detail::LmdbEnvironments::Lease environment;
+    using Lease = detail::LmdbEnvironments::Lease;
+    explicit Here(const std::string& session) : environment(std::make_shared<Lease>(session)) {}
+    /// The file as long as somebody reads or writes in it: it may be another one at the next call.
+    std::shared_ptr<Lease> lease() const {
+      const std::lock_guard lock(mutex);
+      return environment;
+    }
+    mutable std::mutex mutex;
+    std::shared_ptr<Lease> environment;
     detail::PendingRows pending;
     FullCaches full;
   };
@@ -188,8 +207,24 @@ class LmdbStore {
     }
   }
 
+  void warn_of_row() {
+    if (!warned_.exchange(true))
+      logging::warning("The cache in '", session_, "' has a row that is not as it was written. It is computed again. ",
+                       "Look at the disk if that comes again.");
+  }
+  /// Another file in place of the damaged one, unless another thread was faster.
+  [[gnu::cold]] void begin_anew(Here& here, const std::shared_ptr<Here::Lease>& damaged) {
+    try {
+      const std::lock_guard lock(here.mutex);
+      if (here.environment == damaged) here.environment = std::make_shared<Here::Lease>(session_, &**damaged);
+    } catch (const std::exception& error) {
+      stop(error.what());
+    }
+  }
+
   void write(Here& here, const detail::PendingMap& rows) {
-    detail::LmdbEnvironment& environment = *here.environment;
+    const auto lease = here.lease();
+    detail::LmdbEnvironment& environment = **lease;
     if (stopped_ || (environment.disk_is_nearly_full() && stop("the disk is nearly full"))) {
       refused_ += rows.size();
       return;
@@ -198,7 +233,7 @@ class LmdbStore {
     int result = ::mdb_txn_begin(environment.env(), nullptr, 0, &txn);
     if (result == 0) {
       try {
-        result = put_all(here, txn, rows);
+        result = put_all(here, environment, txn, rows);
       } catch (const std::bad_alloc&) {
         result = ENOMEM;
       }
@@ -210,8 +245,7 @@ class LmdbStore {
       stop(::mdb_strerror(result));
     }
   }
-  int put_all(Here& here, MDB_txn* txn, const detail::PendingMap& rows) {
-    const detail::LmdbEnvironment& environment = *here.environment;
+  int put_all(Here& here, const detail::LmdbEnvironment& environment, MDB_txn* txn, const detail::PendingMap& rows) {
     MDB_stat stat{};
     int result = ::mdb_stat(txn, environment.rows(), &stat);
     std::map<std::uint64_t, CacheCount> counts;
@@ -225,13 +259,13 @@ class LmdbStore {
       if (result != 0) break;
       const auto [count, unread] = counts.try_emplace(row->first.cache);
       if (unread) result = read_count(environment, txn, row->first.cache, count->second);
-      if (result == 0) result = put_one(here, txn, row->first, row->second, count->second, stat.ms_psize);
+      if (result == 0) result = put_one(here, environment.rows(), txn, *row, count->second, stat.ms_psize);
     }
     for (auto& [cache, count] : counts) {
       if (result != 0) break;
       const Key name = name_of_count(cache);
-      MDB_val key{name.size, const_cast<char*>(name.bytes.data())}, value{sizeof count, &count};
-      result = ::mdb_put(txn, environment.rows(), &key, &value, 0);
+      const std::string_view bytes(reinterpret_cast<const char*>(&count), sizeof count);
+      result = put_checked(txn, environment.rows(), name, bytes);
     }
     return result;
   }
@@ -242,17 +276,26 @@ class LmdbStore {
     MDB_val key{name.size, const_cast<char*>(name.bytes.data())}, value{};
     const int result = ::mdb_get(txn, environment.rows(), &key, &value);
     if (result == MDB_NOTFOUND) return 0;
-    if (result == 0 && value.mv_size == sizeof count) std::memcpy(&count, value.mv_data, sizeof count);
+    if (result == 0) is_count(name.view(), text_of(value), count);
     return result;
   }
-  int put_one(Here& here, MDB_txn* txn, const RowKey& row_key, const detail::PendingRow& row, CacheCount& count,
+  /// Behind its checksum.
+  static int put_checked(MDB_txn* txn, MDB_dbi rows, const Key& name, std::string_view bytes) {
+    MDB_val key{name.size, const_cast<char*>(name.bytes.data())}, value{bytes.size() + 4, nullptr};
+    if (const int result = ::mdb_put(txn, rows, &key, &value, MDB_RESERVE)) return result;
+    std::memcpy(value.mv_data, checksum(name.view(), bytes).data(), 4);
+    std::memcpy(static_cast<char*>(value.mv_data) + 4, bytes.data(), bytes.size());
+    return 0;
+  }
+  int put_one(Here& here, MDB_dbi rows, MDB_txn* txn, const detail::PendingMap::value_type& added, CacheCount& count,
               unsigned page) {
-    const detail::LmdbEnvironment& environment = *here.environment;
+    const auto& [row_key, row] = added;
     const Key name = name_of(row_key);
     MDB_val key{name.size, const_cast<char*>(name.bytes.data())}, value{};
-    const int known = ::mdb_get(txn, environment.rows(), &key, &value);
-    const bool damaged = known == 0 && !is_right(name.view(), {static_cast<char*>(value.mv_data), value.mv_size});
+    const int known = ::mdb_get(txn, rows, &key, &value);
+    const bool damaged = known == 0 && !is_right(name.view(), text_of(value));
     if (known != MDB_NOTFOUND && !damaged) return known;  // of two processes that computed a row the first one keeps it
+    if (damaged && !detail::has_right_head(text_of(value))) return 0;
     const std::uint64_t cost = charge(row.row.size(), page);
     const bool fits = row.limit.bytes == 0 || count.charged + cost <= row.limit.bytes;
     if (!fits && !row.limit.spilling) {
@@ -260,10 +303,7 @@ class LmdbStore {
       here.full.add(row_key.cache, row.limit, row.row.size());
       return 0;
     }
-    value = {row.row.size() + 4, nullptr};
-    if (const int result = ::mdb_put(txn, environment.rows(), &key, &value, MDB_RESERVE)) return result;
-    std::memcpy(value.mv_data, checksum(name.view(), row.row).data(), 4);
-    std::memcpy(static_cast<char*>(value.mv_data) + 4, row.row.data(), row.row.size());
+    if (const int result = put_checked(txn, rows, name, row.row)) return result;
     if (damaged) return 0;  // it was counted
     if (row.limit.counted) {
       ++(fits ? count.in_memory : count.on_disk);
@@ -282,7 +322,7 @@ class LmdbStore {
 
   const std::string session_;
   detail::PerProcess<Here> here_;
-  std::atomic<bool> stopped_{false};
+  std::atomic<bool> stopped_{false}, warned_{false};
   std::atomic<std::uint64_t> refused_{0};
 };
 static_assert(CacheStore<LmdbStore>);
