@@ -52,11 +52,14 @@ struct ShapeAsArgument {
 /// Several threads may read a tensor and its copies at the same time, compute with them, and call data(). A thread that
 /// writes elements, assigns to the tensor, or lets a tape watch() it needs exclusive access.
 ///
-/// `Tensor x{{1.0f, 2.0f}, {3.0f, 4.0f}}` and `Tensor x({{1, 2}, {3, 4}})` deduce dtype and shape. One list is the
-/// whole tensor, several lists are its rows, one number is a tensor without axes.
+/// `Tensor x{{1.0f, 2.0f}, {3.0f, 4.0f}}` and `Tensor x({{1, 2}, {3, 4}})` deduce dtype and shape. Several lists are
+/// its rows, a list of lists is the whole tensor, numbers are its elements, one number is a tensor without axes. One
+/// list of numbers in braces, `Tensor x{{1, 2, 3}}`, does not compile: it might be [3] or the one row of [1,3].
 template <Element T, class S>
 class Tensor : public ops::Value<Tensor<T, S>> {
  public:
+  static_assert(!detail::is_one_list<S>, "one list of numbers may be [n] or one row of it: Tensor x{1, 2, 3} has the "
+                                         "shape [3], Tensor x({{1, 2, 3}}) has [1,3]");
   using type = T;
   using shape_type = S;
   static constexpr TensorType dims = type_of<T, S>;
@@ -349,6 +352,8 @@ template <Element U, std::same_as<U>... V>
 Tensor(U, V...) -> Tensor<U, detail::RowShape<int(sizeof...(V))>>;
 template <Element U, int A>
 Tensor(const U (&)[A]) -> Tensor<U, Shape<A>>;
+template <Element U, int A>
+Tensor(U (&&)[A]) -> Tensor<U, detail::OneListShape<A>>;
 template <Element U, int A, int B>
 Tensor(const U (&)[A][B]) -> Tensor<U, Shape<A, B>>;
 template <Element U, int A, int B, int C>

@@ -41,7 +41,8 @@ TEST_CASE("lists: dtype and shape are deduced") {
   Tensor numbers{1.0f, 2.0f, 3.0f};
   static_assert(has_type<decltype(numbers), float, Shape<3>>);
   CHECK(is(numbers, {1, 2, 3}));
-  Tensor short_list({7});
+  const int seven[]{7};
+  Tensor short_list(seven);
   static_assert(has_type<decltype(short_list), int, Shape<1>>);
   CHECK(is(short_list, {7}));
   Tensor scalar(2.5f);
@@ -50,7 +51,7 @@ TEST_CASE("lists: dtype and shape are deduced") {
   Tensor bools{true, false};
   static_assert(has_type<decltype(bools), bool, Shape<2>>);
   CHECK(is(bools, {true, false}));
-  Tensor halves({float16(1), float16(0.5f)});
+  Tensor halves{float16(1), float16(0.5f)};
   static_assert(has_type<decltype(halves), float16, Shape<2>>);
   CHECK(float(halves[1]) == 0.5f);
 }

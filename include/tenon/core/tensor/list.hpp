@@ -12,6 +12,14 @@ namespace tenon::inline TENON_ABI::detail {
 template <int More>
 using RowShape = std::conditional_t<More == 0, Shape<>, Shape<1 + More>>;
 
+/// What is deduced of one list of numbers in further braces or parentheses, which Tensor refuses.
+template <int A>
+struct OneListShape : Shape<A> {};
+template <class S>
+inline constexpr bool is_one_list = false;
+template <int A>
+inline constexpr bool is_one_list<OneListShape<A>> = true;
+
 /// True if a list with these static extents fills the type for some batch size.
 constexpr bool list_fits(const TensorType& type, const TensorType& list) {
   for (int axis = 0; axis < type.rank; ++axis) {
