@@ -1,4 +1,4 @@
-// expects: one list of numbers may be [n] or one row of it: Tensor x{1, 2, 3} has the shape [3], Tensor x({{1, 2, 3}}) has [1,3]
+// expects: one list of numbers may be [n] or one row of it: Tensor x{1, 2, 3} has the shape [3]
 #include <tenon/tenon.hpp>
 
 void f() {
