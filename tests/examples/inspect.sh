@@ -21,7 +21,10 @@ says() {
 
 says 0 "diff" --help
 says 2 "required" list
-says 2 "subcommand" nothing
+says 2 "there is no command 'nothing'. The commands are list, show, diff, convert, record" nothing
+says 2 "there is no command 'lst'. Did you mean 'list'?" lst a.npy
+says 2 "there is no command 'recrod'. Did you mean 'record'?" recrod
+says 2 "a command is missing. The commands are list" ""
 
 # ---- files of tensors
 says 0 "MindSpore checkpoint, 8 tensors, 61684 elements, 247 KB" list "$golden/ckpt/lenet.ckpt"
@@ -35,7 +38,79 @@ for suffix in safetensors npz ckpt; do
   says 0 "lenet.$suffix is written" convert "$golden/ckpt/lenet.ckpt" "lenet.$suffix"
   says 0 "8 tensors compared, 0 differ." diff "$golden/ckpt/lenet.ckpt" "lenet.$suffix"
 done
-says 2 "lenet.txt" convert lenet.npz lenet.txt
+for refused in lenet.txt lenet.npy lenet; do
+  says 2 "Cannot write '$refused': the name of what convert writes ends with .safetensors, .ckpt (MindSpore), or .npz" \
+    convert lenet.npz "$refused"
+done
+# what list and show read is converted
+cp "$golden/npy/dt_float32.npy" a.npy
+cp a.npy array_without_suffix
+for suffix in npz safetensors ckpt; do
+  says 0 "a.$suffix is written" convert a.npy "a.$suffix"
+  says 0 "1 tensors compared, 0 differ." diff a.npy "a.$suffix"
+done
+says 0 "NumPy .npy, 1 tensors" list array_without_suffix
+
+# ---- files of no format, of a format under another name, and empty ones
+head -c 400 "$program" >program.bin
+says 2 "'program.bin' is of no format that is read: it begins with '" list program.bin
+grep -q 'as a print file' out && fault "list program.bin: $(cat out)"
+printf '\n\n  # notes\n' >notes.md
+says 2 "'notes.md' is of no format that is read" show notes.md
+: >nothing.bin
+says 2 "'nothing.bin' is empty" list nothing.bin
+cp lenet.npz lenet.zip
+says 2 "'lenet.zip' is a zip archive. Name it .npz" convert lenet.zip lenet.ckpt
+says 2 "\`tenon-inspect record FILE\` takes the file beside it" list "$golden/mindrecord/all_types.mindrecord.db"
+
+# ---- encrypted checkpoints
+says 2 "is encrypted with AES-GCM: give its key by --key" list "$golden/ckpt/mlp_aes_gcm.ckpt"
+key=0123456789abcdef
+printf '%s\n' "$key" >key.txt
+"$program" list --key "$key" "$golden/ckpt/mlp_aes_gcm.ckpt" >out 2>&1
+if grep -q 'compiled without OpenSSL' out; then
+  echo "SKIPPED: compiled without OpenSSL, encrypted checkpoints were not read"
+else
+  says 0 "MindSpore checkpoint, encrypted with AES-GCM, " list --key "$key" "$golden/ckpt/mlp_aes_gcm.ckpt"
+  says 0 "fc1.weight" show "$golden/ckpt/mlp_aes_gcm.ckpt" --key @key.txt
+  says 0 "mlp.safetensors is written" convert --key "${key}01234567" "$golden/ckpt/mlp_aes_cbc.ckpt" mlp.safetensors
+  says 0 "0 differ" diff --key "$key" "$golden/ckpt/mlp_aes_gcm.ckpt" mlp.safetensors
+  says 0 "encrypted with SM4-CBC" list --key fedcba9876543210 "$golden/ckpt/mlp_sm4_cbc.ckpt"
+  says 2 "The key for" list --key short "$golden/ckpt/mlp_aes_gcm.ckpt"
+  says 2 "tenon-inspect: " list --key 0000000000000000 "$golden/ckpt/mlp_aes_gcm.ckpt"
+fi
+
+# ---- list reads no elements: 3 GB of them, which are holes here, in little memory
+python3 - <<'END_OF_SCRIPT'
+import struct
+size = 3 << 30
+header = b'{"w":{"dtype":"F32","shape":[%d],"data_offsets":[0,%d]}}' % (size // 4, size)
+with open("large.safetensors", "wb") as f:
+    f.write(struct.pack("<Q", len(header)) + header)
+    f.truncate(8 + len(header) + size)
+header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (%d,), }" % (size // 4)
+header += b" " * (-(10 + len(header) + 1) % 64) + b"\n"
+with open("large.npy", "wb") as f:
+    f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header)
+    f.truncate(10 + len(header) + size)
+def varint(n):
+    out = b""
+    while n > 127: out, n = out + bytes([n & 127 | 128]), n >> 7
+    return out + bytes([n])
+tensor = b"\x08" + varint(size // 4) + b"\x12\x07Float32" + b"\x1a" + varint(size)
+value = b"\x0a\x01w" + b"\x12" + varint(len(tensor) + size) + tensor
+with open("large.ckpt", "wb") as f:
+    f.write(b"\x0a" + varint(len(value) + size) + value)
+    f.truncate(1 + len(varint(len(value) + size)) + len(value) + size)
+END_OF_SCRIPT
+for file in large.safetensors large.npy large.ckpt; do
+  [ -e $file ] || continue  # without Python
+  (ulimit -v 4194304; timeout 20 /usr/bin/time -f '%M' -o peak "$program" list $file) >out 2>&1 ||
+    fault "list $file: $(head -n 3 out)"
+  grep -q '805306368  3221225472' out || fault "list $file: $(head -n 3 out)"
+  [ "$(tail -n 1 peak)" -lt 100000 ] || fault "list $file: a peak of $(tail -n 1 peak) KB"
+done
+rm -f large.*
 says 1 "tensors are in the first dump only" diff lenet.npz "$golden/npz/stored.npz"
 
 # ---- events
@@ -61,6 +136,9 @@ else
   says 0 "id                       int32            in the index" record "$golden/mindrecord/all_types.mindrecord"
   says 0 "al                       [4] " record "$golden/mindrecord/all_types.mindrecord"
   says 0 "left                     890 bytes" record --rows 1 "$golden/mindrecord/multi_image.mindrecord"
+  says 2 "--rows must be 0 or more, got -1." record --rows -1 "$golden/mindrecord/shards4.mindrecord"
+  says 0 "22 rows in 4 files" record --rows 0 "$golden/mindrecord/shards4.mindrecord"
+  says 2 "rows" record --rows many "$golden/mindrecord/shards4.mindrecord"
   says 2 "cannot be renamed" record "$golden/mindrecord/refuse/renamed/f.mindrecord"
   says 2 "No such file" record none.mindrecord
 fi

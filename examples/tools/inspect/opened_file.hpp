@@ -1,21 +1,22 @@
 // OpenedFile: what a file of tensors holds, of whichever format it is.
 #pragma once
 #include <cstdint>
-#include <cstdio>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <tenon/io/ckpt.hpp>
-#include <tenon/io/crc32c.hpp>
+#if __has_include(<openssl/evp.h>)
+#include <tenon/io/ckpt_encryption.hpp>
+#endif
 #include <tenon/io/npz.hpp>
 #include <tenon/io/print_file.hpp>
 #include <tenon/io/safetensors.hpp>
 
+#include "file_kind.hpp"
+
 namespace inspect {
-using namespace tenon;
 
 /// Tensors, and texts that stand beside them. `held` owns what they refer to.
 struct OpenedFile {
@@ -37,29 +38,6 @@ struct OpenedFile {
   }
 };
 
-enum class FileKind { safetensors, ckpt, npz, npy, events, dump, other };
-
-/// Whether a file begins as event files do: with the length of a record, and its checksum.
-inline bool begins_with_record(const std::string& path) {
-  char begin[12]{};
-  std::FILE* const file = std::fopen(path.c_str(), "rb");
-  if (!file) return false;
-  const bool whole = std::fread(begin, 1, sizeof begin, file) == sizeof begin;
-  std::fclose(file);
-  std::uint32_t checksum;
-  std::memcpy(&checksum, begin + 8, sizeof checksum);
-  return whole && io::masked_crc32c(std::string_view(begin, 8)) == checksum;
-}
-/// What a path is: files of tensors by their suffix, event files by their begin. Others may be print files.
-inline FileKind kind_of(const std::string& path) {
-  if (io::directory_exists(path)) return FileKind::dump;
-  if (path.ends_with(".safetensors")) return FileKind::safetensors;
-  if (path.ends_with(".ckpt")) return FileKind::ckpt;
-  if (path.ends_with(".npz")) return FileKind::npz;
-  if (path.ends_with(".npy")) return FileKind::npy;
-  return begins_with_record(path) ? FileKind::events : FileKind::other;
-}
-
 template <class File>
 OpenedFile opened(std::string format, std::shared_ptr<File> file) {
   OpenedFile result{std::move(format), {file->tensors().begin(), file->tensors().end()}, {}, {}, {}};
@@ -70,6 +48,10 @@ OpenedFile opened(std::string format, std::shared_ptr<File> file) {
   return result;
 }
 
+inline std::string name_of_array(const std::string& path) {
+  const std::string name = path.substr(path.find_last_of('/') + 1);
+  return name.ends_with(".npy") ? name.substr(0, name.size() - 4) : name;
+}
 /// An array of a .npy file, under the file's name.
 inline OpenedFile opened_npy(const std::string& path) {
   const std::string content = io::read_file(path);
@@ -78,8 +60,7 @@ inline OpenedFile opened_npy(const std::string& path) {
   auto memory = std::make_shared<AlignedBytes>(tensor.bytes(), "an array of a file");
   tensor.data = memory->data();
   io::copy_npy_elements(header, content, tensor, path);
-  const std::string name = path.substr(path.find_last_of('/') + 1);
-  return {"NumPy .npy", {{name.substr(0, name.size() - 4), tensor}}, {}, {}, std::move(memory)};
+  return {"NumPy .npy", {{name_of_array(path), tensor}}, {}, {}, std::move(memory)};
 }
 
 /// The tensors of a print file are named by their place in it.
@@ -96,22 +77,35 @@ inline OpenedFile opened_print(const std::string& path) {
   return result;
 }
 
+/// A checkpoint of MindSpore; `key` is what --key says, or empty.
+inline OpenedFile opened_ckpt(const std::string& path, const std::string& key) {
+  const int cipher = io::detail::ckpt_cipher_of(begin_of(path));
+  if (cipher < 0) return opened("MindSpore checkpoint", std::make_shared<io::Ckpt>(path));
+  const std::string how = text("encrypted with ", io::detail::ckpt_cipher_names[cipher]);
+  if (key.empty()) throw_error<ValueError>("'", path, "' is ", how, ": give its key by --key.");
+#if __has_include(<openssl/evp.h>)
+  return opened(text("MindSpore checkpoint, ", how), std::make_shared<io::Ckpt>(io::read_encrypted_ckpt(path, key)));
+#else
+  throw_error<RuntimeError>("'", path, "' is ", how, ", and this tenon-inspect was compiled without OpenSSL.");
+#endif
+}
+
 /// Throws RuntimeError for a file that cannot be read, ValueError for one of no known format.
-inline OpenedFile open_tensors(const std::string& path) {
+inline OpenedFile open_tensors(const std::string& path, const std::string& key) {
   constexpr std::uint64_t limit = std::uint64_t{1} << 62;
   switch (kind_of(path)) {
     case FileKind::safetensors: return opened("safetensors", std::make_shared<io::Safetensors>(path));
-    case FileKind::ckpt: return opened("MindSpore checkpoint", std::make_shared<io::Ckpt>(path));
+    case FileKind::ckpt: return opened_ckpt(path, key);
     case FileKind::npz: return opened("NumPy .npz", std::make_shared<io::Npz>(path, limit));
     case FileKind::npy: return opened_npy(path);
-    case FileKind::other:
-      if (io::file_exists(path)) return opened_print(path);
-      throw_error<RuntimeError>("There is no file '", path, "'.");
+    case FileKind::print: return opened_print(path);
     case FileKind::events:
       throw_error<ValueError>("'", path, "' has events, not tensors with names: list and show read it.");
-    case FileKind::dump: break;
+    case FileKind::dump:
+      throw_error<ValueError>("'", path, "' is a folder: diff compares two dumps; the other commands read files.");
+    case FileKind::other: break;
   }
-  throw_error<ValueError>("'", path, "' is a folder: diff compares two dumps; the other commands read files.");
+  refuse_unknown(path);
 }
 
 }  // namespace inspect

@@ -5,13 +5,14 @@
 #include <string>
 #include <vector>
 
+#include <tenon/core/float/real_text.hpp>
 #include <tenon/core/tensor/print.hpp>
 #include <tenon/debug/dump/compare_dumps.hpp>
 #include <tenon/debug/dump/tensor_statistics.hpp>
 #include <tenon/train/ckpt.hpp>
-#include <tenon/train/convert_checkpoint.hpp>
+#include <tenon/train/npz.hpp>
 
-#include "opened_file.hpp"
+#include "described_file.hpp"
 
 namespace inspect {
 
@@ -34,8 +35,8 @@ inline void print_table(const std::vector<std::vector<std::string>>& rows) {
   }
 }
 
-inline void list_tensors(const std::string& path) {
-  const OpenedFile file = open_tensors(path);
+inline void list_tensors(const std::string& path, const std::string& key) {
+  const OpenedFile file = describe_tensors(path, key);
   std::vector<std::vector<std::string>> rows{{"name", "dtype", "shape", "elements", "bytes"}};
   double elements = 0, bytes = 0;
   for (const auto& [name, tensor] : file.tensors) {
@@ -54,18 +55,14 @@ inline void list_tensors(const std::string& path) {
 }
 
 /// One tensor with its values, or, without a name, a line of statistics for each.
-inline void show_tensors(const std::string& path, const std::string& name) {
-  const OpenedFile file = open_tensors(path);
+inline void show_tensors(const std::string& path, const std::string& name, const std::string& key) {
+  const OpenedFile file = open_tensors(path, key);
   if (!name.empty()) {
     const AnyTensor* const found = file.find(name);
     if (!found) throw_error<KeyError>("'", path, "' has no tensor '", name, "'.", did_you_mean(name, file.names()));
     return static_cast<void>(std::printf("%s\n", to_string(*found, TensorForm::repr).c_str()));
   }
-  const auto number = [](double x) {
-    char digits[32];
-    std::snprintf(digits, sizeof digits, "%.4g", x);
-    return std::string(digits);
-  };
+  const auto number = [](double x) { return tenon::detail::in_digits(x, 4); };
   std::vector<std::vector<std::string>> rows{{"name", "shape", "min", "max", "mean", "zeros", "NaN", "infinite"}};
   for (const auto& [own, tensor] : file.tensors) {
     const debug::TensorStatistics s(tensor);
@@ -78,8 +75,8 @@ inline void show_tensors(const std::string& path, const std::string& name) {
 }
 
 /// True if they are equal: the same names with the same shapes, dtypes, and bits.
-inline bool diff_tensors(const std::string& first, const std::string& second) {
-  const OpenedFile a = open_tensors(first), b = open_tensors(second);
+inline bool diff_tensors(const std::string& first, const std::string& second, const std::string& key) {
+  const OpenedFile a = open_tensors(first, key), b = open_tensors(second, key);
   debug::DumpComparison result;
   for (const auto& [name, tensor] : a.tensors) {
     const AnyTensor* const other = b.find(name);
@@ -97,14 +94,27 @@ inline bool diff_tensors(const std::string& first, const std::string& second) {
   return result.same();
 }
 
-inline bool diff(const std::string& first, const std::string& second) {
+inline bool diff(const std::string& first, const std::string& second, const std::string& key) {
   const bool dumps = kind_of(first) == FileKind::dump;
   if (dumps != (kind_of(second) == FileKind::dump))
     throw_error<ValueError>("diff compares two files, or two folders of dumps, not one of each.");
-  if (!dumps) return diff_tensors(first, second);
+  if (!dumps) return diff_tensors(first, second, key);
   const debug::DumpComparison result = debug::compare_dumps(first, second);
   std::printf("%s", result.text().c_str());
   return result.same();
+}
+
+/// Writes the tensors of any file that list and show read to another one; its suffix says the format.
+inline void convert_tensors(const std::string& from, const std::string& to, const std::string& key) {
+  bool known = false;
+  for (const char* suffix : {".safetensors", ".ckpt", ".npz"}) known |= to.ends_with(suffix);
+  if (!known)
+    throw_error<ValueError>("Cannot write '", to,
+                            "': the name of what convert writes ends with .safetensors, .ckpt "
+                            "(MindSpore), or .npz (NumPy), and for the scalars of an event file with .csv.");
+  const OpenedFile file = open_tensors(from, key);
+  if (!file.foreign.empty()) io::detail::throw_foreign(from, file.foreign[0]);
+  save_checkpoint(file.tensors, to);
 }
 
 }  // namespace inspect

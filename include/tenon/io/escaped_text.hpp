@@ -63,6 +63,16 @@ namespace tenon::inline TENON_ABI::io {
   return out.append(s.substr(done));
 }
 
+/// What a library says of a file, in a form fit for a message: it may quote the file. Bytes that are no UTF-8, and what
+/// a terminal would obey, are question marks.
+[[gnu::cold]] inline std::string printable_sentence(std::string_view said) {
+  std::string shown(said);
+  for (char& c : shown)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  for (std::size_t bad; (bad = find_bad_utf8(shown)) != shown.npos;) shown[bad] = '?';
+  return shown;
+}
+
 /// A name from a file in a form fit for a message: escaped where a terminal would obey it, cut where it is long.
 [[gnu::cold, gnu::noinline]] inline std::string printable(std::string_view name) {
   constexpr std::size_t longest = 120;

@@ -77,7 +77,7 @@ class JsonBuilder : public nlohmann::json_sax<nlohmann::json> {
     return true;
   }
   bool parse_error(std::size_t, const std::string&, const nlohmann::json::exception& error) override {
-    return fail(error.what());
+    return fail(printable_sentence(error.what()));  // it quotes the text
   }
 
   Json result;

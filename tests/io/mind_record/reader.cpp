@@ -122,6 +122,27 @@ TEST_CASE("a set that lacks a file, or has one of another set, and lists of file
   CHECK(has(read_all(folder.path), "it is a directory"));
 }
 
+TEST_CASE("what SQLite and the parser of JSON quote of a damaged file is UTF-8 in the message") {
+  const Folder folder;
+  write_set(folder / "f", 1);
+  std::string index = io::read_file(folder / "f.db");
+  const std::size_t at = index.find("CREATE TABLE");
+  REQUIRE(at != index.npos);
+  index[at + 3] = '\xff', index[at + 4] = '\x1b';
+  put(folder / "f.db", index);
+  const std::string said = read_all(folder / "f");
+  CHECK(has(said, "f.db"));
+  CHECK(io::find_bad_utf8(said) == said.npos);
+  CHECK(said.find('\x1b') == said.npos);
+  for (const char* json : {"{\"a\": \"\xff\"}", "\xff\xfe", "{\"a\": \x1b}"}) {
+    const std::string refusal = message<RuntimeError>([&] { io::parse_json(json, "It"); });
+    CHECK(has(refusal, "It"));
+    CHECK(io::find_bad_utf8(refusal) == refusal.npos);
+    CHECK(refusal.find('\x1b') == refusal.npos);
+  }
+  CHECK(io::printable_sentence("a \xc3\xa9 b\xff\n") == "a \xc3\xa9 b??");
+}
+
 TEST_CASE("an index with a journal beside it was not finished") {
   const Folder folder;
   write_set(folder / "f", 1);
@@ -148,7 +169,10 @@ TEST_CASE("any byte may be wrong, and the file may end anywhere: an error, or ot
   long refused = 0, peak = 0;
   const auto try_bytes = [&](const std::string& target, const std::string& bytes) {
     put(target, bytes);
-    peak = std::max(peak, peak_of([&] { refused += !read_all(path).empty(); }));
+    std::string said;
+    peak = std::max(peak, peak_of([&] { said = read_all(path); }));
+    refused += !said.empty();
+    CHECK(io::find_bad_utf8(said) == said.npos);  // SQLite quotes what it cannot read
   };
   const auto damage = [&](const std::string& target, const std::string& bytes, std::size_t from, std::size_t to,
                           std::size_t step) {

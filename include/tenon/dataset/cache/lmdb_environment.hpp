@@ -33,6 +33,7 @@
 #include <tenon/core/log.hpp>
 #include <tenon/dataset/cache/cache_folder.hpp>
 #include <tenon/dataset/cache/lmdb_check.hpp>
+#include <tenon/dataset/cache/lmdb_reason.hpp>
 #include <tenon/io/file.hpp>
 
 namespace tenon::inline TENON_ABI::dataset::detail {
@@ -147,12 +148,7 @@ class LmdbEnvironment {
   };
 
   /// Bytes of the disk that others are left: a twentieth, at most 1 GiB.
-  bool disk_is_nearly_full() const {
-    struct statvfs disk;
-    if (::statvfs(session_.c_str(), &disk) != 0) return false;
-    const std::uint64_t block = disk.f_frsize, total = disk.f_blocks * block;
-    return disk.f_bavail * block < std::min(total / 20, std::uint64_t{1} << 30);
-  }
+  bool disk_is_nearly_full() const { return is_nearly_full(session_); }
 
  private:
   /// As large as the disk, so that it never has to grow: it takes addresses, no memory. Less if that is limited.
@@ -180,7 +176,7 @@ class LmdbEnvironment {
     }
     const bool unknown = result == MDB_INVALID || result == MDB_VERSION_MISMATCH || result == MDB_CORRUPTED;
     if (result != 0 && !unknown)
-      throw_error<RuntimeError>("Cannot open the cache in '", session_, "': ", ::mdb_strerror(result), ".");
+      throw_error<RuntimeError>("Cannot open the cache in '", session_, "': ", lmdb_reason(result, session_), ".");
     if (unknown) return fault = ::mdb_strerror(result), false;
     if (!is_whole()) fault = "it is shorter than it says";
     else if (fault = fault_of_pages(); fault.empty() && !has_format()) fault = "it has another format";

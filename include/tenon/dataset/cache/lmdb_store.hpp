@@ -23,6 +23,7 @@
 #include <tenon/core/log.hpp>
 #include <tenon/dataset/cache/basic_dataset_cache.hpp>
 #include <tenon/dataset/cache/lmdb_environment.hpp>
+#include <tenon/dataset/cache/lmdb_reason.hpp>
 #include <tenon/dataset/cache/pending_rows.hpp>
 #include <tenon/dataset/cache/per_process.hpp>
 #include <tenon/dataset/cache/store.hpp>
@@ -242,7 +243,7 @@ class LmdbStore {
     }
     if (result != 0) {
       refused_ += rows.size();
-      stop(::mdb_strerror(result));
+      stop(detail::lmdb_reason(result, session_));
     }
   }
   int put_all(Here& here, const detail::LmdbEnvironment& environment, MDB_txn* txn, const detail::PendingMap& rows) {

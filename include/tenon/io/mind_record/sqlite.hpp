@@ -9,6 +9,7 @@
 #include <sqlite3.h>
 
 #include <tenon/core/error.hpp>
+#include <tenon/io/escaped_text.hpp>
 #include <tenon/io/file.hpp>
 
 namespace tenon::inline TENON_ABI::io {
@@ -83,7 +84,8 @@ class SqliteDatabase {
     return result == SQLITE_ROW;
   }
   [[noreturn, gnu::cold]] void fail() const {
-    throw_error<RuntimeError>("SQLite cannot work with '", path_, "': ", sqlite3_errmsg(get()), ".");
+    throw_error<RuntimeError>("SQLite cannot work with '", path_, "': ", printable_sentence(sqlite3_errmsg(get())),
+                              ".");
   }
 
  private:
