@@ -83,7 +83,7 @@ constexpr const char* kinds[]{"LearningRateScheduler",
                               "ModelCheckpoint",
                               "StopAtLoss"};
 constexpr int kind_count = int(std::size(kinds));
-constexpr int exponential = 2, stochastic = 3;
+constexpr int exponential = 2, stochastic = 3, best = 5, history = 6;
 /// A callback of a kind; `second`: that of the same kind in a pair, with other numbers.
 AnyCallbackOf<Trained> make(int kind, bool second, const fs::path& folder) {
   switch (kind) {
@@ -93,12 +93,14 @@ AnyCallbackOf<Trained> make(int kind, bool second, const fs::path& folder) {
     case 1: return ReduceLROnPlateau{.factor = second ? 0.9f : 0.5f, .patience = 1, .min_delta = 0.3, .cooldown = 1};
     case exponential: return ExponentialMovingAverage{.decay = second ? 0.5 : 0.8};
     case stochastic: return StochasticWeightAverage{.first_epoch = second ? 1 : 2};
-    case 4: return EarlyStopping{.patience = second ? 2 : 1, .restore_best_weights = true};
-    case 5: return SaveBest{.path = (folder / (second ? "best2.safetensors" : "best.safetensors")).string()};
-    case 6: return History{};
+    case 4:  // the loss falls, so that the first epoch is the best one
+      return EarlyStopping{
+          .monitor = "loss", .patience = second ? 2 : 1, .mode = MonitorMode::max, .restore_best_weights = true};
+    case best: return SaveBest{.path = (folder / (second ? "best2.safetensors" : "best.safetensors")).string()};
+    case history: return History{};
     case 7:
       return ModelCheckpoint(second ? "third" : "other", folder.string(),
-                             {.save_checkpoint_steps = second ? 4 : 3, .keep_checkpoint_max = 2});
+                             {.save_checkpoint_steps = second ? 4 : 3, .keep_checkpoint_max = 2, .async_save = second});
     default: return StopAtLoss{.loss = second ? 0.02 : 0.3};
   }
 }
@@ -114,7 +116,7 @@ struct Order {
   bool checkpoint_in_front;
 };
 /// One process: it begins, or goes on, and is killed at a hook. Returns the hooks that it heard.
-long process(const Order& order, const fs::path& folder, long kill_at, Outcome& outcome) {
+long process(const Order& order, const fs::path& folder, long kill_at, Outcome& outcome, long epochs = 4) {
   Net net;
   Trained model(net, {},
                 nn::Momentum{.learning_rate = 0.4f,
@@ -124,15 +126,18 @@ long process(const Order& order, const fs::path& folder, long kill_at, Outcome& 
   const bool twice = order.first == order.second;
   List list{make(order.first, false, folder), make(order.second, twice, folder)};
   const auto at = order.checkpoint_in_front ? list.begin() : list.end();
-  list.insert(at, ModelCheckpoint("run", folder.string(), {.keep_checkpoint_max = 1}));
+  list.insert(at,
+              ModelCheckpoint("run", folder.string(), {.save_checkpoint_steps = order.checkpoint_in_front ? 1 : 4}));
   list.insert(order.checkpoint_in_front ? list.end() : list.begin(), Killer{.at = kill_at});
   if (const auto file = latest_checkpoint("run", folder.string())) load_training(*file, model);
   const auto killer = [&] { return list[order.checkpoint_in_front ? 3 : 0].get<Killer>()->heard; };
   try {
-    model.fit(4, samples(12, 1) | dataset::shuffle(12) | dataset::batch(4), samples(4, 2) | dataset::batch(4), list);
+    model.fit(epochs, samples(12, 1) | dataset::shuffle(12) | dataset::batch(4), samples(4, 2) | dataset::batch(4),
+              list);
   } catch (const Killed&) {
     return killer();
   }
+  outcome = {};
   const ParameterList parameters(net);
   outcome.weights.assign(reinterpret_cast<const char*>(parameters.arena()->data), std::size_t(parameters.bytes()));
   for (const io::NamedTensor& one : model.optimizer_state())
@@ -160,18 +165,19 @@ Outcome check_pair(const Order& order, long& resumed, long& wrong) {
     const Folder folder;
     hooks = process(order, folder.path, 0, expected);
   }
-  for (long at = 1; at <= hooks; ++at, ++resumed) {
+  // 0: two epochs are over, and the training is resumed for four
+  for (long at = 0; at <= hooks; ++at, ++resumed) {
     const Folder folder;
     Outcome found;
-    process(order, folder.path, at, found);
+    process(order, folder.path, at, found, at > 0 ? 4 : 2);
     process(order, folder.path, 0, found);
     if (found == expected) continue;
     ++wrong;
-    MESSAGE(kinds[order.first] << ", " << kinds[order.second] << ", checkpoint in front " << order.checkpoint_in_front
-                               << ", killed at hook " << at << " of " << hooks << ": weights "
-                               << (found.weights == expected.weights) << ", moments "
-                               << (found.moments == expected.moments) << ", best file " << (found.best == expected.best)
-                               << ", numbers " << (found.numbers == expected.numbers));
+    MESSAGE(std::string(kinds[order.first])
+            << ", " << std::string(kinds[order.second]) << ", checkpoint in front " << order.checkpoint_in_front
+            << ", killed at hook " << at << " of " << hooks << ": weights " << (found.weights == expected.weights)
+            << ", moments " << (found.moments == expected.moments) << ", best file " << (found.best == expected.best)
+            << ", numbers " << (found.numbers == expected.numbers));
   }
   return expected;
 }
@@ -201,6 +207,14 @@ TEST_CASE("each ordered pair, killed at every hook and resumed: the bits of the 
       of_order += one.weights != other.weights || one.moments != other.moments || one.best != other.best;
     }
   of_mode = !(outcomes[0] == outcomes[1]);
+  // each of them does something here
+  const auto beside_history = [&](int kind) -> const Outcome& { return all[std::size_t(kind * kind_count + history)]; };
+  for (int kind = 0; kind < history; ++kind) {
+    CAPTURE(kind);
+    CHECK((kind == best ? !beside_history(kind).best.empty()
+                        : beside_history(kind).weights != beside_history(history).weights));
+  }
+  CHECK(beside_history(kind_count - 1).weights != beside_history(history).weights);
   MESSAGE((kind_count * kind_count) << " ordered pairs, 2 modes, 2 places of the checkpoint: " << resumed
                                     << " runs killed and resumed, " << wrong << " of them with other bits");
   if (wrong > 0) MESSAGE(printed);

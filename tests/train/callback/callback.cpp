@@ -67,6 +67,14 @@ struct Keras {
   void end(RunInfo&) {}
   void on_batch_end(RunInfo&) {}
 };
+struct WrongResumed {
+  void end(RunInfo&) {}
+  void on_train_resumed() {}
+};
+struct Resumed {
+  void end(RunInfo&) {}
+  void on_train_resumed(RunInfo&) {}
+};
 class Private {
   void step_end(RunInfo&) {}
 
@@ -106,6 +114,8 @@ TEST_CASE("callback: hooks are found by their names, and must be callable") {
   CHECK(accepted<Train2>());
   CHECK_FALSE(accepted<WrongTrain2>());
   CHECK_FALSE(accepted<Keras>());
+  CHECK_FALSE(accepted<WrongResumed>());
+  CHECK(accepted<Resumed>());
   CHECK_FALSE(accepted<Private>());
   CHECK(accepted<Const>());
   CHECK_FALSE(accepted<const Const>());

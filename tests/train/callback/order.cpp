@@ -190,6 +190,34 @@ auto unequal() {
          dataset::batch(6, [](const dataset::BatchInfo& info) { return info.epoch_num % 2 == 0 ? 6 : 2; });
 }
 }  // namespace
+TEST_CASE("one ModelCheckpoint in two runs: none writes over the other's files; resumed in the process it goes on") {
+  const ContextScope scope({.seed = 9});
+  const Folder folder;
+  Net net;
+  auto model = make(net);
+  ModelCheckpoint checkpoint("m", folder.path.string(), {.save_checkpoint_steps = 3, .keep_checkpoint_max = 2});
+  model.train(2, twelve(), checkpoint);
+  const std::string first = bits(net);
+  model.train(2, twelve(), checkpoint);
+  CHECK(bits_of(folder / "m-2_3.safetensors") == first);
+  CHECK(bits_of(folder / "m_1-2_3.safetensors") == bits(net));
+  CHECK(checkpoint.latest_ckpt_file_name() == folder / "m_1-2_3.safetensors");
+  // three crashes in one process, each behind the save of the same step
+  Net other;
+  auto again = make(other);
+  ModelCheckpoint kept("r", folder.path.string(), {.save_checkpoint_steps = 3, .keep_checkpoint_max = 2});
+  LambdaCallback stop{.on_train_step_begin = [](RunInfo& run) {
+    if (run.cur_step_num == 5) throw std::runtime_error("crash");
+  }};
+  for (int i = 0; i < 3; ++i) {
+    CHECK_THROWS_WITH(again.train(2, twelve(), kept, stop), "crash");
+    load_training(*latest_checkpoint("r", folder.path.string()), again);
+  }
+  again.train(2, twelve(), kept);
+  CHECK(bits(other) == first);
+  CHECK(fs::exists(kept.latest_ckpt_file_name()));
+}
+
 TEST_CASE("epochs of unequal length: a step counts within its own epoch, names do not collide, the newest file stays") {
   for (const Mode mode : modes) {
     const ContextScope scope({.mode = mode, .seed = 9});

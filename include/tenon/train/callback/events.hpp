@@ -139,6 +139,7 @@ struct HookNames {
   int begin, epoch_begin, step_begin, step_end, epoch_end, end;
   int on_train_begin, on_train_epoch_begin, on_train_step_begin, on_train_step_end, on_train_epoch_end, on_train_end;
   int on_eval_begin, on_eval_epoch_begin, on_eval_step_begin, on_eval_step_end, on_eval_epoch_end, on_eval_end;
+  int on_train_resumed, on_eval_weights;
 };
 template <class C>
 struct HookProbe : C, HookNames {};
@@ -204,7 +205,13 @@ constexpr bool hooks_fit() {
                requires(C& c) { requires NumberMember<decltype(c.on_eval_epoch_end)>; }) &&
            calls(
                requires { &P::on_eval_end; }, requires(C& c, R& r) { End::eval(c, r); },
-               requires(C& c) { requires NumberMember<decltype(c.on_eval_end)>; });
+               requires(C& c) { requires NumberMember<decltype(c.on_eval_end)>; }) &&
+           calls(
+               requires { &P::on_train_resumed; }, requires(C& c, R& r) { c.on_train_resumed(r); },
+               requires(C& c) { requires NumberMember<decltype(c.on_train_resumed)>; }) &&
+           calls(
+               requires { &P::on_eval_weights; }, requires(C& c, R& r) { c.on_eval_weights(r); },
+               requires(C& c) { requires NumberMember<decltype(c.on_eval_weights)>; });
   } else return true;
 }
 /// A method under a name that another library, or a slip of the pen gives to a hook. C++20 cannot list the methods of a

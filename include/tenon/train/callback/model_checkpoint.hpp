@@ -89,10 +89,12 @@ class CheckpointFiles {
 /// becomes `<prefix>_1`, or one more than the largest number there, so that no run writes over another's files or
 /// removes them, also if they start together: as long as a run lasts it holds the lock of `.<prefix>_1.lock`, an empty
 /// file in that directory. keep_checkpoint_max counts the files of this run, save_total_limit also those of runs that
-/// have ended, such as those before a restart: the oldest go first, and never those of another run that is alive. The
-/// path of the last file is in latest_ckpt_file_name(), and for other callbacks in run["latest_ckpt_file"]. With
-/// async_save a file is written by another thread, from a copy of the training, and counts as the last one when it is
-/// there; the next save and the end of the training wait for it, and say if it could not be written.
+/// have ended, such as those before a restart: the oldest go first, and never those of another run that is alive. A
+/// further run with the same object is a run like any other, unless it was resumed. It saves after all hooks of a step,
+/// wherever it stands in the list (docs/training.md). The path of the last file is in latest_ckpt_file_name(), and for
+/// other callbacks in run["latest_ckpt_file"]. With async_save a file is written by another thread, from a copy of the
+/// training, and counts as the last one when it is there; the next save and the end of the training wait for it, and
+/// say if it could not be written.
 ///
 /// throws      ValueError for a prefix with '/', numbers below 0, and a config in which no rule is left; RuntimeError
 ///             if the directory cannot be made, read, or written
@@ -205,7 +207,8 @@ constexpr std::string_view suffix(CheckpointFormat format) {
   prefix_ = std::move(mine.prefix), lock_ = std::move(mine.lock);
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void CheckpointFiles::begin(long step) {
-  if (!lock_->of_this_process()) kept_.clear(), latest_.clear(), reserve();  // what is there is the parent's
+  // what is there is the parent's, or of a run before this one
+  if (!lock_->of_this_process() || (step == 0 && !latest_.empty())) kept_.clear(), latest_.clear(), reserve();
   last_step_ = step;
   last_time_ = window_ = now();
   in_window_ = 0;
@@ -236,6 +239,7 @@ constexpr std::string_view suffix(CheckpointFormat format) {
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void CheckpointFiles::saved(std::string path) {
   latest_ = path;
+  std::erase(kept_, path);  // of a run that was resumed in this process: it is the newest again
   if (config_.keep_checkpoint_max > 0) {
     for (; long(kept_.size()) >= config_.keep_checkpoint_max; kept_.erase(kept_.begin())) remove(kept_.front());
   } else if (last_time_ - window_ >= 60.0 * double(config_.keep_checkpoint_per_n_minutes)) {
