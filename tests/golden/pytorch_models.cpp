@@ -56,17 +56,17 @@ using Notes = std::vector<std::string>;
 
 TEST_CASE("convolutions and batch norms of PyTorch") {
   CHECK(check_model<Transfer>("transfer", image<Shape<dyn, 3, 8, 8>>(2)) ==
-        Notes{"4 parameters have PyTorch's names in the file."});
+        Notes{"Parameters with PyTorch\'s names in the file: 4."});
 }
 TEST_CASE("a ResNet of torchvision's blocks") {
   CHECK(check_model<ResNet>("resnet", image<Shape<dyn, 3, 16, 16>>(2)) ==
-        Notes{"32 parameters have PyTorch's names in the file."});
+        Notes{"Parameters with PyTorch\'s names in the file: 32."});
 }
 TEST_CASE("GPT-2 of transformers: its Conv1D is transposed, its head tied") {
   const Notes notes = check_model<Gpt>("gpt2", ids<6>(1));
   CHECK(notes == Notes{"Names are found behind the prefix 'transformer.'.",
-                       "12 parameters have PyTorch's names in the file.",
-                       "8 weights of c_attn, c_fc, c_proj are transposed: the file has them as transformers' Conv1D."});
+                       "Parameters with PyTorch\'s names in the file: 12.",
+                       "Weights of transformers' Conv1D (c_attn, c_fc, c_proj) that are transposed: 8."});
   check_model<GptWithHead>("gpt2", ids<6>(1));
 }
 TEST_CASE("BERT of transformers") {

@@ -54,8 +54,8 @@ struct HeldTensors {
 
 /// What to do with a file that cannot be read because it is PyTorch's own.
 inline constexpr std::string_view torch_save_advice =
-    "torch.save writes such files, pickles, which can hold programs and are not read here; in Python "
-    "safetensors.torch.save_file(torch.load('model.pt', weights_only=True), 'model.safetensors') makes one that is";
+    "torch.save writes such files: pickles, which can run code and are not read here. In Python: from "
+    "safetensors.torch import save_file; save_file(torch.load('model.pt', weights_only=True), 'model.safetensors')";
 
 /// Copies the tensors of a file into the views of the same names, as load_safetensors says.
 LoadReport load_tensors(const HeldTensors& file, std::span<const NamedTensor> into, bool strict);

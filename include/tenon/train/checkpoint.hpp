@@ -31,6 +31,8 @@ inline constinit const CkptFormat* npz_format = nullptr;
 [[gnu::cold]] void read_checkpoint(const std::string& path, FunctionRef<const io::HeldTensors&> use);
 /// Copies the tensors of a file into the parameters that match_parameters finds for them.
 [[gnu::cold]] io::LoadReport load_parameters(const std::string& path, const ParameterList& list, bool strict);
+/// Tells what a load did (INFO), and which parameters keep their values (WARNING).
+[[gnu::cold]] void report_load(const std::string& from, const io::LoadReport& report);
 std::vector<io::NamedTensor> named_parameters_of(const ParameterList& list, NameFamily family = NameFamily::mindspore);
 template <FixedString call, class Net>
 struct ArgumentsSwapped {
@@ -134,11 +136,6 @@ TENON_INLINE void read_checkpoint(const std::string& path, FunctionRef<const io:
   const io::Safetensors file(path);
   use({path, file.tensors(), file.foreign(), file.metadata()});
 }
-template <class Half>
-void widen(const AnyTensor& from, const AnyTensor& to) {
-  float* into = static_cast<float*>(to.data);
-  for (const Half value : from.as<Half>()) *into++ = value;
-}
 inline bool is_widened(const ParameterMatch& match) {
   return is_half_dtype(match.from->tensor.dtype) && match.to->tensor.dtype == Dtype::float32;
 }
@@ -148,59 +145,65 @@ inline bool has_dtype(const ParameterMatch& match) {
 inline bool has_shape(const ParameterMatch& match) {
   return match.transposed || io::detail::same_shape(match.from->tensor, match.to->tensor);
 }
-/// Throws for the first tensor of another dtype, or of another shape.
-[[gnu::cold, gnu::noinline]] inline void check_matches(const std::string& path, std::span<const ParameterMatch> all) {
-  const auto bad = [&](auto fits) {
-    const ParameterMatch* first = nullptr;
+/// Throws TypeError or ValueError for the first tensor of a file that does not fit.
+[[gnu::cold, gnu::noinline]] inline void check_matches(const std::string& path, const MatchedParameters& all) {
+  for (const auto fits : {has_dtype, has_shape}) {
+    const ParameterMatch* bad = nullptr;
     std::size_t count = 0;
-    for (const ParameterMatch& match : all)
-      if (!fits(match) && count++ == 0) first = &match;
-    return std::pair(first, count > 1 ? text(" So it is with ", count - 1, " more.") : "");
-  };
-  if (const auto [match, more] = bad(has_dtype); match)
-    throw_error<TypeError>("Cannot load '", path, "': ", match_text(*match), " is ", name(match->from->tensor.dtype),
-                           " in the file, the parameter needs ", name(match->to->tensor.dtype), ".", more,
-                           " load_param_into_net converts it.");
-  if (const auto [match, more] = bad(has_shape); match)
-    throw_error<ValueError>("Cannot load '", path, "': ", match_text(*match), " has the shape ",
-                            shape_text(match->from->tensor.shape()), " in the file, the parameter needs ",
-                            shape_text(match->to->tensor.shape()), ".", more,
-                            has_transposed_shape(match->from->tensor, match->to->tensor)
-                                ? " One is the other transposed: save the transposed tensor."
-                                : "",
-                            " Pass strict = false to load the rest.");
+    for (std::size_t i = 0; i < all.count; ++i)
+      if (!fits(all.match[i]) && count++ == 0) bad = &all.match[i];
+    if (!bad) continue;
+    const AnyTensor &from = bad->from->tensor, &to = bad->to->tensor;
+    const std::string what = "Cannot load '" + path + "': " + match_text(*bad);
+    const std::string more = count > 1 ? " So it is with " + std::to_string(count - 1) + " more." : std::string();
+    if (fits == has_dtype)
+      throw_error<TypeError>(what + " is " + std::string(name(from.dtype)) + " in the file, the parameter needs " +
+                             std::string(name(to.dtype)) + "." + more + " load_param_into_net converts it.");
+    throw_error<ValueError>(
+        what + " has the shape " + shape_text(from.shape()) + " in the file, the parameter needs " +
+        shape_text(to.shape()) + "." + more +
+        (has_transposed_shape(from, to) ? " One is the other transposed: save the transposed tensor." : "") +
+        " Pass strict = false to load the rest.");
+  }
+}
+template <class Half>
+void widen(const AnyTensor& from, const AnyTensor& to) {
+  const Half* values = static_cast<const Half*>(from.data);
+  float* into = static_cast<float*>(to.data);
+  for (std::size_t left = from.bytes() / sizeof(Half); left > 0; --left) *into++ = *values++;
 }
 [[gnu::cold, gnu::noinline]] inline void copy_match(const ParameterMatch& match) {
-  std::vector<std::byte> bytes;
+  std::string bytes;
   const AnyTensor from = match.transposed ? transposed_matrix(match.from->tensor, bytes) : match.from->tensor;
   if (!is_widened(match)) {
     if (from.bytes() != 0) std::memcpy(match.to->tensor.data, from.data, from.bytes());
   } else if (from.dtype == Dtype::float16) widen<float16>(from, match.to->tensor);
   else widen<bfloat16>(from, match.to->tensor);
 }
+/// `foreign`: the first of the tensors that were searched whose dtype Tenon lacks, as in file.foreign.
 [[gnu::cold, gnu::noinline]] inline io::LoadReport load_matches(const io::HeldTensors& file, MatchedParameters found,
-                                                                std::span<const io::NamedTensor> foreign, bool strict) {
+                                                                const io::NamedTensor* foreign, bool strict) {
   io::LoadReport report = std::move(found.report);
-  const auto is_foreign = [&](const ParameterMatch& match) {
-    return std::size_t(match.from - foreign.data()) < foreign.size();
-  };
   if (strict) {
     if (!(report.missing.empty() && report.unexpected.empty())) io::detail::throw_unmatched(file.path, report);
-    for (const ParameterMatch& match : found.matches)
-      if (is_foreign(match))
-        io::detail::throw_foreign(file.path, file.foreign[std::size_t(match.from - foreign.data())]);
-    check_matches(file.path, found.matches);
+    for (std::size_t i = 0; i < found.count; ++i)
+      if (const std::ptrdiff_t number = found.match[i].from - foreign; number >= 0)
+        io::detail::throw_foreign(file.path, file.foreign[std::size_t(number)]);
+    check_matches(file.path, found);
   }
   std::size_t widened = 0;
-  for (const ParameterMatch& match : found.matches) {
-    if (is_foreign(match) || !has_dtype(match) || !has_shape(match)) {
+  for (std::size_t i = 0; i < found.count; ++i) {
+    const ParameterMatch& match = found.match[i];
+    if (match.from >= foreign || !has_dtype(match) || !has_shape(match)) {
       report.mismatched.push_back(match.to->name);
       continue;
     }
     copy_match(match);
     widened += is_widened(match);
   }
-  if (widened > 0) report.notes.push_back(text(widened, " tensors are 16-bit floats in the file, float32 here."));
+  if (widened > 0)
+    report.notes.push_back("Tensors that are 16-bit floats in the file, float32 here: " + std::to_string(widened) +
+                           ".");
   return report;
 }
 TENON_INLINE io::LoadReport load_parameters(const std::string& path, const ParameterList& list, bool strict) {
@@ -214,13 +217,16 @@ TENON_INLINE io::LoadReport load_parameters(const std::string& path, const Param
       held.push_back({tensor.name, AnyTensor(Dtype::uint8, tensor.shape, nullptr)});
     report =
         load_matches(file, match_parameters({parameters, pytorch, held, strict ? PrefixRule::best : PrefixRule::each}),
-                     std::span(held).subspan(known), strict);
+                     held.data() + known, strict);
   });
-  for (const std::string& note : report.notes) logging::info("'", path, "': ", note);
-  if (const std::size_t left = report.missing.size() + report.mismatched.size())
-    logging::warning(text(left, " parameters in the net are not loaded from '", path, "'."),
-                     io::detail::unmatched_text(report));
+  report_load("'" + path + "'", report);
   return report;
+}
+TENON_INLINE void report_load(const std::string& from, const io::LoadReport& report) {
+  for (const std::string& note : report.notes) logging::info(from + ": " + note);
+  if (const std::size_t left = report.missing.size() + report.mismatched.size())
+    logging::warning(std::to_string(left) + " parameters in the net are not loaded from " + from + "." +
+                     io::detail::unmatched_text(report));
 }
 [[gnu::cold]] TENON_INLINE std::vector<io::NamedTensor> named_parameters_of(const ParameterList& list,
                                                                             NameFamily family) {

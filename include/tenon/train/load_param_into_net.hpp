@@ -2,7 +2,6 @@
 // load_checkpoint's. And how many numbers a checkpoint has without an optimizer's.
 #pragma once
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
@@ -120,7 +119,7 @@ void with_convertible_type(Dtype dtype, F f) {
 
 /// Copies the elements; `only_check`: throws for an integer that the parameter cannot hold, and copies nothing.
 inline void convert_param(const ParameterMatch& match, bool only_check) {
-  std::vector<std::byte> bytes;
+  std::string bytes;
   const AnyTensor from =
       match.transposed && !only_check ? transposed_matrix(match.from->tensor, bytes) : match.from->tensor;
   const AnyTensor& to = match.to->tensor;
@@ -170,18 +169,17 @@ inline io::LoadReport load_param(const ParameterList& list, std::span<const io::
   io::check_tensors("load", std::string(caller), held);
   const std::vector<io::NamedTensor> chosen = chosen_tensors(held, config), parameters = named_parameters_of(list),
                                      pytorch = named_parameters_of(list, NameFamily::pytorch);
-  auto [matches, report] =
+  MatchedParameters found =
       match_parameters({parameters, pytorch, chosen, config.strict ? PrefixRule::none : PrefixRule::each});
+  io::LoadReport& report = found.report;
   if (config.strict && !(report.missing.empty() && report.unexpected.empty()))
     throw_error<KeyError>(caller, ": the names are not those of the network.", io::detail::unmatched_text(report),
                           " Pass strict = false to load what matches.");
+  const std::span<const ParameterMatch> matches(found.match.get(), found.count);
   for (const ParameterMatch& match : matches) check_param(match, config.strict), convert_param(match, true);
   for (const ParameterMatch& match : matches) convert_param(match, false);
-  for (const std::string& note : report.notes) logging::info(caller, ": ", note);
-  if (!report.missing.empty())
-    logging::warning(text(report.missing.size(), " parameters in the net are not loaded."),
-                     io::detail::unmatched_text(report));
-  return report;
+  report_load("the tensors given", report);
+  return std::move(report);
 }
 
 }  // namespace detail

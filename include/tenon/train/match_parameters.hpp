@@ -2,6 +2,7 @@
 // shared by two parameters, or transposed.
 #pragma once
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,8 +11,6 @@
 
 #include <tenon/io/named_tensor.hpp>
 #if TENON_DEFINES
-#include <algorithm>
-#include <array>
 #include <cstring>
 
 #include <tenon/io/escaped_text.hpp>
@@ -36,20 +35,24 @@ struct MatchRequest {
 };
 /// A tensor of the file and the parameter that takes it.
 struct ParameterMatch {
-  const io::NamedTensor* from;
-  const io::NamedTensor* to;
+  const io::NamedTensor* from = nullptr;
+  const io::NamedTensor* to = nullptr;
   bool transposed = false;  // the parameter is [a, b], the tensor [b, a]
 };
 struct MatchedParameters {
-  std::vector<ParameterMatch> matches;
-  io::LoadReport report;  // missing, unexpected, notes
+  std::unique_ptr<ParameterMatch[]> match;
+  std::size_t count = 0;    // of matches
+  io::LoadReport report{};  // missing, unexpected, notes
 };
 
 /// Finds a tensor for each parameter. A parameter takes the tensor of its own name, else that of PyTorch's name; no
 /// tensor is given away twice, but:
 ///
-/// tied         a missing "lm_head.weight" or "decoder.weight" takes the one embedding table of its shape, a missing
-///              "decoder.bias" the "bias" beside "decoder", as transformers' models share them and do not save them
+/// wrapped      "_orig_mod.", "_fsdp_wrapped_module." and "_checkpoint_wrapped_module." are no part of a name, wherever
+///              torch.compile and others put them
+/// tied         in a file of PyTorch's names a missing "lm_head.weight" or "predictions.decoder.weight" takes the one
+///              embedding table of its shape, a missing "decoder.bias" the "bias" beside "decoder", as transformers'
+///              models share them and do not save them
 /// transposed   transformers' Conv1D keeps its weight as [in, out], nn.Linear and Dense as [out, in]. If one of the
 ///              weights that it calls c_attn, c_fc, c_proj, q_attn has the transposed shape, all of them are transposed
 /// unexpected   tensors that nothing takes, but neither an optimizer's state, nor what PyTorch's modules hold beside
@@ -65,8 +68,10 @@ struct MatchedParameters {
 [[gnu::cold]] std::string match_text(const ParameterMatch& match);
 
 /// The elements of a matrix, transposed, in memory of `bytes`.
-[[gnu::cold]] AnyTensor transposed_matrix(const AnyTensor& matrix, std::vector<std::byte>& bytes);
+[[gnu::cold]] AnyTensor transposed_matrix(const AnyTensor& matrix, std::string& bytes);
 
+// What is below is parsed with tenon.hpp. So sentences are sums of std::string, arrays are of few types, and loops are
+// written out: each new instance of a template costs every program time to compile.
 #if TENON_DEFINES
 
 inline std::string_view last_name(std::string_view name) { return name.substr(name.rfind('.') + 1); }
@@ -75,230 +80,270 @@ inline std::string_view module_name(std::string_view name) {
   const std::size_t dot = name.rfind('.');
   return dot == name.npos ? std::string_view() : name.substr(0, dot);
 }
+inline std::string_view last_module(std::string_view name) { return last_name(module_name(name)); }
+
 inline bool same_elements(const AnyTensor& a, const AnyTensor& b) {
   return a.dtype == b.dtype && io::detail::same_shape(a, b) && a.data && b.data &&
          (a.data == b.data || std::memcmp(a.data, b.data, a.bytes()) == 0);
 }
 inline bool has_transposed_shape(const AnyTensor& a, const AnyTensor& b) {
-  return a.rank == 2 && b.rank == 2 && a.shape()[0] == b.shape()[1] && a.shape()[1] == b.shape()[0];
+  return a.rank == 2 && b.rank == 2 && a.extent[0] == b.extent[1] && a.extent[1] == b.extent[0];
 }
 
 /// What PyTorch's and transformers' modules save beside their parameters.
 [[gnu::cold, gnu::noinline]] inline bool is_pytorch_buffer(const io::NamedTensor& named) {
   const std::string_view name = last_name(named.name);
-  const std::span<const std::int64_t> shape = named.tensor.shape();
-  const bool whole = is_signed_integer(named.tensor.dtype);
-  if (name == "num_batches_tracked" || name == "n_averaged") return whole && named.tensor.count() == 1;
-  if (name == "position_ids" || name == "token_type_ids") return whole && shape.size() == 2 && shape[0] == 1;
-  if (name == "inv_freq") return shape.size() == 1;
-  if (last_name(module_name(named.name)) != "attn") return false;
-  return (name == "masked_bias" && named.tensor.count() == 1) ||
-         (name == "bias" && shape.size() == 4 && shape[0] == 1 && shape[1] == 1 && shape[2] == shape[3]);
+  const AnyTensor& t = named.tensor;
+  const bool whole = is_signed_integer(t.dtype);
+  if (name == "num_batches_tracked" || name == "n_averaged") return whole && t.count() == 1;
+  if (name == "position_ids" || name == "token_type_ids") return whole && t.rank == 2 && t.extent[0] == 1;
+  if (name == "inv_freq") return t.rank == 1;
+  if (last_module(named.name) != "attn") return false;
+  return (name == "masked_bias" && t.count() == 1) ||
+         (name == "bias" && t.rank == 4 && t.extent[0] == 1 && t.extent[1] == 1 && t.extent[2] == t.extent[3]);
 }
 
 /// Whether "a.decoder.bias" and "a.bias" are these two names, which transformers' models share.
 inline bool is_decoder_bias(std::string_view decoder, std::string_view bias) {
-  return last_name(decoder) == "bias" && last_name(bias) == "bias" && last_name(module_name(decoder)) == "decoder" &&
+  return last_name(decoder) == "bias" && last_name(bias) == "bias" && last_module(decoder) == "decoder" &&
          module_name(module_name(decoder)) == module_name(bias);
+}
+/// Whether it is the weight of an output layer that transformers' models share with the table of words.
+inline bool is_tied_head(std::string_view name) {
+  if (last_name(name) != "weight") return false;
+  const std::string_view module = module_name(name), parent = last_module(module);
+  return last_name(module) == "lm_head" ||
+         (last_name(module) == "decoder" && (parent == "predictions" || parent == "lm_head"));
+}
+/// A name without what torch.compile and others put into it.
+[[gnu::cold, gnu::noinline]] inline std::string without_wrappers(std::string name) {
+  for (const char* wrapper : {"_orig_mod.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module."})
+    for (std::size_t at; (at = name.find(wrapper)) != name.npos;) name.erase(at, std::strlen(wrapper));
+  return name;
 }
 
 /// The work of match_parameters.
 struct ParameterSearch {
   static constexpr std::size_t none = io::SortedNames::none;
   const MatchRequest& ask;
-  const io::SortedNames names{ask.held};
-  std::vector<std::size_t> place = std::vector<std::size_t>(ask.parameters.size(), none);  // in ask.held
-  std::vector<bool> taken = std::vector<bool>(ask.held.size());
+  const std::size_t count = ask.parameters.size();
+  std::vector<io::NamedTensor> held{};  // ask.held with names without wrappers
+  io::SortedNames names{};
+  std::vector<io::SortKey> place = std::vector<io::SortKey>(count);  // index: where in `held` a parameter is found
+  std::string taken = std::string(ask.held.size(), 0);
+  std::size_t found = 0;
   std::vector<std::string> prefixes{}, notes{};  // that were left out; what was done
 
-  bool is_missing(std::size_t p) const { return place[p] == none; }
-  std::size_t missing() const { return std::size_t(std::count(place.begin(), place.end(), none)); }
-  bool is_table(std::size_t p) const { return last_name(ask.parameters[p].name) == "embedding_table"; }
+  void name_tensors() {
+    bool wrapped = false;
+    for (const io::NamedTensor& tensor : ask.held) {
+      held.push_back({without_wrappers(tensor.name), tensor.tensor});
+      wrapped = wrapped || held.back().name.size() != tensor.name.size();
+    }
+    if (wrapped) notes.push_back("Names are found without '_orig_mod.' and other wrappers.");
+    names = io::SortedNames(std::span<const io::NamedTensor>(held));
+    forget();
+  }
+  void forget() {
+    for (io::SortKey& key : place) key.index = none;
+    for (char& is_taken : taken) is_taken = 0;
+    found = 0;
+  }
+  bool is_missing(std::size_t p) const { return place[p].index == none; }
+  const io::NamedTensor& tensor_of(std::size_t p) const { return held[place[p].index]; }
+  void give(std::size_t p, std::size_t tensor) {
+    place[p].index = tensor;
+    taken[tensor] = 1;
+    ++found;
+  }
 
   /// Gives missing parameters the tensors of one family's names behind a prefix.
   void take(std::span<const io::NamedTensor> family, const std::string& prefix) {
-    for (std::size_t p = 0; p < place.size(); ++p) {
+    for (std::size_t p = 0; p < count; ++p) {
       if (!is_missing(p)) continue;
-      const std::size_t found = names.find(prefix + family[p].name);
-      if (found == none || taken[found]) continue;
-      place[p] = found;
-      taken[found] = true;
+      const std::size_t tensor = names.find(prefix + family[p].name);
+      if (tensor != none && !taken[tensor]) give(p, tensor);
     }
   }
   void take(const std::string& prefix) {
     prefixes.push_back(prefix);
-    if (!prefix.empty()) notes.push_back(text("Names are found behind the prefix ", io::printable(prefix), "."));
+    if (!prefix.empty()) notes.push_back("Names are found behind the prefix " + io::printable(prefix) + ".");
     take(ask.parameters, prefix);
     take(ask.pytorch, prefix);
   }
 
-  /// The prefix, with its dot, with which most of the missing parameters are there, the first of them, or "".
-  std::string best_prefix(std::size_t& most) const {
-    std::vector<std::string_view> missing;
-    for (std::size_t p = 0; p < place.size(); ++p) {
-      if (!is_missing(p)) continue;
-      missing.push_back(ask.parameters[p].name);
-      if (ask.pytorch[p].name != ask.parameters[p].name) missing.push_back(ask.pytorch[p].name);
+  /// The prefix, with its dot, with which most parameters are there, of all or of the missing ones, and how many: the
+  /// first of them.
+  std::string best_prefix(bool of_all, std::size_t& most) const {
+    std::vector<std::string_view> wanted(2 * count);
+    for (std::size_t p = 0; p < count; ++p) {
+      const bool is_wanted = of_all || is_missing(p);
+      wanted[2 * p] = is_wanted ? std::string_view(ask.parameters[p].name) : ".";
+      wanted[2 * p + 1] = is_wanted ? std::string_view(ask.pytorch[p].name) : ".";
     }
-    const io::SortedNames asked(missing);
-    std::vector<io::SortKey> votes;
-    for (std::size_t i = 0; i < ask.held.size(); ++i) {
-      if (taken[i] || is_optimizer_state(ask.held[i], names)) continue;
-      const std::string_view name = ask.held[i].name;
-      for (std::size_t dot = name.find('.'); dot != name.npos; dot = name.find('.', dot + 1))
-        if (asked.find(name.substr(dot + 1)) != none) votes.push_back({0, 0, name.substr(0, dot + 1), i});
+    const io::SortedNames asked(wanted);
+    std::vector<std::string> votes;
+    for (std::size_t i = 0; i < held.size(); ++i) {
+      const std::string_view name = held[i].name;
+      if ((taken[i] && !of_all) || is_optimizer_state(held[i], names)) continue;
+      for (std::size_t dot = name.find('.'); dot < name.size() - 1; dot = name.find('.', dot + 1))
+        if (name[dot + 1] != '.' && asked.find(name.substr(dot + 1)) != none)
+          votes.push_back(held[i].name.substr(0, dot + 1));
     }
-    io::sort_keys(votes);
-    std::string_view best;
-    std::size_t first = none;
+    return most_frequent(votes, most);
+  }
+  static std::string most_frequent(const std::vector<std::string>& votes, std::size_t& most) {
+    std::vector<io::SortKey> sorted(votes.size());
+    for (std::size_t i = 0; i < votes.size(); ++i) sorted[i].name = votes[i], sorted[i].index = i;
+    io::sort_keys(sorted);
+    std::size_t best = none;
     most = 0;
-    for (std::size_t i = 0, end; i < votes.size(); i = end) {
-      for (end = i; end < votes.size() && votes[end].name == votes[i].name;) ++end;
-      if (end - i < most || (end - i == most && votes[i].index > first)) continue;
-      most = end - i, best = votes[i].name, first = votes[i].index;
+    for (std::size_t i = 0, end; i < sorted.size(); i = end) {
+      for (end = i; end < sorted.size() && sorted[end].name == sorted[i].name;) ++end;
+      if (end - i > most || (end - i == most && sorted[i].index < best)) most = end - i, best = sorted[i].index;
     }
-    return std::string(best);
+    return best == none ? std::string() : votes[best];
   }
   void take_by_rule() {
-    take("");
     std::size_t most = 0;
-    if (ask.prefixes == PrefixRule::best && missing() > 0) {
-      const std::size_t without = place.size() - missing();
-      std::vector<std::size_t> before(place.size(), none);
-      std::vector<bool> taken_before(taken.size());
-      before.swap(place), taken_before.swap(taken);
-      if (const std::string prefix = best_prefix(most); most > without) take(prefix);
-      else before.swap(place), taken_before.swap(taken);
-    }
-    while (ask.prefixes == PrefixRule::each && missing() > 0) {
-      const std::string prefix = best_prefix(most);
+    take("");
+    if (ask.prefixes == PrefixRule::best && found < count)
+      if (const std::string prefix = best_prefix(true, most); most > found) forget(), take(prefix);
+    while (ask.prefixes == PrefixRule::each && found < count) {
+      const std::string prefix = best_prefix(false, most);
       if (most == 0) break;
       take(prefix);
     }
   }
 
+  bool is_table(std::size_t p) const { return last_name(ask.parameters[p].name) == "embedding_table"; }
   /// Where the tensor is that a missing parameter shares in transformers' models, or none.
   std::size_t tied_to(std::size_t p) const {
-    const std::string& name = ask.pytorch[p].name;
-    const std::string_view module = last_name(module_name(name));
-    std::size_t found = none;
-    if (last_name(name) == "weight" && (module == "lm_head" || module == "decoder")) {
-      for (std::size_t other = 0; other < place.size(); ++other) {
-        if (is_missing(other) || !is_table(other) ||
-            !io::detail::same_shape(ask.held[place[other]].tensor, ask.parameters[p].tensor))
-          continue;
-        if (found != none) return none;
-        found = place[other];
-      }
+    const std::string& wanted = ask.pytorch[p].name;
+    std::size_t tensor = none;
+    for (std::size_t other = 0; other < count && is_tied_head(wanted); ++other) {
+      if (is_missing(other) || !is_table(other) || last_name(tensor_of(other).name) != "weight" ||
+          !io::detail::same_shape(tensor_of(other).tensor, ask.parameters[p].tensor))
+        continue;
+      if (tensor != none) return none;
+      tensor = place[other].index;
     }
-    if (last_name(name) == "bias" && module == "decoder") {
-      const std::string_view parent = module_name(module_name(name));
+    if (last_name(wanted) == "bias" && last_module(wanted) == "decoder") {
+      const std::string parent(module_name(module_name(wanted)));
       for (const std::string& prefix : prefixes)
-        if (found == none) found = names.find(text(prefix, parent, parent.empty() ? "" : ".", "bias"));
+        if (tensor == none) tensor = names.find(prefix + parent + (parent.empty() ? "bias" : ".bias"));
     }
-    return found;
+    return tensor;
   }
   void take_tied() {
-    for (std::size_t p = 0; p < place.size(); ++p) {
+    for (std::size_t p = 0; p < count; ++p) {
       if (!is_missing(p)) continue;
-      const std::size_t found = tied_to(p);
-      if (found == none) continue;
-      place[p] = found;
-      taken[found] = true;
-      notes.push_back(text(io::printable(ask.parameters[p].name), " is not in the file and takes ",
-                           io::printable(ask.held[found].name), ", with which transformers' models share it."));
+      const std::size_t tensor = tied_to(p);
+      if (tensor == none) continue;
+      give(p, tensor);
+      notes.push_back(io::printable(ask.parameters[p].name) + " is not in the file and takes " +
+                      io::printable(held[tensor].name) + ", with which transformers' models share it.");
     }
   }
 
   /// Whether it is a copy of a tensor that a parameter takes.
   bool is_tied_copy(const io::NamedTensor& tensor) const {
-    for (std::size_t p = 0; p < place.size(); ++p) {
+    for (std::size_t p = 0; p < count; ++p) {
       if (is_missing(p)) continue;
-      const io::NamedTensor& other = ask.held[place[p]];
-      const bool may_be = (is_table(p) && tensor.tensor.rank == 2) || is_decoder_bias(other.name, tensor.name) ||
-                          tensor.tensor.data == other.tensor.data;
+      const io::NamedTensor& other = tensor_of(p);
+      const bool may_be = (tensor.tensor.rank == 2 && is_table(p)) || tensor.tensor.data == other.tensor.data ||
+                          is_decoder_bias(other.name, tensor.name);
       if (may_be && same_elements(tensor.tensor, other.tensor)) return true;
     }
     return false;
   }
+  bool has_pytorch_name(std::size_t p) const {
+    const std::string_view theirs = last_name(ask.pytorch[p].name);
+    return theirs != last_name(ask.parameters[p].name) && theirs == last_name(tensor_of(p).name);
+  }
 };
 
-/// Marks the weights of transformers' Conv1D. Returns how many there are.
-[[gnu::cold, gnu::noinline]] inline std::size_t mark_transposed(std::vector<ParameterMatch>& matches) {
-  constexpr std::array<std::string_view, 4> modules{"c_attn", "c_fc", "c_proj", "q_attn"};
-  std::vector<ParameterMatch*> weights;
+/// Whether it may be a weight of transformers' Conv1D.
+inline bool may_be_conv1d(const ParameterMatch& match) {
+  const std::string& name = match.from->name;
+  const std::string_view module = last_module(name);
+  return last_name(name) == "weight" && has_transposed_shape(match.from->tensor, match.to->tensor) &&
+         (module == "c_attn" || module == "c_fc" || module == "c_proj" || module == "q_attn");
+}
+/// Marks those weights, if one of them shows what they are, which a square one does not. Returns how many there are.
+[[gnu::cold, gnu::noinline]] inline std::size_t mark_transposed(const MatchedParameters& found) {
   bool certain = false;
-  for (ParameterMatch& match : matches) {
-    const AnyTensor &from = match.from->tensor, &to = match.to->tensor;
-    const std::string_view module = last_name(module_name(match.from->name));
-    if (last_name(match.from->name) != "weight" || !has_transposed_shape(from, to) ||
-        std::find(modules.begin(), modules.end(), module) == modules.end())
-      continue;
-    weights.push_back(&match);
-    certain = certain || !io::detail::same_shape(from, to);  // a square weight does not tell
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < found.count; ++i) {
+    const ParameterMatch& match = found.match[i];
+    certain = certain || (may_be_conv1d(match) && !io::detail::same_shape(match.from->tensor, match.to->tensor));
   }
-  if (!certain) return 0;
-  for (ParameterMatch* match : weights) match->transposed = true;
-  return weights.size();
+  for (std::size_t i = 0; i < found.count && certain; ++i)
+    count += found.match[i].transposed = may_be_conv1d(found.match[i]);
+  return count;
 }
 
 TENON_INLINE MatchedParameters match_parameters(const MatchRequest& request) {
   ParameterSearch search{request};
+  search.name_tensors();
   search.take_by_rule();
   search.take_tied();
-  MatchedParameters result;
+  MatchedParameters result{std::unique_ptr<ParameterMatch[]>(new ParameterMatch[search.found])};
   io::LoadReport& report = result.report;
   report.notes = std::move(search.notes);
   std::size_t by_pytorch = 0;
-  for (std::size_t p = 0; p < search.place.size(); ++p) {
+  for (std::size_t p = 0; p < search.count; ++p) {
     const io::NamedTensor& parameter = request.parameters[p];
     if (search.is_missing(p)) {
       report.missing.push_back(parameter.name);
       continue;
     }
-    result.matches.push_back({&request.held[search.place[p]], &parameter});
-    by_pytorch += last_name(request.pytorch[p].name) != last_name(parameter.name) &&
-                  last_name(result.matches.back().from->name) == last_name(request.pytorch[p].name);
+    result.match[result.count++] = {&request.held[search.place[p].index], &parameter};
+    by_pytorch += search.has_pytorch_name(p);
   }
-  if (by_pytorch > 0) report.notes.push_back(text(by_pytorch, " parameters have PyTorch's names in the file."));
-  if (const std::size_t count = mark_transposed(result.matches))
+  if (by_pytorch > 0)
+    report.notes.push_back("Parameters with PyTorch's names in the file: " + std::to_string(by_pytorch) + ".");
+  if (const std::size_t count = mark_transposed(result))
     report.notes.push_back(
-        text(count, " weights of c_attn, c_fc, c_proj are transposed: the file has them as transformers' Conv1D."));
-  for (std::size_t i = 0; i < request.held.size(); ++i) {
-    const io::NamedTensor& tensor = request.held[i];
+        "Weights of transformers' Conv1D (c_attn, c_fc, c_proj) that are transposed: " + std::to_string(count) + ".");
+  for (std::size_t i = 0; i < search.held.size(); ++i) {
+    const io::NamedTensor& tensor = search.held[i];
     if (!search.taken[i] && !is_optimizer_state(tensor, search.names) && !is_pytorch_buffer(tensor) &&
         !search.is_tied_copy(tensor))
-      report.unexpected.push_back(tensor.name);
+      report.unexpected.push_back(request.held[i].name);
   }
   return result;
 }
 
 TENON_INLINE std::vector<io::NamedTensor> with_shared_tensors(
     std::span<const io::NamedTensor> tensors, std::span<const std::pair<std::string, std::string>> metadata) {
-  std::vector<io::NamedTensor> all(tensors.begin(), tensors.end());
+  std::vector<io::NamedTensor> all;
+  for (const io::NamedTensor& tensor : tensors) all.push_back(tensor);
   const io::SortedNames names(tensors);
-  for (const auto& [left_out, kept] : metadata)
-    if (const std::size_t found = names.find(kept);
-        found != io::SortedNames::none && names.find(left_out) == io::SortedNames::none)
-      all.push_back({left_out, tensors[found].tensor});
+  for (const auto& [left_out, kept] : metadata) {
+    const std::size_t found = names.find(kept);
+    if (found != names.none && names.find(left_out) == names.none) all.push_back({left_out, tensors[found].tensor});
+  }
   return all;
 }
 
 TENON_INLINE std::string match_text(const ParameterMatch& match) {
   const std::string &from = match.from->name, &to = match.to->name;
-  return text("tensor ", io::printable(from), from == to ? "" : text(" for parameter ", io::printable(to)));
+  return "tensor " + io::printable(from) + (from == to ? std::string() : " for parameter " + io::printable(to));
 }
 
-TENON_INLINE AnyTensor transposed_matrix(const AnyTensor& matrix, std::vector<std::byte>& bytes) {
-  const std::int64_t rows = matrix.shape()[0], columns = matrix.shape()[1];
+TENON_INLINE AnyTensor transposed_matrix(const AnyTensor& matrix, std::string& bytes) {
+  const std::int64_t rows = matrix.extent[0], columns = matrix.extent[1];
   const std::size_t size = size_of(matrix.dtype);
   bytes.resize(matrix.bytes());
-  const auto* from = static_cast<const std::byte*>(matrix.data);
+  const char* from = static_cast<const char*>(matrix.data);
   for (std::int64_t r = 0; r < rows; ++r)
     for (std::int64_t c = 0; c < columns; ++c, from += size)
       std::memcpy(bytes.data() + std::size_t(c * rows + r) * size, from, size);
-  const std::int64_t shape[]{columns, rows};
-  return AnyTensor(matrix.dtype, shape, bytes.data());
+  AnyTensor result = matrix;
+  result.extent[0] = columns, result.extent[1] = rows;
+  result.data = bytes.data();
+  return result;
 }
 #endif  // TENON_DEFINES
 
