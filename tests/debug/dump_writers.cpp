@@ -15,6 +15,7 @@
 
 #include "../support/logged.hpp"
 #include "../support/npy.hpp"
+#include "../support/shared.hpp"
 
 using namespace tenon;
 using namespace tenon::debug;
@@ -43,6 +44,21 @@ void train(Dump<W>& dump, Mode mode = Mode::graph) {
   Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f}};
   model.train(1, data());
 }
+/// That of golden/dump.
+struct LeNet : nn::Cell<LeNet> {
+  nn::Conv2d<1, 3, 5, nn::Conv2dConfig{.pad_mode = PadMode::valid}> conv1;
+  nn::Conv2d<3, 4, 5, nn::Conv2dConfig{.pad_mode = PadMode::valid}> conv2;
+  nn::Dense<64, 8> fc1;
+  nn::Dense<8, 3> fc2;
+  nn::ReLU relu;
+  nn::MaxPool2d<2, nn::Pool2dConfig{.stride = 2}> pool;
+  nn::Flatten flatten;
+  constexpr auto construct(auto x) const {
+    const auto a = pool(relu(conv1(x)));
+    const auto b = pool(relu(conv2(a)));
+    return fc2(relu(fc1(flatten(b))));
+  }
+};
 struct Folder {
   fs::path path;
   explicit Folder(const char* name) : path(fs::absolute(name)) { fs::remove_all(path); }
@@ -206,6 +222,40 @@ TEST_CASE("MindSpore's names on request: of the golden execution order, and as k
   CHECK(of({"Flatten"}) == 1);
   CHECK(of({"Default/network-WithLossCell/_backbone-Net/conv1-Conv2d/Conv2D-op0"}) == 1);
   CHECK(of({"Momentum-op0"}) == 0);
+}
+
+TEST_CASE("golden/dump: the names of a training step of MindSpore's LeNet") {
+  if (!support::have_shared("golden/dump/lenet_iter_list")) return;
+  const std::string list =
+      io::read_file(support::shared_folder() + "/golden/dump/lenet_iter_list/08_ms_execution_order_graph_0.csv");
+  Recorded all;
+  {
+    Dump dump(Recorder{&all.order, &all.steps}, {.names = DumpNames::mindspore});
+    const Watching scope(dump);
+    LeNet net;
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f}};
+    const auto images = dataset::from_arrays(dataset::column<Shape<1, 28, 28>>(std::vector<float>(2 * 784, 0.5f)),
+                                             dataset::column<Shape<>>(std::vector<std::int32_t>{0, 1}));
+    model.train(1, images | dataset::batch(2));
+  }
+  long compared = 0;
+  std::map<std::string, int> theirs, ours;  // gradients by type: their numbers and scopes are MindSpore's own
+  const auto type_of = [](const std::string& name) {
+    const std::size_t slash = name.rfind('/');
+    return name.substr(slash + 1, name.rfind("-op") - slash - 1);
+  };
+  for (const std::string& name : support::lines_of(list)) {
+    if (name.starts_with("Default/") && name.find("AssignAdd") == name.npos) {  // Tenon's step number is no tensor
+      CHECK_MESSAGE(has(all.order, name), name);
+      ++compared;
+    } else if (name.starts_with("Gradients/")) ++theirs[type_of(name)];
+  }
+  CHECK(compared == 19);
+  for (const std::string& name : all.order)
+    if (name.starts_with("Gradients/")) ++ours[type_of(name)];
+  for (const char* type : {"BiasAddGrad", "Conv2DBackpropFilter", "Conv2DBackpropInput", "ReluGrad", "MaxPoolGrad",
+                           "MatMul", "SparseSoftmaxCrossEntropyWithLogits"})
+    CHECK_MESSAGE(ours[type] == theirs[type], std::string(type));
 }
 
 TEST_CASE("MindSpore's names without classes in scopes, of an evaluation, and of a prediction") {

@@ -126,6 +126,75 @@ TEST_CASE("a file with MindSpore's names alone continues with the same bits, for
   });
 }
 
+TEST_CASE("MindSpore has no moments of frozen parameters; what is missing otherwise is an error") {
+  const Folder folder;
+  const ContextScope scope({.seed = 5});
+  const auto frozen = [](Net& net) { net.fc1.weight.requires_grad(false), net.fc1.bias.requires_grad(false); };
+  const nn::Momentum momentum{.learning_rate = 0.1f, .momentum = 0.9f};
+  std::string expected;
+  {
+    Net net;
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, momentum};
+    frozen(net);
+    model.train(1, batches());
+    save_training(model, folder / "ours.ckpt");
+    model.train(1, batches());
+    expected = bits(net);
+  }
+  {
+    const io::Ckpt file(folder / "ours.ckpt");
+    std::vector<io::NamedTensor> kept;
+    for (const io::NamedTensor& named : file.tensors())
+      if (!named.name.starts_with("tenon.") && !named.name.starts_with("moments.fc1.")) kept.push_back(named);
+    io::save_ckpt(folder / "theirs.ckpt", kept);
+  }
+  Net net;
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, momentum};
+  CHECK(has(message<KeyError>([&] { load_training(folder / "theirs.ckpt", model); }), "moments.fc1.weight"));
+  frozen(net);
+  load_training(folder / "theirs.ckpt", model);
+  model.train(1, batches());
+  CHECK(bits(net) == expected);
+}
+
+TEST_CASE("a dynamic loss scale of MindSpore's goes on, too") {
+  const Folder folder;
+  const ContextScope scope({.seed = 5});
+  const auto model_of = [](Net& net) {
+    return Model(net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f},
+                 amp<AmpLevel::O2>, DynamicLossScaleManager{.init_loss_scale = 1024, .scale_window = 4});
+  };
+  std::string expected;
+  {
+    Net net;
+    auto model = model_of(net);
+    model.train(1, batches());  // 6 steps: the scale is 2048, and doubles again after 2 more
+    save_training(model, folder / "ours.ckpt");
+    model.train(1, batches());
+    expected = bits(net);
+  }
+  float scale = 2048;
+  std::int32_t steps = 6, overflow = 0;
+  const std::int64_t one = 1;
+  const io::Ckpt file(folder / "ours.ckpt");
+  std::vector<io::NamedTensor> kept;
+  for (const io::NamedTensor& named : file.tensors())
+    if (!named.name.starts_with("tenon.")) kept.push_back(named);
+  kept.push_back({"scale_sense", AnyTensor(Dtype::float32, {&one, 1}, &scale)});
+  kept.push_back({"current_iterator_step", AnyTensor(Dtype::int32, {&one, 1}, &steps)});
+  kept.push_back({"last_overflow_iterator_step", AnyTensor(Dtype::int32, {&one, 1}, &overflow)});
+  io::save_ckpt(folder / "theirs.ckpt", kept);
+  Net net;
+  auto model = model_of(net);
+  load_training(folder / "theirs.ckpt", model);
+  save_training(model, folder / "again.ckpt");
+  const io::Ckpt ours(folder / "ours.ckpt"), again(folder / "again.ckpt");
+  CHECK(std::ranges::equal(ours.find("tenon.numbers")->as<double>().first(3),
+                           again.find("tenon.numbers")->as<double>().first(3)));
+  model.train(1, batches());
+  CHECK(bits(net) == expected);
+}
+
 TEST_CASE("ours continue from a .ckpt as before, in the middle of a run, and a safetensors file has no such numbers") {
   const Folder folder;
   const ContextScope scope({.seed = 5});

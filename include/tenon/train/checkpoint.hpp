@@ -121,8 +121,8 @@ TENON_INLINE bool is_ckpt_path(std::string_view act, const std::string& path) {
   if (act == "load" && (has_suffix(path, ".pt") || has_suffix(path, ".pth") || has_suffix(path, ".bin")))
     throw_error<ValueError>("Cannot load '", path, "': ", io::torch_save_advice, ".");
   if (!has_suffix(path, ".ckpt"))
-    throw_error<ValueError>("Cannot ", act, " '", path,
-                            "': the name of a checkpoint ends with '.safetensors', or with '.ckpt' for MindSpore.",
+    throw_error<ValueError>("Cannot ", act, " '", path, "': the name of a checkpoint ends with '.safetensors', ",
+                            npz_format ? "with '.npz' for NumPy, " : "", "or with '.ckpt' for MindSpore.",
                             needs_header ? " For parameters in NumPy's files #include <tenon/train/npz.hpp>." : "");
   if (!ckpt_format)
     throw_error<ValueError>("Cannot ", act, " '", path,

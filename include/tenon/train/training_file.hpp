@@ -134,7 +134,10 @@ class TrainingCopy {
                                     const std::vector<io::NamedValue>& values);
 /// io::load_tensors of a file of either format; the values of save_training are not unexpected.
 [[gnu::cold]] void read_training(const std::string& path, std::span<const io::NamedTensor> into, bool strict);
-/// The same of a training of MindSpore, whose state has its names.
+/// Takes moments of parameters without requires_grad off a list unless the file has them: MindSpore keeps none.
+[[gnu::cold]] void leave_out_frozen(std::vector<io::NamedTensor>& all, const ParameterList& list,
+                                    const std::string& path);
+/// read_training of a training of MindSpore, whose state has its names.
 [[gnu::cold]] void read_mindspore_training(const std::string& path, std::span<const io::NamedTensor> into);
 /// What callbacks had counted when a file was written, and the rates of groups.
 [[gnu::cold]] CallbackStates read_callback_states(const std::string& path);
@@ -176,6 +179,7 @@ void load_training(const std::string& path, M& model) {
   if (file.counts[0] == 0)
     if (const detail::MindSporeNumbers theirs = detail::read_mindspore_numbers(path); theirs.global_step >= 0) {
       if (ParameterArena* const arena = list.arena()) arena->change();
+      detail::leave_out_frozen(all, list, path);
       detail::read_mindspore_training(path, all);
       file.take(theirs, model);
       detail::MindSporeNumbers::compare(path, theirs, detail::MindSporeNumbers::of(model.optimizer(), file.counts[2]));
@@ -271,6 +275,22 @@ namespace detail {
 [[gnu::cold, gnu::noinline]] TENON_INLINE void read_training(const std::string& path,
                                                              std::span<const io::NamedTensor> into, bool strict) {
   read_training_of(path, into, strict, false);
+}
+[[gnu::cold, gnu::noinline]] TENON_INLINE void leave_out_frozen(std::vector<io::NamedTensor>& all,
+                                                                const ParameterList& list, const std::string& path) {
+  std::vector<std::string> frozen;
+  for (int e = 0; e < list.entries(); ++e)
+    if (list.table()[e].parameter && !list.handle(e).requires_grad()) frozen.push_back(parameter_name(list.table(), e));
+  if (frozen.empty()) return;
+  const io::SortedNames names(frozen);
+  read_checkpoint(path, [&](const io::HeldTensors& file) {
+    const io::SortedNames held(file.tensors);
+    std::erase_if(all, [&](const io::NamedTensor& named) {
+      const std::size_t dot = named.name.find('.');
+      return dot != named.name.npos && names.find(named.name.substr(dot + 1)) != io::SortedNames::none &&
+             held.find(named.name) == io::SortedNames::none;
+    });
+  });
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void read_mindspore_training(const std::string& path,
                                                                        std::span<const io::NamedTensor> into) {
