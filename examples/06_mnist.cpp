@@ -120,16 +120,21 @@ std::uint64_t hash_of(const LeNet& net) {
 
 // Draws the first images of the test set side by side, and below each the prediction and the label.
 void show_predictions(auto& model, const auto& test) {
-  for (const auto& [images, labels] : dataset::rows(test, 0)) {
-    const long shown = std::min(4L, images.n());
-    const auto predicted = model.predict(images).template argmax<-1>();
+  for (const auto& row : test) {  // the first batch
+    const auto images = Tensor<float, Shape<dyn, 1, 28, 28>>::from(row.template values<0>());
+    const auto scores = model.predict(images);  // [n, 10]
+    const long shown = std::min(4L, row.n);
     for (long y = 4; y < 24; y += 2) {  // a character is twice as high as wide; the border of 4 pixels is empty
       for (long i = 0; i < shown; ++i)
         for (long x = 4; x < 24; ++x)
           std::putchar(" .:+#@"[long(2.5f * std::clamp(images(i, 0, y, x) + images(i, 0, y + 1, x), 0.0f, 2.0f))]);
       std::putchar('\n');
     }
-    for (long i = 0; i < shown; ++i) std::printf("  predicted %d, is %d ", int(predicted[i]), int(labels[i]));
+    for (long i = 0; i < shown; ++i) {
+      const float* const score = scores.data() + 10 * i;
+      std::printf("  predicted %d, is %d ", int(std::max_element(score, score + 10) - score),
+                  int(row.template values<1>()[std::size_t(i)]));
+    }
     std::puts("");
     return;
   }
