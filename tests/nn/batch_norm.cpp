@@ -5,7 +5,11 @@
 
 #include <tenon/nn/batch_norm.hpp>
 #include <tenon/nn/conv2d.hpp>
+#include <tenon/nn/frozen.hpp>
 #include <tenon/nn/metric/accuracy.hpp>
+#include <tenon/nn/optim/sgd.hpp>
+#include <tenon/ops/reduce_sum.hpp>
+#include <tenon/ops/square.hpp>
 
 using namespace cells;
 using support::random_tensor;
@@ -140,4 +144,117 @@ TEST_CASE("BatchNorm: bad shapes are named, in training and in evaluation") {
       (sentence<nn::BatchNorm2d<6>, dyn, 6>() == "network: BatchNorm2d needs an input [n,C,H,W] of rank 4, got [n,6]"));
   CHECK((sentence<nn::BatchNorm1d<6>, dyn, 6, 5, 5>() ==
          "network: BatchNorm1d needs an input [n,C] of rank 2, got [n,6,5,5]"));
+}
+
+namespace {
+template <class Norm>
+struct Probe : nn::Cell<Probe<Norm>> {
+  nn::Dense<2, 2> fc;
+  Norm norm;
+  constexpr auto construct(auto x) const { return ops::reduce_sum(ops::square(norm(fc(x)))) * 0.125f; }
+};
+using RunProbe = Probe<nn::BatchNorm1d<2>>;
+using TypeProbe = Probe<nn::Frozen<nn::BatchNorm1d<2>>>;
+
+/// Two steps of a network whose normalization is frozen by `freeze(net, norm)` before it: its parameters.
+template <class Net>
+std::vector<float> after_two_steps(Mode mode, auto freeze) {
+  const ContextScope scope({.mode = mode});
+  Net net;
+  net.init_parameters();
+  const std::vector<std::vector<float>> values{
+      {0.5f, -0.25f, 1, 0.75f}, {0.1f, -0.2f}, {1.5f, -0.5f}, {0.2f, 0.3f}, {0.5f, -1}, {2, 0.5f}};
+  std::size_t k = 0;
+  for (const auto& [name, parameter] : net.parameters_and_names()) {
+    const auto to = parameter.template values<float>();
+    std::copy(values[k].begin(), values[k].end(), to.begin()), ++k;
+  }
+  freeze(net);
+  Model model{net, NoLoss{}, nn::SGD{.learning_rate = 0.0625f}};
+  const auto data =
+      dataset::from_arrays(dataset::column<Shape<2>>(std::vector<float>{1, 2, -1, 0.5f, 0.25f, -2, 3, 1}));
+  model.train(2, data | dataset::batch(4));
+  std::vector<float> all;
+  for (const auto& [name, parameter] : net.parameters_and_names())
+    for (const float v : parameter.template values<float>()) all.push_back(v);
+  return all;
+}
+// What PyTorch's SGD makes of the same network, whose normalization is in eval(); without requires_grad, too.
+constexpr float evaluating[]{0.37945113f, -0.2250568f,   0.88068718f, 0.65984726f, 0.090188384f, -0.2448142f,
+                             1.4605232f,  -0.066401646f, 0.19071069f, 0.3501693f,  0.5f,         -1,
+                             2,           0.5f},
+    frozen[]{0.37762478f, -0.22472495f, 0.77549088f, 0.58106124f, 0.089856237f, -0.28632128f, 1.5f, -0.5f, 0.2f,
+             0.30000001f, 0.5f,         -1,          2,           0.5f};
+void check_near(const std::vector<float>& found, const float (&expected)[14]) {
+  REQUIRE(found.size() == 14);
+  for (std::size_t i = 0; i < 14; ++i) CHECK(found[i] == doctest::Approx(expected[i]).epsilon(2e-6));
+}
+/// Trains a Residual, after freeze(net), with equal bits in both modes, and returns it.
+Residual trained_frozen(auto freeze) {
+  std::string found[2];
+  Residual net;
+  for (const Mode mode : modes) {
+    const ContextScope scope({.mode = mode, .seed = 3});
+    net = Residual();
+    net.init_parameters();
+    for (auto& v : net.norm1.moving_variance.values()) v = 1.5f;
+    freeze(net);
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, momentum()};
+    model.train(2, samples<Shape<3, 6, 6>>(40) | dataset::batch(20));
+    found[mode == Mode::graph] = bits(net);
+  }
+  CHECK(found[0] == found[1]);
+  return net;
+}
+bool rests(const auto& norm, float variance = 1) {
+  for (const float v : norm.moving_mean.values())
+    if (v != 0) return false;
+  for (const float v : norm.moving_variance.values())
+    if (v != variance) return false;
+  return true;
+}
+}  // namespace
+
+TEST_CASE("BatchNorm: frozen in a training it evaluates and keeps its statistics, as PyTorch's after eval()") {
+  for (const Mode mode : modes) {
+    check_near(after_two_steps<RunProbe>(mode, [](const auto& net) { net.norm.set_train(false); }), evaluating);
+    check_near(after_two_steps<RunProbe>(mode, [](const auto& net) { net.norm.requires_grad(false); }), frozen);
+    check_near(after_two_steps<TypeProbe>(mode, [](const auto&) {}), frozen);
+    const auto free = after_two_steps<RunProbe>(mode, [](const auto&) {});
+    CHECK(std::abs(free[10] - frozen[10]) > 0.01f);  // the moving mean follows
+    CHECK(after_two_steps<RunProbe>(mode, [](const auto& net) {
+            net.norm.set_train(false), net.norm.requires_grad(false);
+            net.norm.requires_grad(true), net.set_train();
+          }) == free);
+  }
+}
+
+TEST_CASE("BatchNorm: a frozen part among others, images in blocks, equal bits in both modes; it may learn again") {
+  const Residual by_grad = trained_frozen([](const auto& net) { net.norm1.requires_grad(false); });
+  CHECK((rests(by_grad.norm1, 1.5f) && !rests(by_grad.norm2) && !rests(by_grad.norm3)));
+  const Residual by_train =
+      trained_frozen([](const auto& net) { net.norm1.set_train(false), net.norm3.set_train(false); });
+  CHECK((rests(by_train.norm1, 1.5f) && !rests(by_train.norm2) && rests(by_train.norm3)));
+  const Residual whole = trained_frozen([](const auto& net) { net.set_train(false); });  // a Model decides by itself
+  CHECK((!rests(whole.norm1, 1.5f) && !rests(whole.norm2)));
+  const ContextScope scope({.mode = Mode::graph});
+  Model model{by_grad, nn::SoftmaxCrossEntropyWithLogits{}, momentum()};
+  by_grad.norm1.requires_grad(true);  // no graph is made anew
+  model.train(1, samples<Shape<3, 6, 6>>(40) | dataset::batch(20));
+  CHECK(!rests(by_grad.norm1, 1.5f));
+}
+
+TEST_CASE("BatchNorm: direct calls of a training network with a part that evaluates") {
+  for (const Mode mode : modes) {
+    const ContextScope scope({.mode = mode});
+    Residual net;
+    net.set_train();
+    net.norm2.set_train(false);
+    net(random_tensor<float, Shape<dyn, 3, 6, 6>>(1, -2, 2, 8));
+    CHECK((!rests(net.norm1) && rests(net.norm2)));
+    CHECK(rests(net.clone().norm2));
+    net.set_train();
+    net(random_tensor<float, Shape<dyn, 3, 6, 6>>(1, -2, 2, 8));
+    CHECK(!rests(net.norm2));
+  }
 }

@@ -16,6 +16,9 @@ namespace detail {
 /// Whether an initializer is that of a number that only the user changes, such as a dropout rate: nn::Setting.
 template <class Init>
 inline constexpr bool is_setting = false;
+/// Whether it is that of a setting which requires_grad() and set_train() of a cell change: nn::Freezing.
+template <class Init>
+inline constexpr bool is_freezing = false;
 }  // namespace detail
 
 /// A tensor that belongs to a cell. It is a move-only handle: the bytes live in the network's arena.
@@ -34,6 +37,7 @@ struct Parameter : ParameterHandle, ops::Value<Parameter<T, S, Init, Trainable>>
   static constexpr TensorType dims = type_of<T, S>;
   static constexpr bool trainable = Trainable;
   static constexpr bool setting = detail::is_setting<std::remove_cvref_t<decltype(Init)>>;
+  static constexpr bool freezes = detail::is_freezing<std::remove_cvref_t<decltype(Init)>>;
   static void initializer(void* data, const TensorType& t, std::uint64_t key, const ParameterHandle& own) {
     if constexpr (setting) *static_cast<T*>(data) = static_cast<const Parameter&>(own).value();
     else Init.fill(static_cast<T*>(data), t, key);

@@ -24,6 +24,7 @@ struct Entry {
   bool parameter = false, trainable = false;
   // a number that the user sets, such as a dropout rate: no part of checkpoints and counts
   bool setting = false;
+  bool freezes = false;  // such a number that says whether its cell is frozen
   TensorType dims{};
   long offset = 0;  // byte offset in the arena
   void (*initialize)(void* data, const TensorType&, std::uint64_t key, const ParameterHandle& own) = nullptr;
@@ -59,6 +60,7 @@ struct Collector {
       entry.parameter = true;
       entry.trainable = X::trainable && !frozen;
       entry.setting = X::setting;
+      entry.freezes = X::freezes;
       entry.dims = X::dims;
       entry.initialize = X::initializer;
       add(entry);

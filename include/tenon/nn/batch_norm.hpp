@@ -1,6 +1,7 @@
 // Batch normalization as layers for rows and for images.
 #pragma once
 #include <tenon/nn/cell.hpp>
+#include <tenon/nn/freezing.hpp>
 #include <tenon/nn/init/initializer.hpp>
 #include <tenon/ops/add.hpp>
 #include <tenon/ops/batch_norm.hpp>
@@ -23,11 +24,21 @@ constexpr bool fits_batch_norm(const TensorType& x, int rank, int features) {
   return x.rank == rank && x[1] == features;
 }
 
-/// By the statistics of the batch, which also move the moving ones.
+/// Whether the cell stands below nn::Frozen.
+template <class X, class Norm>
+constexpr bool is_frozen_in_type(const X& x, const Norm& norm) {
+  if constexpr (tenon::detail::is_traced<X>) {
+    const Node& gamma = x.builder->nodes[std::size_t(tenon::detail::lift(*x.builder, norm.gamma))];
+    return is<ops::ParameterLeaf>(gamma) && !x.builder->entries[gamma.immediate].trainable;
+  } else return !norm.gamma.ParameterHandle::trainable();
+}
+
+/// By the statistics of the batch, which also move the moving ones; by those, which then rest, if the cell is frozen.
 template <ops::BatchNormAttributes attributes, float momentum, class X, class Norm>
 constexpr auto normalized_by_batch(const X& x, const Norm& norm, const Location& at) {
   using Row = ops::BatchNormTableRow;
-  const auto table = apply<ops::BatchNormTable, attributes>(at, x, norm.gamma, norm.beta);
+  const auto table = apply<ops::BatchNormTable, attributes>(at, x, norm.gamma, norm.beta, norm.moving_mean,
+                                                            norm.moving_variance, norm.freezing);
   apply<ops::UpdateMoving, ops::UpdateMoving::Config{momentum, Row::mean}>(at, norm.moving_mean, table);
   apply<ops::UpdateMoving, ops::UpdateMoving::Config{momentum, Row::unbiased_variance}>(at, norm.moving_variance,
                                                                                         table);
@@ -57,7 +68,8 @@ constexpr auto batch_norm(const X& x, const Norm& norm) {
   else if constexpr (!fits_batch_norm(X::dims, rank, features))
     return apply<ops::BatchNormTable, attributes>(at, x, norm.gamma, norm.beta);
   else {
-    if (is_training(x)) return normalized_by_batch<attributes, config.momentum>(x, norm, at);
+    if (is_training(x) && !is_frozen_in_type(x, norm))
+      return normalized_by_batch<attributes, config.momentum>(x, norm, at);
     if constexpr (is_half_dtype(X::dims.dtype))  // in float32 and rounded once, as in training
       return ops::cast<typename X::type>(normalized_by_moving<attributes, Channels>(ops::cast<float>(x, at), norm, at),
                                          at);
@@ -73,6 +85,8 @@ constexpr auto batch_norm(const X& x, const Norm& norm) {
 /// parameters  gamma [features], One;  beta [features], Zero;  moving_mean, moving_variance [features], not trained
 /// training    statistics of the batch; the moving ones take a part of them (variance unbiased, as n - 1)
 /// evaluation  moving statistics
+/// frozen      below nn::Frozen, by requires_grad(false), or by set_train(false) of a part of a network that it belongs
+///             to: moving statistics in training, too, which rest, as in Keras and after PyTorch's eval()
 /// source      MindSpore nn.BatchNorm1d
 template <int features, BatchNormConfig config = BatchNormConfig{}>
 struct BatchNorm1d : Cell<BatchNorm1d<features, config>> {
@@ -80,6 +94,7 @@ struct BatchNorm1d : Cell<BatchNorm1d<features, config>> {
   Parameter<float, Shape<features>, Zero{}> beta;
   Parameter<float, Shape<features>, Zero{}, false> moving_mean;
   Parameter<float, Shape<features>, One{}, false> moving_variance;
+  Freezing freezing;
 
   constexpr auto construct(const ops::Operand auto& x) const {
     return detail::batch_norm<2, features, config>(x, *this);
@@ -98,6 +113,7 @@ struct BatchNorm2d : Cell<BatchNorm2d<channels, config>> {
   Parameter<float, Shape<channels>, Zero{}> beta;
   Parameter<float, Shape<channels>, Zero{}, false> moving_mean;
   Parameter<float, Shape<channels>, One{}, false> moving_variance;
+  Freezing freezing;
 
   constexpr auto construct(const ops::Operand auto& x) const {
     return detail::batch_norm<4, channels, config>(x, *this);

@@ -116,12 +116,15 @@ struct Cell {
 
   /// Draws the initial values, unless that has been done. A Model and the first call do it by themselves.
   void init_parameters() const { bound(); }
-  /// Freezes all parameters below this cell (false), or lets training change them again.
+  /// Freezes all parameters below this cell (false), or lets training change them again. A frozen batch norm keeps its
+  /// moving statistics, and normalizes by them.
   void requires_grad(bool wanted) const { bound().requires_grad(wanted); }
-  /// Says whether direct calls of the network train (dropout, batch statistics) or evaluate. One flag serves the whole
-  /// network, also when it is set on a part. A Model decides for its own steps.
+  /// Says whether direct calls of the network train (dropout, batch statistics) or evaluate. A Model decides for its
+  /// own steps. Of a part of a network, it concerns the batch norms of that part, in training steps of any kind: with
+  /// false they evaluate until true says otherwise, there or of the whole network, as eval() and train() of PyTorch's
+  /// modules.
   const Self& set_train(bool mode = true) const {
-    if (ParameterArena* arena = bound().arena()) arena->training = mode;
+    bound().set_train(mode);
     return self();
   }
   /// A network of its own with equal parameters and flags. Throws ValueError if a number among the members was changed.

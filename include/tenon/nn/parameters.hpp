@@ -102,6 +102,9 @@ class ParameterList {
   void share(const ParameterList& other) const;
 
   void requires_grad(bool wanted) const;
+  /// Of a whole network the flag of direct calls; training ends what set_train(false) of a part began. Of a part
+  /// whether its cells that can be frozen are.
+  void set_train(bool mode) const;
   ParameterRef ref(int entry) const;
   ParameterDict dict() const;
   /// Parameters that require a gradient, or those that do not.
@@ -109,6 +112,8 @@ class ParameterList {
 
  private:
   [[gnu::cold]] void bind_once() const;
+  enum Freezer { by_requires_grad = 1, by_set_train = 2 };
+  [[gnu::cold]] void freeze_cells(Freezer by, bool frozen) const;
   // True if all parameters are in one arena at the places of the table: a part that was replaced, or used alone before,
   // is elsewhere. An arena that was made for a part counts its entries from there, so that they have lower numbers than
   // in this table. Reads nothing of the arena: another thread may just let it go.
@@ -272,6 +277,22 @@ TENON_INLINE void ParameterList::share(const ParameterList& other) const {
 TENON_INLINE void ParameterList::requires_grad(bool wanted) const {
   for (int i = 0; i < count_; ++i)
     if (table_[i].trainable) handle(i).requires_grad(wanted);
+  freeze_cells(by_requires_grad, !wanted);
+}
+TENON_INLINE void ParameterList::set_train(bool mode) const {
+  ParameterArena* const whole = arena();
+  if (!whole) return;
+  const bool part = count_ < whole->entry_count;
+  if (!part) whole->training = mode;
+  if (part || mode) freeze_cells(by_set_train, !mode);
+}
+[[gnu::noinline]] TENON_INLINE void ParameterList::freeze_cells(Freezer by, bool frozen) const {
+  for (int i = 0; i < count_; ++i) {
+    if (!table_[i].freezes) continue;
+    float& value = *reinterpret_cast<float*>(handle(i).values_at());
+    value = static_cast<float>(frozen ? int(value) | by : int(value) & ~by);
+    handle(i).change();
+  }
 }
 TENON_INLINE ParameterRef ParameterList::ref(int entry) const {
   return {table_[entry], handle(entry), parameter_name(table_, entry)};

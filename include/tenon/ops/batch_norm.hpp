@@ -31,8 +31,8 @@ struct BatchNormSums : Operator<BatchNormSums, "BatchNormSums"> {
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[1]; }
 };
 
-/// dx = gamma / sqrt(variance + epsilon) (dy - mean(dy) - xhat mean(dy xhat)). Operands: x, table, dy, sums. Not for
-/// users.
+/// dx = gamma / sqrt(variance + epsilon) (dy - mean(dy) - xhat mean(dy xhat)), without the means where the statistics
+/// are not those of the batch. Operands: x, table, dy, sums. Not for users.
 struct BatchNormInputGrad : Operator<BatchNormInputGrad, "BatchNormGrad"> {
   using Config = BatchNormAttributes;
   using Row = BatchNormTableRow;
@@ -49,8 +49,10 @@ constexpr void BatchNorm::derivative(Derivative& d) {
   d.flows_to(0, d.call_with<BatchNormInputGrad>(c, d.operand(0), d.operand(1), d.gradient(), sums));
 }
 
-/// moving = momentum moving + (1 - momentum) row of the table, in place. Operands: moving, table. Not for users.
+/// moving = momentum moving + (1 - momentum) row of the table, in place, unless the table is one of moving statistics.
+/// Operands: moving, table. Not for users.
 struct UpdateMoving : Operator<UpdateMoving, "UpdateMoving"> {
+  using Row = BatchNormTableRow;
   struct Config {
     float momentum = 0.9f;
     int row = 0;

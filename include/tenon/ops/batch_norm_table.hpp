@@ -30,6 +30,8 @@ struct TableRow : Operator<TableRow, "TableRow"> {
 ///
 /// x           [n, C, H, W] or [n, C]; floating-point. Throws ValueError if a channel has one value only
 /// gamma, beta [C]; float32, or float64 beside a float64 x
+/// more        moving mean and variance [C], and a number that is not 0 if they stand for the batch's statistics: then
+///             the unbiased variance is -1
 /// result      [5, C]: mean, biased variance, gamma, beta, unbiased variance
 /// derivative  to gamma and beta; what x contributes through its statistics is part of BatchNorm's derivative
 /// order       two passes: mean, then deviations and what the rounded mean lacks. Float32 images with an n: as in

@@ -70,6 +70,10 @@ struct Kernel<Reference, ops::BatchNormTable> : kernel::reference::Whole {
       at(Row::variance) = static_cast<P>(moments.variance);
       at(Row::unbiased_variance) = static_cast<P>(moments.variance * double(count) / double(count - 1));
       at(Row::gamma) = a.operand<P>(1)[c], at(Row::beta) = a.operand<P>(2)[c];
+      if constexpr (Call::operands > 3)
+        if (*a.operand<float>(5) != 0)  // frozen
+          at(Row::mean) = a.operand<P>(3)[c], at(Row::variance) = a.operand<P>(4)[c],
+          at(Row::unbiased_variance) = P(-1);
     }
   }
 };
@@ -124,8 +128,9 @@ struct Kernel<Reference, ops::BatchNormInputGrad> : kernel::reference::Whole {
     for (long i = 0; i < Call::result.count(a.n); ++i) {
       const long c = Of::channel_of(i);
       const kernel::reference::ChannelNorm<Call> of(a, c);
-      const double mean_dy = a.operand<P>(3)[Row::beta * Of::channels + c] / count,
-                   mean_dy_xhat = a.operand<P>(3)[Row::gamma * Of::channels + c] / count,
+      const double own = a.operand<P>(1)[Row::unbiased_variance * Of::channels + c] < 0 ? 0 : 1 / count,  // 0: frozen
+          mean_dy = a.operand<P>(3)[Row::beta * Of::channels + c] * own,
+                   mean_dy_xhat = a.operand<P>(3)[Row::gamma * Of::channels + c] * own,
                    xhat = (static_cast<double>(a.operand<T>(0)[i]) - of.mean) / of.deviation,
                    dy = static_cast<double>(a.operand<T>(2)[i]);
       a.result<T>()[i] = static_cast<T>(of.gamma / of.deviation * (dy - mean_dy - xhat * mean_dy_xhat));
@@ -142,7 +147,8 @@ struct Kernel<Reference, ops::UpdateMoving> : kernel::reference::Whole {
     const double momentum = static_cast<double>(Call::config().momentum);
     for (long c = 0; c < Call::result[0]; ++c) {
       const double moving = a.changed<T>(0)[c], batch = a.operand<T>(1)[Call::config().row * Call::result[0] + c];
-      a.changed<T>(0)[c] = static_cast<T>(momentum * moving + (1 - momentum) * batch);
+      if (!(a.operand<T>(1)[Call::Op::Row::unbiased_variance * Call::result[0] + c] < 0))
+        a.changed<T>(0)[c] = static_cast<T>(momentum * moving + (1 - momentum) * batch);
     }
   }
 };

@@ -213,6 +213,7 @@ struct Kernel<Cpu, ops::BatchNormInputGrad>::Terms {
     mean = of.mean[c], scale = of.scale(c);
     mean_dy = sums[Row::beta * Layout::channels + c] / elements;
     slope = sums[Row::gamma * Layout::channels + c] / elements / of.deviation(c);
+    if (a.operand<A>(1)[Row::unbiased_variance * Layout::channels + c] < 0) mean_dy = slope = 0;  // frozen
   }
   A operator()(auto x, auto dy) const {
     return scale * (static_cast<A>(dy) - mean_dy - (static_cast<A>(x) - mean) * slope);
@@ -253,7 +254,9 @@ struct Kernel<Cpu, ops::UpdateMoving> {
     using T = typename Call::Result;
     const T keep = T(Call::config().momentum), take = T(1) - keep;
     const T* batch = a.operand<T>(1) + Call::config().row * Call::result[0];
-    for (long c = begin; c < end; ++c) a.changed<T>(0)[c] = keep * a.changed<T>(0)[c] + take * batch[c];
+    const T* unbiased = a.operand<T>(1) + Call::Op::Row::unbiased_variance * Call::result[0];
+    for (long c = begin; c < end; ++c)
+      if (!(unbiased[c] < 0)) a.changed<T>(0)[c] = keep * a.changed<T>(0)[c] + take * batch[c];
   }
 };
 

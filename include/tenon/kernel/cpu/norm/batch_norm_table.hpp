@@ -84,6 +84,20 @@ struct Kernel<Cpu, ops::BatchNormTable> {
     const long elements = Layout::samples(a.n) * Layout::spatial;
     const auto row = [table = a.result<A>()](int r) { return table + r * Layout::channels; };
     A *const mean = row(Row::mean), *const variance = row(Row::variance);
+    for (long c = begin; c < end; ++c) {
+      row(Row::gamma)[c] = a.operand<A>(1)[c];
+      row(Row::beta)[c] = a.operand<A>(2)[c];
+    }
+    if constexpr (Call::operands > 3) {
+      if (*a.operand<float>(5) != 0) {  // frozen
+        for (long c = begin; c < end; ++c) {
+          mean[c] = a.operand<A>(3)[c];
+          variance[c] = a.operand<A>(4)[c];
+          row(Row::unbiased_variance)[c] = A(-1);
+        }
+        return;
+      }
+    }
     if constexpr (Layout::images)
       kernel::image_statistics(Layout::batch(a.n, in_nchw16n), a.operand<float>(0), mean, variance, begin, end);
     else
@@ -93,8 +107,6 @@ struct Kernel<Cpu, ops::BatchNormTable> {
     for (long c = begin; c < end; ++c) {
       row(Row::unbiased_variance)[c] = variance[c] / static_cast<A>(elements > 1 ? elements - 1 : 1);
       variance[c] = variance[c] / static_cast<A>(elements);
-      row(Row::gamma)[c] = a.operand<A>(1)[c];
-      row(Row::beta)[c] = a.operand<A>(2)[c];
     }
   }
   // Means, and sums of squared deviations, of `count` channels.
