@@ -1,7 +1,9 @@
 # The compiled part: code that depends on no shape and no model is compiled once, not in each source of a program.
 #
 # Programs and shared libraries that link tenon::tenon get it without a call, at the end of the project's configuration
-# (tenon_compile_parts below). -DTENON_HEADER_ONLY=ON leaves everything to the headers.
+# (tenon_compile_parts below). -DTENON_HEADER_ONLY=ON leaves everything to the headers. With g++ they also share a
+# precompiled header where each of their sources includes <tenon/tenon.hpp> anyhow; CMAKE_DISABLE_PRECOMPILE_HEADERS
+# switches that off.
 #
 # tenon_compiled(target) gives it to any other target, such as a static library:
 #
@@ -18,7 +20,6 @@ function(tenon_compiled target)
   if(NOT TARGET "${target}")
     message(FATAL_ERROR "tenon_compiled: there is no target `${target}` here; call it behind add_executable.")
   endif()
-  set_target_properties("${target}" PROPERTIES TENON_HAS_PART TRUE)
   set(flags "${CMAKE_CXX_FLAGS}")
   foreach(property IN ITEMS COMPILE_OPTIONS COMPILE_DEFINITIONS COMPILE_FLAGS LINK_LIBRARIES CXX_STANDARD CXX_EXTENSIONS
       POSITION_INDEPENDENT_CODE TYPE INTERPROCEDURAL_OPTIMIZATION)
@@ -59,6 +60,7 @@ function(tenon_compiled target)
       endif()
     endforeach()
   endif()
+  set_target_properties("${target}" PROPERTIES TENON_PART "${library}")
   target_compile_definitions("${target}" PRIVATE TENON_COMPILED)
   target_link_libraries("${target}" PRIVATE "${library}")
   if(NOT APPLE)
@@ -134,6 +136,62 @@ function(tenon_has_one_set_of_flags fits target directory)
   set(${fits} ${with_cxx} PARENT_SCOPE)
 endfunction()
 
+# Sets `precompiles` if a precompiled tenon.hpp changes nothing but the time: every source of the target includes it
+# before it defines a macro. Caches of compilers do not keep what reads one, clang would name other lines in messages,
+# and who has a precompiled header already may want no other.
+function(tenon_precompiles precompiles target)
+  set(${precompiles} FALSE PARENT_SCOPE)
+  get_target_property(own "${target}" PRECOMPILE_HEADERS)
+  get_target_property(reused "${target}" PRECOMPILE_HEADERS_REUSE_FROM)
+  get_target_property(launcher "${target}" CXX_COMPILER_LAUNCHER)
+  get_target_property(independent "${target}" POSITION_INDEPENDENT_CODE)
+  get_target_property(type "${target}" TYPE)
+  if(own OR reused OR launcher OR (independent AND type STREQUAL EXECUTABLE) OR NOT CMAKE_CXX_COMPILER_ID STREQUAL GNU)
+    return()
+  endif()
+  get_target_property(sources "${target}" SOURCES)
+  get_target_property(folder "${target}" SOURCE_DIR)
+  foreach(source IN LISTS sources)
+    get_filename_component(source "${source}" ABSOLUTE BASE_DIR "${folder}")
+    if("${source}" MATCHES "[.](cc|cpp|cxx|c[+][+]|C)$")
+      set(lines "")
+      if(EXISTS "${source}")
+        file(STRINGS "${source}" lines LIMIT_COUNT 1
+          REGEX "^[ \t]*#[ \t]*(define|undef|include[ \t]*<tenon/tenon[.]hpp>)")
+      endif()
+      if(NOT "${lines}" MATCHES "include")
+        return()
+      endif()
+    endif()
+  endforeach()
+  set(${precompiles} TRUE PARENT_SCOPE)
+endfunction()
+
+# Lets the target read the precompiled header of its part: that of an object library with the same flags.
+function(tenon_share_precompiled target)
+  get_target_property(part "${target}" TENON_PART)
+  set(owner "${part}_header")
+  if(NOT TARGET "${owner}")
+    set(empty "${CMAKE_CURRENT_BINARY_DIR}/${owner}.cpp")
+    file(CONFIGURE OUTPUT "${empty}" CONTENT "")
+    add_library("${owner}" OBJECT EXCLUDE_FROM_ALL "${empty}")
+    target_link_libraries("${owner}" PRIVATE tenon::tenon)
+    target_compile_options("${owner}" PRIVATE "$<TARGET_PROPERTY:${target},COMPILE_OPTIONS>")
+    target_compile_definitions("${owner}" PRIVATE "$<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>")
+    set_target_properties("${owner}" PROPERTIES CXX_CLANG_TIDY "" CXX_CPPCHECK "" CXX_CPPLINT ""
+      CXX_INCLUDE_WHAT_YOU_USE "")
+    foreach(property IN ITEMS COMPILE_FLAGS CXX_STANDARD CXX_EXTENSIONS POSITION_INDEPENDENT_CODE
+        INTERPROCEDURAL_OPTIMIZATION)
+      get_target_property(value "${part}" "${property}")
+      if(NOT "${value}" MATCHES "-NOTFOUND$")
+        set_target_properties("${owner}" PROPERTIES "${property}" "${value}")
+      endif()
+    endforeach()
+    target_precompile_headers("${owner}" PRIVATE <tenon/tenon.hpp>)
+  endif()
+  target_precompile_headers("${target}" REUSE_FROM "${owner}")
+endfunction()
+
 # Gives the part to the programs and shared libraries of the folder and those below it. (A static library may be
 # exported, and then everything that it links must be, too.)
 function(tenon_compile_parts directory)
@@ -147,14 +205,18 @@ function(tenon_compile_parts directory)
   get_directory_property(targets DIRECTORY "${directory}" BUILDSYSTEM_TARGETS)
   foreach(target IN LISTS targets)
     get_target_property(type "${target}" TYPE)
-    get_target_property(has_part "${target}" TENON_HAS_PART)
-    if(NOT has_part AND type MATCHES "^(EXECUTABLE|SHARED_LIBRARY|MODULE_LIBRARY)$")
+    get_target_property(part "${target}" TENON_PART)
+    if(NOT part AND type MATCHES "^(EXECUTABLE|SHARED_LIBRARY|MODULE_LIBRARY)$")
       get_target_property(libraries "${target}" LINK_LIBRARIES)
       tenon_among(reaches "${libraries}")
       if(reaches)
         tenon_has_one_set_of_flags(fits "${target}" "${directory}")
         if(fits)
           tenon_compiled("${target}")
+          tenon_precompiles(precompiles "${target}")
+          if(precompiles)
+            tenon_share_precompiled("${target}")
+          endif()
         else()
           message(VERBOSE "tenon: ${target} is compiled from headers alone: its sources have flags of their own")
         endif()

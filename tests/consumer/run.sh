@@ -84,6 +84,18 @@ for options in -DTENON_HEADER_ONLY=ON -DSOURCE_OPTIONS=-mavx2 "-DDEFINITIONS=TEN
   rm -rf "$work/build"
 done
 
+# With g++ a program whose sources include tenon.hpp, and define nothing before, reads it precompiled.
+printf '#include <cstdio>\n#include <tenon/tenon.hpp>\nint main() {}\n' >"$work/includes.cpp"
+printf '#define OWN\n#include <tenon/tenon.hpp>\nint main() {}\n' >"$work/defines.cpp"
+quietly configure "-DPROBES=$work/includes.cpp;$work/defines.cpp"
+precompiled() {
+  sed -n 's/.*-include [^ ]*cmake_pch.* -c [^ ]*\/\([a-z]*\.cpp\)".*/\1/p' "$work/build/compile_commands.json"
+}
+expected=includes.cpp
+case $compiler in *clang*) expected= ;; esac
+[ "$(precompiled)" = "$expected" ] || { echo "FAILED: a precompiled header is read by: $(precompiled)"; exit 1; }
+rm -rf "$work/build"
+
 quietly configure
 expect_parts 2/1 "no options"
 if grep -n -e '-march' -e '-fsanitize' -e '-Wall' "$work/build/compile_commands.json"; then

@@ -198,13 +198,15 @@ struct ContextPlace {
         logging::warning(e.what());
       }
 }
-[[gnu::noinline]] inline void commit(const Context& c) {
+[[gnu::cold, gnu::noinline]] inline void take_over(const Context& c) {
   process_context() = c;
   ThreadPool::instance().set_threads(c.num_threads);
   const double limit = bytes_of_gigabytes(c.max_device_memory);
   memory_limit() = limit < 1024. * (1 << 30) ? static_cast<long>(limit) : no_memory_limit;
   tell_tools();
 }
+// What users call is not cold: what leads to a cold call would be, too.
+[[gnu::noinline]] inline void commit(const Context& c) { take_over(c); }
 
 /// Variables of the environment, and the keys that they are for.
 inline constexpr char context_variables[][2][24]{{"DEVICE_ID", "device_id"},
@@ -235,37 +237,43 @@ inline constexpr char context_variables[][2][24]{{"DEVICE_ID", "device_id"},
 TENON_INLINE std::string get_context(const std::string& key) {
   return detail::context_value(get_context(), detail::context_key(detail::context_row("Get", key)));
 }
-[[gnu::noinline]] TENON_INLINE void set_context(const ContextChange& change) {
-  Context next = get_context();
-  const auto text = [&](const char* key, const detail::AskedText& asked) {
-    if (asked.is_there) detail::put(next, key, asked.value);
-  };
-  const auto whole = [&](const char* key, const detail::Asked<int>& asked) {
-    if (asked.is_there) detail::put(next, key, std::to_string(asked.value));
-  };
-  const auto flag = [&](const char* key, const detail::Asked<bool>& asked) {
-    if (asked.is_there) detail::put(next, key, asked.value ? "True" : "False");
-  };
-  text("device_target", change.device_target);
-  if (change.mode.is_there) whole("mode", int(change.mode.value));
-  whole("device_id", change.device_id);
-  whole("num_threads", change.num_threads);
-  if (change.seed.is_there) detail::put(next, "seed", std::to_string(change.seed.value));
-  text("max_device_memory", change.max_device_memory);
-  whole("save_graphs", change.save_graphs);
-  text("save_graphs_path", change.save_graphs_path);
-  flag("reserve_class_name_in_scope", change.reserve_class_name_in_scope);
-  flag("enable_dump", change.enable_dump);
-  text("save_dump_path", change.save_dump_path);
-  text("print_file_path", change.print_file_path);
-  flag("enable_profiling", change.enable_profiling);
-  text("profiling_options", change.profiling_options);
-  detail::commit(next);
+namespace detail {
+[[gnu::cold, gnu::noinline]] inline void put_text(Context& c, const char* key, const AskedText& asked) {
+  if (asked.is_there) put(c, key, asked.value);
 }
-[[gnu::noinline]] TENON_INLINE void set_context(const std::string& key, const std::string& value) {
+[[gnu::cold, gnu::noinline]] inline void put_whole(Context& c, const char* key, const Asked<int>& asked) {
+  if (asked.is_there) put(c, key, std::to_string(asked.value));
+}
+[[gnu::cold, gnu::noinline]] inline void put_flag(Context& c, const char* key, const Asked<bool>& asked) {
+  if (asked.is_there) put(c, key, asked.value ? "True" : "False");
+}
+[[gnu::cold, gnu::noinline]] inline void change_context(const ContextChange& change) {
   Context next = get_context();
-  detail::put(next, key, value);
-  detail::commit(next);
+  put_text(next, "device_target", change.device_target);
+  if (change.mode.is_there) put_whole(next, "mode", int(change.mode.value));
+  put_whole(next, "device_id", change.device_id);
+  put_whole(next, "num_threads", change.num_threads);
+  if (change.seed.is_there) put(next, "seed", std::to_string(change.seed.value));
+  put_text(next, "max_device_memory", change.max_device_memory);
+  put_whole(next, "save_graphs", change.save_graphs);
+  put_text(next, "save_graphs_path", change.save_graphs_path);
+  put_flag(next, "reserve_class_name_in_scope", change.reserve_class_name_in_scope);
+  put_flag(next, "enable_dump", change.enable_dump);
+  put_text(next, "save_dump_path", change.save_dump_path);
+  put_text(next, "print_file_path", change.print_file_path);
+  put_flag(next, "enable_profiling", change.enable_profiling);
+  put_text(next, "profiling_options", change.profiling_options);
+  commit(next);
+}
+[[gnu::cold, gnu::noinline]] inline void change_context(const std::string& key, const std::string& value) {
+  Context next = get_context();
+  put(next, key, value);
+  commit(next);
+}
+}  // namespace detail
+[[gnu::noinline]] TENON_INLINE void set_context(const ContextChange& change) { detail::change_context(change); }
+[[gnu::noinline]] TENON_INLINE void set_context(const std::string& key, const std::string& value) {
+  detail::change_context(key, value);
 }
 TENON_INLINE_CONSTRUCTOR ContextScope::ContextScope(const ContextChange& change) : before_(get_context()) {
   set_context(change);

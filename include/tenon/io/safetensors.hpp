@@ -40,7 +40,7 @@ struct SafetensorsEntry;  // io/safetensors_header.hpp
 ///             dtype, shape and data_offsets, at most 8 axes, and only spaces follow the header
 class Safetensors {
  public:
-  explicit Safetensors(const std::string& path);
+  [[gnu::cold]] explicit Safetensors(const std::string& path);
 
   /// The tensors in the order of their bytes. The views are valid as long as this object or the one it is moved to
   /// lives.

@@ -37,7 +37,7 @@ class SortedNames {
   SortedNames() = default;
   /// The names of `things`, which have a member `name` or are names.
   template <class Things>
-  explicit SortedNames(const Things& things) : keys_(things.size()) {
+  [[gnu::cold]] explicit SortedNames(const Things& things) : keys_(things.size()) {
     std::size_t index = 0;
     for (const auto& thing : things) {
       SortKey& key = keys_[index];

@@ -134,7 +134,7 @@ struct ParameterSearch {
   std::size_t found = 0;
   std::vector<std::string> prefixes{}, notes{};  // that were left out; what was done
 
-  void name_tensors() {
+  [[gnu::cold, gnu::noinline]] void name_tensors() {
     bool wrapped = false;
     for (const io::NamedTensor& tensor : ask.held) {
       held.push_back({without_wrappers(tensor.name), tensor.tensor});
@@ -144,28 +144,28 @@ struct ParameterSearch {
     names = io::SortedNames(std::span<const io::NamedTensor>(held));
     forget();
   }
-  void forget() {
+  [[gnu::cold, gnu::noinline]] void forget() {
     for (io::SortKey& key : place) key.index = none;
     for (char& is_taken : taken) is_taken = 0;
     found = 0;
   }
   bool is_missing(std::size_t p) const { return place[p].index == none; }
   const io::NamedTensor& tensor_of(std::size_t p) const { return held[place[p].index]; }
-  void give(std::size_t p, std::size_t tensor) {
+  [[gnu::cold, gnu::noinline]] void give(std::size_t p, std::size_t tensor) {
     place[p].index = tensor;
     taken[tensor] = 1;
     ++found;
   }
 
   /// Gives missing parameters the tensors of one family's names behind a prefix.
-  void take(std::span<const io::NamedTensor> family, const std::string& prefix) {
+  [[gnu::cold, gnu::noinline]] void take(std::span<const io::NamedTensor> family, const std::string& prefix) {
     for (std::size_t p = 0; p < count; ++p) {
       if (!is_missing(p)) continue;
       const std::size_t tensor = names.find(prefix + family[p].name);
       if (tensor != none && !taken[tensor]) give(p, tensor);
     }
   }
-  void take(const std::string& prefix) {
+  [[gnu::cold, gnu::noinline]] void take(const std::string& prefix) {
     prefixes.push_back(prefix);
     if (!prefix.empty()) notes.push_back("Names are found behind the prefix " + io::printable(prefix) + ".");
     take(ask.parameters, prefix);
@@ -174,7 +174,7 @@ struct ParameterSearch {
 
   /// The prefix, with its dot, with which most parameters are there, of all or of the missing ones, and how many: the
   /// first of them.
-  std::string best_prefix(bool of_all, std::size_t& most) const {
+  [[gnu::cold, gnu::noinline]] std::string best_prefix(bool of_all, std::size_t& most) const {
     std::vector<std::string_view> wanted(2 * count);
     for (std::size_t p = 0; p < count; ++p) {
       const bool is_wanted = of_all || is_missing(p);
@@ -192,7 +192,8 @@ struct ParameterSearch {
     }
     return most_frequent(votes, most);
   }
-  static std::string most_frequent(const std::vector<std::string>& votes, std::size_t& most) {
+  [[gnu::cold, gnu::noinline]] static std::string most_frequent(const std::vector<std::string>& votes,
+                                                                std::size_t& most) {
     std::vector<io::SortKey> sorted(votes.size());
     for (std::size_t i = 0; i < votes.size(); ++i) sorted[i].name = votes[i], sorted[i].index = i;
     io::sort_keys(sorted);
@@ -204,7 +205,7 @@ struct ParameterSearch {
     }
     return best == none ? std::string() : votes[best];
   }
-  void take_by_rule() {
+  [[gnu::cold, gnu::noinline]] void take_by_rule() {
     std::size_t most = 0;
     take("");
     if (ask.prefixes == PrefixRule::best && found < count)
@@ -218,7 +219,7 @@ struct ParameterSearch {
 
   bool is_table(std::size_t p) const { return last_name(ask.parameters[p].name) == "embedding_table"; }
   /// Where the tensor is that a missing parameter shares in transformers' models, or none.
-  std::size_t tied_to(std::size_t p) const {
+  [[gnu::cold, gnu::noinline]] std::size_t tied_to(std::size_t p) const {
     const std::string& wanted = ask.pytorch[p].name;
     std::size_t tensor = none;
     for (std::size_t other = 0; other < count && is_tied_head(wanted); ++other) {
@@ -235,7 +236,7 @@ struct ParameterSearch {
     }
     return tensor;
   }
-  void take_tied() {
+  [[gnu::cold, gnu::noinline]] void take_tied() {
     for (std::size_t p = 0; p < count; ++p) {
       if (!is_missing(p)) continue;
       const std::size_t tensor = tied_to(p);
@@ -247,7 +248,7 @@ struct ParameterSearch {
   }
 
   /// Whether it is a copy of a tensor that a parameter takes.
-  bool is_tied_copy(const io::NamedTensor& tensor) const {
+  [[gnu::cold, gnu::noinline]] bool is_tied_copy(const io::NamedTensor& tensor) const {
     for (std::size_t p = 0; p < count; ++p) {
       if (is_missing(p)) continue;
       const io::NamedTensor& other = tensor_of(p);
@@ -257,7 +258,7 @@ struct ParameterSearch {
     }
     return false;
   }
-  bool has_pytorch_name(std::size_t p) const {
+  [[gnu::cold, gnu::noinline]] bool has_pytorch_name(std::size_t p) const {
     const std::string_view theirs = last_name(ask.pytorch[p].name);
     return theirs != last_name(ask.parameters[p].name) && theirs == last_name(tensor_of(p).name);
   }

@@ -40,8 +40,18 @@ struct Context {
     return several_targets && device_target == OtherTarget::name ? TargetId::other : TargetId::cpu;
   }
 
+  Context() = default;
+  // not inlined where settings change: seven texts each
+  [[gnu::cold]] Context(const Context& other);
+  [[gnu::cold]] Context& operator=(const Context& other);
+
   // Who has set the keys, for print_context(): bit k is row k of the table of core/context/keys.hpp.
   std::uint64_t by_call = 0, by_environment = 0;
 };
+
+#if TENON_DEFINES
+TENON_INLINE_CONSTRUCTOR Context::Context(const Context& other) = default;
+TENON_INLINE Context& Context::operator=(const Context& other) = default;
+#endif  // TENON_DEFINES
 
 }  // namespace tenon
