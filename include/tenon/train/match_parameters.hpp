@@ -82,9 +82,9 @@ inline std::string_view module_name(std::string_view name) {
 }
 inline std::string_view last_module(std::string_view name) { return last_name(module_name(name)); }
 
+/// Of tensors of one shape.
 inline bool same_elements(const AnyTensor& a, const AnyTensor& b) {
-  return a.dtype == b.dtype && io::detail::same_shape(a, b) && a.data && b.data &&
-         (a.data == b.data || std::memcmp(a.data, b.data, a.bytes()) == 0);
+  return a.dtype == b.dtype && a.data && b.data && (a.data == b.data || std::memcmp(a.data, b.data, a.bytes()) == 0);
 }
 inline bool has_transposed_shape(const AnyTensor& a, const AnyTensor& b) {
   return a.rank == 2 && b.rank == 2 && a.extent[0] == b.extent[1] && a.extent[1] == b.extent[0];
@@ -116,10 +116,16 @@ inline bool is_tied_head(std::string_view name) {
          (last_name(module) == "decoder" && (parent == "predictions" || parent == "lm_head"));
 }
 /// A name without what torch.compile and others put into it.
-[[gnu::cold, gnu::noinline]] inline std::string without_wrappers(std::string name) {
-  for (const char* wrapper : {"_orig_mod.", "_fsdp_wrapped_module.", "_checkpoint_wrapped_module."})
-    for (std::size_t at; (at = name.find(wrapper)) != name.npos;) name.erase(at, std::strlen(wrapper));
-  return name;
+[[gnu::cold, gnu::noinline]] inline std::string without_wrappers(std::string_view name) {
+  std::string result;
+  while (!name.empty()) {
+    const std::size_t dot = name.find('.'), end = dot == name.npos ? name.size() : dot + 1;
+    const std::string_view part = name.substr(0, end);
+    if (part != "_orig_mod." && part != "_fsdp_wrapped_module." && part != "_checkpoint_wrapped_module.")
+      result += part;
+    name.remove_prefix(end);
+  }
+  return result;
 }
 
 /// The work of match_parameters.
@@ -252,6 +258,7 @@ struct ParameterSearch {
     for (std::size_t p = 0; p < count; ++p) {
       if (is_missing(p)) continue;
       const io::NamedTensor& other = tensor_of(p);
+      if (!io::detail::same_shape(tensor.tensor, other.tensor)) continue;
       const bool may_be = (tensor.tensor.rank == 2 && is_table(p)) || tensor.tensor.data == other.tensor.data ||
                           is_decoder_bias(other.name, tensor.name);
       if (may_be && same_elements(tensor.tensor, other.tensor)) return true;
