@@ -10,6 +10,7 @@
 #include <tenon/debug/dump/dump_selection.hpp>
 #include <tenon/debug/dump/marked_cells.hpp>
 #include <tenon/graph/observe/operation.hpp>
+#include <tenon/graph/observe/operation_name.hpp>
 #include <tenon/graph/observe/watcher.hpp>
 
 namespace tenon::inline TENON_ABI::debug {
