@@ -33,6 +33,7 @@ class Builder {
   Sentence error;                 // the first failed shape rule, with the path of its cell
   bool in_loss = false;           // what is traced is the loss of a Model, which is no cell of its network
   bool asks_values = false;       // construct looks at values: it can run operator by operator, not as a graph
+  bool inner_gradient = false;    // construct takes a gradient by grad()
   int scope = 0;                  // entry of the current cell
   int cells = detail::all_cells;  // that may still be entered; the results of others are made up
   std::uint64_t calls = 0;        // hash of the call sites that lead to it

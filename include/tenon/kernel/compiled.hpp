@@ -57,7 +57,7 @@ struct Compiled {
   struct Summary {
     int nodes;
     Sentence error;
-    bool asks_values;
+    bool asks_values, inner_gradient;
     int draws, text_bytes;
   };
   static constexpr Summary summarize() {
@@ -65,7 +65,7 @@ struct Compiled {
     if (int(b.outputs.size()) > max_outputs)
       b.fail(Sentence{} << "a graph has at most " << max_outputs << " outputs, this one " << int(b.outputs.size())
                         << ": return fewer values");
-    return {int(b.nodes.size()), b.error, b.asks_values, int(b.draws.size()), int(b.texts.size())};
+    return {int(b.nodes.size()), b.error, b.asks_values, b.inner_gradient, int(b.draws.size()), int(b.texts.size())};
   }
   static constexpr Summary summary = summarize();
 #if defined(TENON_TARGET)
@@ -79,7 +79,7 @@ struct Compiled {
   static constexpr const Sentence& sentence = summary.error;
   static constexpr bool ok = summary.error.empty();  // nvcc takes `sentence` for initialized twice if this reads it
 #endif
-  static constexpr bool asks_values = summary.asks_values;
+  static constexpr bool asks_values = summary.asks_values, inner_gradient = summary.inner_gradient;
   static constexpr int N = summary.nodes;
 
   /// The random calls, for the same step in PyNative mode.

@@ -39,6 +39,7 @@ constexpr auto one_or_tuple(G... g) {
 template <class V, class... X>
 constexpr auto traced_gradients(const V& value, const X&... x) {
   Builder& b = *value.builder;
+  b.inner_gradient = true;
   std::vector<char> wanted(b.nodes.size(), 0);
   ((wanted[std::size_t(x.id)] = 2), ...);
   int seed = b.constant(V::dims.dtype, 1);
@@ -92,9 +93,9 @@ struct Gradient {
     }
   }
   static RuntimeError lost() {
-    return RuntimeError("grad inside of grad or of a training step in PyNative mode would lose the outer gradient: "
-                        "train in graph mode, or write it as "
-                        "jit(grad(grad(f))) with functions that capture nothing.");
+    return RuntimeError("grad inside of grad or of a network that a tape records would lose the outer gradient: train "
+                        "with a Model, or make one graph of it, jit(step, net, optimizer) or jit(grad(grad(f))), with "
+                        "functions that capture nothing.");
   }
   template <class... X>
   auto eager(const X&... x) const {
@@ -121,7 +122,8 @@ struct Gradient {
 /// f        any callable of tensors that returns one tensor; a gradient of a tensor with several elements is that of
 ///          their sum
 /// result   the gradient, or a tuple of gradients
-/// Second order: grad(grad(f)) of a function that captures nothing; it is traced and compiled.
+/// Second order: grad(grad(f)) of a function that captures nothing; it is traced and compiled. So is the whole training
+/// step of a Model, in PyNative mode, too, whose network or loss calls grad: gradient penalties.
 /// Source: MindSpore's ops.grad / GradOperation
 template <int... Positions, class F>
 constexpr auto grad(F f) {

@@ -130,10 +130,12 @@ class StepRunner {
     check_labels<TrainGraph<C...>>(row, run);
     if (ParameterArena* const arena = ParameterList(*net_).arena()) arena->change();
     write_numbers(optimizer);
-    if constexpr (by_operators)
+    // A tape has no derivatives of derivatives: then the step is compiled in both modes, whose bits are equal.
+    constexpr bool in_one_piece = TrainGraph<C...>::inner_gradient;
+    if constexpr (by_operators && !in_one_piece)
       if (mode_here() == Mode::pynative) pynative_train<C...>(row, outputs);
-    if constexpr (options.graph)
-      if (mode_here() == Mode::graph) run_graph<TrainGraph<C...>>(row, outputs, train_scratch_);
+    if constexpr (options.graph || in_one_piece)
+      if (in_one_piece || mode_here() == Mode::graph) run_graph<TrainGraph<C...>>(row, outputs, train_scratch_);
     state_.advance();
     rated_step_ = state_.step();
     if constexpr (precision.scales_loss) {
