@@ -122,7 +122,7 @@ long process(const Order& order, const fs::path& folder, long kill_at, Outcome& 
                 nn::Momentum{.learning_rate = 0.4f,
                              .momentum = 0.6f,
                              .groups = {{.params = {"d.bias"}, .learning_rate = 0.2}, {.params = {"d.weight"}}}},
-                {});
+                nn::Loss{});
   const bool twice = order.first == order.second;
   List list{make(order.first, false, folder), make(order.second, twice, folder)};
   const auto at = order.checkpoint_in_front ? list.begin() : list.end();

@@ -40,8 +40,8 @@ class LossScale {
     value_ = float(n[0]), step_ = long(n[1]), last_overflow_ = long(n[2]), skipped_ = long(n[3]),
     in_a_row_ = long(n[4]);
   }
-  /// Takes note of a step. Throws RuntimeError after too many overflows in a row.
-  void update(bool overflow);
+  /// Takes note of a step. False after too many overflows in a row.
+  bool update(bool overflow);
 
  private:
   static void check(std::string_view what, float value);
@@ -85,22 +85,19 @@ TENON_INLINE_CONSTRUCTOR LossScale::LossScale(const DynamicLossScaleManager& man
     throw_error<ValueError>("DynamicLossScaleManager: scale_window must be 1 or more, got ", manager.scale_window, ".");
   check_divided_once("DynamicLossScaleManager", divisor);
 }
-TENON_INLINE void LossScale::update(bool overflow) {
+TENON_INLINE bool LossScale::update(bool overflow) {
   ++step_;
   if (overflow) {
     ++skipped_;
     value_ = std::max(value_ / factor_, 1.0f);
     last_overflow_ = step_;
-    if (++in_a_row_ > most_overflows)
-      throw_error<RuntimeError>("Model.train: the gradients overflowed in ", in_a_row_,
-                                " steps in a row, the loss scale is ", value_,
-                                ". Lower the learning rate, or look for bad input or an operator that leaves the "
-                                "range of the 16-bit type.");
+    ++in_a_row_;
   } else {
     in_a_row_ = 0;
     if (const float larger = value_ * factor_; (step_ - last_overflow_) % window_ == 0 && std::isfinite(larger))
       value_ = larger;
   }
+  return in_a_row_ <= most_overflows;
 }
 TENON_INLINE void LossScale::check(std::string_view what, float value) {
   if (!(value >= 1 && std::isfinite(value)))

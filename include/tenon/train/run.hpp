@@ -11,6 +11,9 @@
 #include <tenon/train/clock.hpp>
 #include <tenon/train/model_options.hpp>
 #include <tenon/train/progress.hpp>
+#if TENON_DEFINES
+#include <tenon/train/loss_scale.hpp>
+#endif
 
 namespace tenon::inline TENON_ABI {
 
@@ -86,8 +89,9 @@ void check_size(std::string_view what, long batches);
 void check_run(std::string_view what, long epochs, long batches);
 /// Whether the losses of the last step are finite, or nothing came of them.
 bool is_finite(const RunInfo& run);
-/// Throws ValueError that says what the network has now. `also`: what a hook of the end threw.
-[[noreturn]] void refuse_loss(const RunInfo& run, std::string_view also);
+/// Throws ValueError, or RuntimeError for overflows, that says what the network has now. `also`: what a hook of the end
+/// threw.
+[[noreturn]] void refuse_run(const RunInfo& run, std::string_view also);
 /// Tells of the begin of a training, and gives callbacks the states that a file had. False if the run is over.
 template <class List>
 bool tell_begin(RunInfo& run, List& list, const Progress& progress) {
@@ -104,7 +108,7 @@ double tell_epoch_begin(RunInfo& run, List& list, const Progress& progress) {
   list.template tell<EpochBegin>();
   return start;
 }
-/// Tells of the end, also of a run whose loss was not finite, and then throws.
+/// Tells of the end, also of a run that diverged, and then throws.
 template <class List>
 void tell_end(RunInfo& run, List& list, Running& running, const ParameterList& parameters) {
   if (list.ends_with_others()) running.keep_own(parameters);
@@ -115,7 +119,7 @@ void tell_end(RunInfo& run, List& list, Running& running, const ParameterList& p
   } catch (const std::exception& error) {
     also = error.what();
   }
-  refuse_loss(run, also);
+  refuse_run(run, also);
 }
 
 /// For a scope the network has the weights that an evaluation judges, if a callback has others than its own.
@@ -172,7 +176,7 @@ void each_step(Run& run, NextRow<Columns> next_row, List& list, Step step, Done 
     run.net_outputs = step(*row);
     run.step_seconds = now() - start;
     if (run.training && run.cur_step_num == 1) warn_of_elements(run);
-    if (run.training && !is_finite(run)) return static_cast<void>(run.diverged = true);
+    if (run.training && (run.diverged || !is_finite(run))) return static_cast<void>(run.diverged = true);
     list.template tell<StepEnd>();
     done(*row);
     run.row = nullptr;
@@ -201,17 +205,25 @@ TENON_INLINE void check_run(std::string_view what, long epochs, long batches) {
     if (!std::isfinite(mean_of(output))) return false;
   return true;
 }
-[[gnu::cold, gnu::noinline]] TENON_INLINE void refuse_loss(const RunInfo& run, std::string_view also) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void refuse_run(const RunInfo& run, std::string_view also) {
   double loss = 0;
   for (const AnyTensor& output : run.net_outputs)
     if (std::isfinite(loss)) loss = mean_of(output);
   const std::string* const file = run.find<std::string>("latest_ckpt_file");
+  const std::string others = run.final_weights.empty() ? std::string() : text(" ", run.final_weights, ".");
+  const std::string end = text(file ? text(" '", *file, "' has the training before it.") : "",
+                               also.empty() ? "" : text(" A hook of the end threw, too: ", also));
+  if (run.overflow)
+    throw_error<RuntimeError>(
+        "Model.train: the gradients overflowed in more than ", LossScale::most_overflows,
+        " steps in a row, the loss scale is ", run.loss_scale,
+        ". Lower the learning rate, or look for bad input or an operator that leaves the range of "
+        "the 16-bit type. The network has",
+        others.empty() ? " the weights before these steps." : others, end);
   throw_error<ValueError>("Model.train: the loss is ", std::isnan(loss) ? "NaN" : "infinite", " at epoch ",
                           run.cur_epoch_num, ", step ", run.step_in_epoch(), " (global step ", run.cur_step_num,
-                          "). Lower the learning rate, or look for bad input. The network has ",
-                          run.final_weights.empty() ? "the weights after the update of this step" : run.final_weights,
-                          ".", file ? text(" '", *file, "' has the training before it.") : "",
-                          also.empty() ? "" : text(" A hook of the end threw, too: ", also));
+                          "). Lower the learning rate, or look for bad input. The network has",
+                          others.empty() ? " the weights after the update of this step." : others, end);
 }
 #endif  // TENON_DEFINES
 }  // namespace detail

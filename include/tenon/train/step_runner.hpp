@@ -141,7 +141,7 @@ class StepRunner {
     if constexpr (precision.scales_loss) {
       run.loss_scale = double(state_.loss_scale());
       run.overflow = state_.overflow() == 1;
-      if (state_.step() % nn::detail::batches_of(optimizer) == 0) scale_.update(run.overflow);
+      if (state_.step() % nn::detail::batches_of(optimizer) == 0) run.diverged = !scale_.update(run.overflow);
     }
   }
   template <class List, class... C>

@@ -22,7 +22,9 @@ namespace fs = std::filesystem;
 namespace {
 constexpr Mode modes[]{Mode::graph, Mode::pynative};
 using Trained = Model<Net, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum, ModelOptions{}, nn::Accuracy, nn::Loss>;
-Trained make(Net& net) { return Trained(net, {}, nn::Momentum{.learning_rate = 0.3f, .momentum = 0.9f}, {}, {}); }
+Trained make(Net& net) {
+  return Trained(net, {}, nn::Momentum{.learning_rate = 0.3f, .momentum = 0.9f}, {}, nn::Loss{});
+}
 auto twelve() { return samples(12) | dataset::batch(4); }
 auto valid() { return samples(40) | dataset::batch(40); }
 
@@ -271,7 +273,7 @@ TEST_CASE("rates of groups: callbacks change each, a saved training has them, a 
     const ContextScope scope({.mode = mode, .seed = 9});
     const Folder folder;
     Net net;
-    Trained model(net, {}, grouped(), {}, {});
+    Trained model(net, {}, grouped(), {}, nn::Loss{});
     Rates rates;
     const std::string output = printed([&] {
       model.train(1, twelve(), LearningRateScheduler([](float rate, long step) { return step == 2 ? rate / 2 : rate; }),
@@ -284,11 +286,11 @@ TEST_CASE("rates of groups: callbacks change each, a saved training has them, a 
     CHECK(model.optimizer().groups[0].learning_rate->at(0) == 0.05f);
     save_training(model, folder / "training.safetensors");
     Net other;
-    Trained again(other, {}, grouped(), {}, {});
+    Trained again(other, {}, grouped(), {}, nn::Loss{});
     load_training(folder / "training.safetensors", again);
     CHECK(again.optimizer().groups[0].learning_rate->at(0) == 0.05f);
     Net third;
-    Trained two(third, {}, grouped(std::nullopt), {}, {});
+    Trained two(third, {}, grouped(std::nullopt), {}, nn::Loss{});
     CHECK_THROWS_AS(load_training(folder / "training.safetensors", two), ValueError);
     model.optimizer().groups[0].learning_rate = [](long) { return 0.1f; };
     CHECK_THROWS_WITH_AS(model.fit(1, twelve(), valid(), ReduceLROnPlateau{}),
@@ -313,7 +315,7 @@ TEST_CASE("run.learning_rate() is that of the step's update, before it and after
     CHECK(note.after == note.before);
   }
   Net net;
-  Trained scheduled(net, {}, nn::Momentum{.learning_rate = {0.3, 0.2, 0.1}, .momentum = 0.9f}, {}, {});
+  Trained scheduled(net, {}, nn::Momentum{.learning_rate = {0.3, 0.2, 0.1}, .momentum = 0.9f}, {}, nn::Loss{});
   RateNote note;
   scheduled.train(1, twelve(), note);
   CHECK(note.before == std::vector<float>{0.3f, 0.2f, 0.1f});

@@ -69,8 +69,9 @@ struct RunInfo {
   double loss_scale = 1;  // of the last step of a training; the loss itself is not scaled
   // a gradient of the last step was infinite or NaN, so that it updated nothing
   bool overflow = false;
-  // The loss of the last step was infinite or NaN: after the hooks of the end the run throws. A callback that gives the
-  // network other weights there says which, for the error: "the averages of ExponentialMovingAverage".
+  // The loss of the last step was infinite or NaN, or too many steps in a row have overflowed: after the hooks of the
+  // end the run throws. A callback that gives the network other weights there says which, for the error: "the averages
+  // of ExponentialMovingAverage".
   bool diverged = false;
   std::string final_weights{};
 
