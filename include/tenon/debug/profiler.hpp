@@ -16,6 +16,7 @@
 #include <tenon/debug/profiler/table.hpp>
 #include <tenon/debug/profiler/timeline.hpp>
 #include <tenon/io/file.hpp>
+#include <tenon/io/own_path.hpp>
 
 namespace tenon::inline TENON_ABI::debug {
 
@@ -183,7 +184,7 @@ inline void Profiler::warn(std::string_view why) {
 }
 /// From the root on, which stays right when the program changes folders.
 inline void Profiler::find_folder() {
-  io::make_directories(folder_);
+  folder_ = io::own_folder(folder_);
   const std::unique_ptr<char, void (*)(void*)> whole(::realpath(folder_.c_str(), nullptr), std::free);
   if (!whole) return warn("the folder cannot be made.");
   folder_ = whole.get();

@@ -12,6 +12,7 @@
 #include <tenon/io/file.hpp>
 #include <tenon/io/image_grid.hpp>
 #include <tenon/io/named_tensor.hpp>
+#include <tenon/io/own_path.hpp>
 #include <tenon/nn/parameters.hpp>
 #include <tenon/train/callback/callback.hpp>
 #include <tenon/train/callback/learning_rate_of.hpp>
@@ -98,6 +99,7 @@ class Report {
 };
 
 inline void Report::open(const RunInfo& run, const ParameterList& parameters) {
+  path_ = io::own_file(path_);
   open_ = true;
   start_ = tenon::detail::now();
   const std::time_t now = std::time(nullptr);

@@ -15,6 +15,7 @@
 #include <tenon/debug/graphs/graph_svg.hpp>
 #include <tenon/debug/graphs/graph_text.hpp>
 #include <tenon/io/file.hpp>
+#include <tenon/io/own_path.hpp>
 
 #if defined(TENON_OBSERVE)  // a program that cannot be observed keeps no graphs: begin with <tenon/debug/debug.hpp>
 
@@ -89,10 +90,11 @@ namespace detail {
                      " has no graph to save: ", "it is only there in PyNative mode, or asks for values of tensors.");
     return true;
   }
+  const std::string own = io::directory_exists(folder) ? io::own_folder(folder) : folder;
   const int last = graph.program->passes->count - 1;
   for (int pass = 0; pass <= last; ++pass) {
     const bool basic = pass == 0 || pass == last;
-    if ((basic || level >= 2) && graph.program->passes->graph[pass].node) write_pass(graph, pass, level, folder);
+    if ((basic || level >= 2) && graph.program->passes->graph[pass].node) write_pass(graph, pass, level, own);
   }
   return true;
 }

@@ -105,6 +105,8 @@ namespace detail {
 [[gnu::cold]] bool is_at(const FileHandle& file, const std::string& path);
 /// The same where links are followed: whether who opens the path gets this file.
 [[gnu::cold]] bool leads_to(const FileHandle& file, const std::string& path);
+/// Locks a new file, which shows others that somebody writes. False if one of them was faster and has removed it.
+[[gnu::cold]] bool is_locked(const FileHandle& file);
 /// Opens a file in order to lock it. No link is followed, no pipe waited for; errno says why the handle is not valid.
 [[gnu::cold]] FileHandle open_to_lock(const std::string& path);
 /// Makes the new name itself survive a power loss. Some file systems refuse to sync a directory: nothing to do then.
@@ -275,7 +277,9 @@ TENON_INLINE void remove_abandoned_files(const std::string& directory) {
   if (!listing) return;
   while (const dirent* entry = ::readdir(listing)) {
     const long process = writer_of(entry->d_name);
-    if (process <= 0 || ::kill(static_cast<pid_t>(process), 0) == 0 || errno != ESRCH) continue;
+    // this process's number may have been that of a killed one, as in each new container: only the lock tells
+    if (process != ::getpid() && (process <= 0 || ::kill(static_cast<pid_t>(process), 0) == 0 || errno != ESRCH))
+      continue;
     const std::string path = join_path(directory, entry->d_name);
     const FileHandle file = open_to_lock(path);
     if (file.valid() && ::flock(file.get(), LOCK_EX | LOCK_NB) == 0 && is_at(file, path)) ::unlink(path.c_str());
@@ -321,8 +325,7 @@ TENON_INLINE bool TemporaryFile::move_to_free(const std::string& path) {
   if (::rename(path_.c_str(), path.c_str()) != 0) throw_system_error("rename the finished file to", path);
   return renamed_ = true;
 }
-/// Shows others that somebody writes. False if one of them was faster and has removed the file.
-[[gnu::cold]] inline bool is_locked(const FileHandle& file) {
+TENON_INLINE bool is_locked(const FileHandle& file) {
   while (::flock(file.get(), LOCK_EX) != 0)
     if (errno != EINTR) return true;  // a file system without locks: nobody removes anything there
   struct stat status;

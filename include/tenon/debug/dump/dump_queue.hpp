@@ -50,10 +50,13 @@ class Unlinked {
 [[gnu::cold]] inline void write_dump_file(const std::string& path, std::string_view head,
                                           std::span<const std::byte> body) {
   static std::atomic<unsigned> counter{0};
-  const std::string unfinished =
-      io::join_path(io::directory_of(path), text(".tenon-", ::getpid(), "-", counter++, ".tmp"));
-  const io::FileHandle file(::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!file.valid()) io::throw_system_error("write", path);
+  std::string unfinished;
+  io::FileHandle file(-1);
+  do {  // again where a killed process of the same number has left a file, and where another one has taken it for that
+    unfinished = io::join_path(io::directory_of(path), text(".tenon-", ::getpid(), "-", counter++, ".tmp"));
+    file = io::FileHandle(::open(unfinished.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    if (!file.valid() && errno != EEXIST) io::throw_system_error("write", path);
+  } while (!file.valid() || !io::detail::is_locked(file));
   Unlinked name(unfinished);
   write_part(file, std::as_bytes(std::span(head)), path);
   write_part(file, body, path);

@@ -13,6 +13,7 @@
 #include <tenon/debug/dump/dump_queue.hpp>
 #include <tenon/debug/dump/tensor_statistics.hpp>
 #include <tenon/debug/rank.hpp>
+#include <tenon/io/own_path.hpp>
 
 namespace tenon::inline TENON_ABI::debug {
 
@@ -62,6 +63,7 @@ class MindSporeDump {
     std::mutex mutex{};
     std::map<int, Graph> graphs{};
     bool has_metadata = false;
+    std::string folder{};  // the configuration's, or one below it while another program dumps there
 
     Shared(DumpConfig c, std::size_t most_queued) : config(std::move(c)), queue(config.async, most_queued) {}
   };
@@ -72,7 +74,9 @@ class MindSporeDump {
   void write_text(const std::string& folder, std::string_view name, std::string content) {
     shared_->queue.write(io::join_path(folder, name), std::move(content));
   }
-  std::string rank_folder() const { return io::join_path(config().path, text("rank_", rank_of_environment().number)); }
+  std::string rank_folder() const {
+    return io::join_path(shared_->folder, text("rank_", rank_of_environment().number));
+  }
 
   std::unique_ptr<Shared> shared_;  // several threads may predict
 };
@@ -86,6 +90,7 @@ class MindSporeDump {
 
 inline MindSporeDump::File MindSporeDump::open(const DumpedStep& step) {
   const std::lock_guard lock(shared_->mutex);
+  if (shared_->folder.empty()) shared_->folder = io::own_folder(config().path, 0700);
   write_metadata();
   const std::string net = config().net_name.empty() ? file_word(step.network) : config().net_name;
   File file{step.graph, step.iteration, text(rank_folder(), "/", net, "/", step.graph, "/", step.iteration)};

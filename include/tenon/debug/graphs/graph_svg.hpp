@@ -12,6 +12,8 @@
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include <tenon/io/file.hpp>
 #endif
 
 #if TENON_DEFINES
@@ -61,16 +63,19 @@ namespace detail {
 }  // namespace detail
 
 [[gnu::cold, gnu::noinline]] TENON_INLINE Drawn draw_svg(const std::string& dot_file, const std::string& svg_file,
-                                                         double seconds) {
-  const std::string unfinished = svg_file + ".tmp";
-  const char* const arguments[]{"dot", "-Tsvg", "-o", unfinished.c_str(), dot_file.c_str(), nullptr};
+                                                         double seconds) try {
+  io::detail::TemporaryFile unfinished(svg_file);
+  const char* const arguments[]{"dot", "-Tsvg", "-o", unfinished.path().c_str(), dot_file.c_str(), nullptr};
   pid_t process = 0;
   const int error = detail::start_quietly(process, arguments);
   Drawn drawn = error == ENOENT ? Drawn::no_graphviz : Drawn::failed;
   if (error == 0) drawn = detail::wait_for(process, seconds);
-  if (drawn == Drawn::done && ::rename(unfinished.c_str(), svg_file.c_str()) == 0) return drawn;
-  ::unlink(unfinished.c_str());
-  return drawn == Drawn::done ? Drawn::failed : drawn;
+  if (drawn != Drawn::done) return drawn;
+  if (io::size_of_file(unfinished.handle(), svg_file) == 0) return Drawn::failed;
+  unfinished.move_into_place();
+  return drawn;
+} catch (const Error&) {
+  return Drawn::failed;
 }
 #endif  // TENON_DEFINES
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 
+#include <tenon/io/own_path.hpp>
 #include <tenon/train/callback/monitor.hpp>
 #include <tenon/train/checkpoint.hpp>
 
@@ -9,7 +10,8 @@ namespace tenon::inline TENON_ABI {
 
 /// Writes the parameters to `path` whenever an epoch is the best so far: `model.fit(10, data, valid,
 /// SaveBest{.path = "best.safetensors", .monitor = "accuracy"})`. They are those that were judged: the averages beside
-/// an ExponentialMovingAverage. In further runs the same object goes on with the best so far, as long as path, monitor,
+/// an ExponentialMovingAverage. While another program that is running writes there, `path` becomes best_1.safetensors,
+/// after a warning. In further runs the same object goes on with the best so far, as long as path, monitor,
 /// and mode stay.
 ///
 /// monitor, mode   as in EarlyStopping; with train() "loss" keeps those of the lowest loss at the end of an epoch
@@ -26,6 +28,7 @@ struct SaveBest {
   void on_train_begin(auto& run) requires requires { run.model.network(); }
   {
     static_cast<void>(detail::is_ckpt_path("save", path));
+    path = io::own_file(path);
     if (best_epoch > 0 && kept_in == path && watched.watches(monitor, mode)) return;
     watched.begin("SaveBest", monitor, mode, 0);
     best_epoch = 0, kept_in = path;

@@ -1,0 +1,18 @@
+// flags: -DTENON_OBSERVE
+// link: protozero sqlite json
+// label: long
+// Two and four runs at once in one folder, for each kind of output: 100 rounds.
+#include <doctest/doctest.h>
+
+#if __has_include(<protozero/pbf_writer.hpp>) && __has_include(<sqlite3.h>) && __has_include(<nlohmann/json.hpp>)
+#include "../support/sanitized.hpp"
+#include "../support/skip.hpp"
+#include "together.hpp"
+
+TEST_CASE("two and four runs at once in one folder: nothing is lost, nothing is mixed") {
+  if (support::sanitized) return support::say_skipped("a child of a process with a sanitizer's threads may hang");
+  for (const together::Kind& kind : together::kinds)
+    for (const int runs : {2, 4})
+      for (int i = 0; i < 100; ++i) CHECK(together::round(kind, runs) == "");
+}
+#endif
