@@ -93,6 +93,13 @@ header += b" " * (-(10 + len(header) + 1) % 64) + b"\n"
 with open("large.npy", "wb") as f:
     f.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header)
     f.truncate(10 + len(header) + size)
+name, count = b"w.npy", 10 + len(header) + size
+common = struct.pack("<HHHHHIIIHH", 20, 0, 0, 0, 33, 0, count, count, len(name), 0)  # a checksum of 0: list reads none
+with open("large.npz", "wb") as f:
+    f.write(b"PK\3\4" + common + name + b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header)
+    f.seek(30 + len(name) + count)
+    directory = b"PK\1\2" + struct.pack("<H", 20) + common + struct.pack("<HHHII", 0, 0, 0, 0, 0) + name
+    f.write(directory + b"PK\5\6" + struct.pack("<HHHHIIH", 0, 0, 1, 1, len(directory), f.tell(), 0))
 def varint(n):
     out = b""
     while n > 127: out, n = out + bytes([n & 127 | 128]), n >> 7
@@ -103,7 +110,7 @@ with open("large.ckpt", "wb") as f:
     f.write(b"\x0a" + varint(len(value) + size) + value)
     f.truncate(1 + len(varint(len(value) + size)) + len(value) + size)
 END_OF_SCRIPT
-for file in large.safetensors large.npy large.ckpt; do
+for file in large.safetensors large.npy large.npz large.ckpt; do
   [ -e $file ] || continue  # without Python
   (ulimit -v 4194304; timeout 20 /usr/bin/time -f '%M' -o peak "$program" list $file) >out 2>&1 ||
     fault "list $file: $(head -n 3 out)"
@@ -146,8 +153,10 @@ fi
 # ---- bad input
 says 2 "There is no file 'none.bin'" list none.bin
 says 2 "is a folder" list "$golden/dump/tiny_all"
-# a tensor of one element in its old form; and a name that is dangerous only for those who write files by it
-harmless="zero_dim_with_data.ckpt member_name_traversal.npz"
+# a tensor of one element in its old form; a name that is dangerous only for those who write files by it; and elements
+# with another checksum, which list does not read
+harmless="zero_dim_with_data.ckpt member_name_traversal.npz crc_wrong.npz"
+says 2 "the checksum of 'w.npy' is wrong" show "$golden/npz/refuse/crc_wrong.npz"
 for file in "$golden"/ckpt/refuse/*.ckpt "$golden"/safetensors/refuse/*.safetensors "$golden"/npz/refuse/*.npz \
   "$golden"/npy/refuse/*.npy; do
   timeout 60 "$program" list "$file" >out 2>&1

@@ -79,11 +79,26 @@ inline OpenedFile described_npy(const std::string& path) {
   return {"NumPy .npy", {{name_of_array(path), AnyTensor(header.dtype, header.shape(), nullptr)}}, {}, {}, {}};
 }
 
+/// Of arrays that are not compressed; what is has its header behind the compression.
+inline OpenedFile described_npz(const std::string& path) {
+  constexpr std::string_view suffix = ".npy";
+  const MappedFile file(path);
+  OpenedFile result{"NumPy .npz", {}, {}, {}, {}};
+  for (const io::ZipMember& member : io::zip_members(file.bytes(), path)) {
+    if (member.deflated || !member.name.ends_with(suffix)) return open_tensors(path, {});
+    const io::NpyHeader header = io::parse_npy_header(member.packed, path);
+    result.tensors.push_back({std::string(member.name.substr(0, member.name.size() - suffix.size())),
+                              AnyTensor(header.dtype, header.shape(), nullptr)});
+  }
+  return result;
+}
+
 /// As open_tensors, but the tensors have no elements where the file says without them what they are.
 inline OpenedFile describe_tensors(const std::string& path, const std::string& key) {
   switch (kind_of(path)) {
     case FileKind::safetensors: return described_safetensors(path);
     case FileKind::ckpt: return described_ckpt(path, key);
+    case FileKind::npz: return described_npz(path);
     case FileKind::npy: return described_npy(path);
     default: return open_tensors(path, key);
   }
