@@ -280,6 +280,13 @@ TEST_CASE("a name of MindSpore's that no operator has says which option there is
       support::logged({}, [] { recorded(Mode::graph, {.mode = DumpMode::kernels, .kernels = {"BiasAdd"}}); });
   CHECK(said.find("Unused Kernel in json: 'BiasAdd'. 'BiasAdd' is a name of MindSpore's") != said.npos);
   CHECK(said.find("operator_names") != said.npos);
+  const std::string numbered = support::logged({}, [] {
+    recorded(Mode::graph, {.mode = DumpMode::kernels,
+                           .kernels = {"Default/network-WithLossCell/_backbone-Net/conv1-Conv2d/Conv2D-op1"},
+                           .names = DumpNames::mindspore});
+  });
+  CHECK(numbered.find("There is 'Default/network-WithLossCell/_backbone-Net/conv1-Conv2d/Conv2D-op0'.") !=
+        numbered.npos);
   const std::string other =
       support::logged({}, [] { recorded(Mode::graph, {.mode = DumpMode::kernels, .kernels = {"NeverThere"}}); });
   CHECK(other.find("'NeverThere'") != other.npos);

@@ -178,7 +178,7 @@ Dump<Writer>::~Dump() {
   if (const std::vector<std::string> unused = kernels_.unused(); !unused.empty()) {
     std::string hint;
     if constexpr (requires { writer_.names_hint(); }) hint = writer_.names_hint();
-    logging::warning("[DataDump] Unused Kernel in json: ", quoted_list(unused), ".", hint,
+    logging::warning("[DataDump] Unused Kernel in json: ", quoted_list(unused), ".", kernels_.near_unused(), hint,
                      MindSporeNames::hint(unused, what_.names));
   }
 }
