@@ -56,7 +56,7 @@ TENON_INLINE void TopKCategoricalAccuracy::update(const AnyTensor& prediction, c
   if (prediction.rank > 2)
     throw_error<ValueError>("TopKCategoricalAccuracy needs predictions [n,classes], got ",
                             shape_text(prediction.shape()), ".");
-  const bool first = classes_ == 0;
+  const bool first_batch = classes_ == 0;
   long row = 0;
   detail::each_class("TopKCategoricalAccuracy", prediction, label, classes_, [&](long, long wanted) {
     const long first = row++ * classes_;
@@ -70,7 +70,7 @@ TENON_INLINE void TopKCategoricalAccuracy::update(const AnyTensor& prediction, c
     }
     right_ += own == own && larger < k_;
   });
-  if (first && k_ >= classes_)
+  if (first_batch && k_ >= classes_)
     logging::warning("TopKCategoricalAccuracy: k is ", k_, ", and there are ", classes_,
                      " classes: each label is right. Give a smaller k.");
 }
