@@ -90,3 +90,16 @@ TEST_CASE("uniform: a range without a number of the dtype is refused") {
   CHECK_THROWS_AS((random_uniform<float, S>(1, {.low = 0, .high = INFINITY})), ValueError);
   CHECK(random_uniform<bfloat16, S>(1, {.low = 1, .high = 1.002f}).values()[0] == bfloat16(1));
 }
+
+TEST_CASE("integers: a range that the dtype does not have is refused") {
+  using S = Shape<2>;
+  CHECK_THROWS_WITH_AS((random_integers<std::int8_t, S>(1, {.low = 0, .high = 129})),
+                       "random_integers: int8 does not have all of the numbers 0 .. 128: take another range, or "
+                       "another dtype.",
+                       ValueError);
+  CHECK_THROWS_AS((random_integers<std::uint8_t, S>(1, {.low = -1, .high = 2})), ValueError);
+  CHECK_THROWS_AS((random_integers<bool, S>(1, {.low = 0, .high = 3})), ValueError);
+  CHECK(random_integers<std::int8_t, S>(1, {.low = 127, .high = 128}).values()[0] == 127);
+  CHECK(random_integers<std::uint64_t, S>(1, {.low = INT64_MAX - 1, .high = INT64_MAX}).values()[0] == INT64_MAX - 1);
+  CHECK(random_integers<std::int64_t, S>(1, {.low = INT64_MIN, .high = INT64_MIN + 1}).values()[0] == INT64_MIN);
+}

@@ -33,6 +33,11 @@ Tensor<T, S> random_tensor(std::uint64_t seed, long n, F numbers) {
   }
   return t;
 }
+template <class T>
+constexpr bool has_integer(std::int64_t x) {
+  return x < 0 ? std::is_signed_v<T> && x >= static_cast<std::int64_t>(std::numeric_limits<T>::lowest())
+               : static_cast<std::uint64_t>(x) <= static_cast<std::uint64_t>(std::numeric_limits<T>::max());
+}
 }  // namespace detail
 
 /// Gaussian numbers: `random_normal<float, Shape<dyn, 3>>(seed, {.sigma = 2}, n)`. T is a floating-point type.
@@ -73,7 +78,8 @@ Tensor<T, S> random_uniform(std::uint64_t seed, UniformOptions options = {}, lon
     }
   });
 }
-/// Uniform integers in low .. high - 1, at most 2^32 different ones. Throws ValueError for an empty or longer range.
+/// Uniform integers in low .. high - 1, at most 2^32 different ones. Throws ValueError for an empty or longer range,
+/// and for one that T does not have.
 template <Element T, class S>
 Tensor<T, S> random_integers(std::uint64_t seed, IntegerOptions options = {}, long n = 1) {
   static_assert(!is_floating(dtype_of<T>), "random_integers needs an integer dtype");
@@ -81,6 +87,9 @@ Tensor<T, S> random_integers(std::uint64_t seed, IntegerOptions options = {}, lo
   if (options.low >= options.high || bound > (std::uint64_t{1} << 32))
     throw_error<ValueError>("random_integers: low .. high - 1 must have 1 .. 2^32 numbers, got ", options.low, " and ",
                             options.high, ".");
+  if (!detail::has_integer<T>(options.low) || !detail::has_integer<T>(options.high - 1))
+    throw_error<ValueError>("random_integers: ", name(dtype_of<T>), " does not have all of the numbers ", options.low,
+                            " .. ", options.high - 1, ": take another range, or another dtype.");
   return detail::random_tensor<T, S>(seed, n, [options, bound](const Philox4& random, T* drawn) {
     for (int k = 0; k < 4; ++k) drawn[k] = static_cast<T>(options.low + std::int64_t(random.word[k] * bound >> 32));
   });

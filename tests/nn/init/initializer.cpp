@@ -181,3 +181,14 @@ TEST_CASE("16-bit and double parameters take the same numbers, rounded") {
     CHECK(wide[i] == double(single[i]));
   }
 }
+
+TEST_CASE("uniform: a 16-bit parameter never gets the excluded bound, to which its rounding would take it") {
+  const auto check = []<class T>(T) {
+    std::vector<T> values(20000);
+    nn::Uniform{1}.fill(values.data(), TensorType{{20000}, 1, dtype_of<T>}, 5);
+    long outside = 0;
+    for (const T v : values) outside += !(static_cast<float>(v) >= -1 && static_cast<float>(v) < 1);
+    CHECK(outside == 0);
+  };
+  check(bfloat16()), check(float16()), check(float());
+}
