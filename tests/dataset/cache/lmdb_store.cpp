@@ -336,6 +336,21 @@ TEST_CASE("lmdb store: any bit of a page's head or of its nodes") {
     REQUIRE(killed::in_child([&] { return use_all(s.path); }) == 0);
   }
 }
+TEST_CASE("lmdb store: a damaged file of locks that nobody uses is made anew") {
+  if (support::sanitized) return support::say_skipped("a child of a process with a sanitizer's threads may hang");
+  Session s;
+  const std::string locks = s.path + "/lock.mdb";
+  REQUIRE(killed::in_child([&] { return use_all(s.path); }) == 0);
+  const std::string whole = io::read_file(locks);
+  Random random(9);
+  std::string noise(whole.size(), '\0');
+  for (char& c : noise) c = static_cast<char>(random.word());
+  for (const std::string& bytes : {std::string(whole.size(), '\0'), noise, std::string(whole.size(), '\xff'),
+                                   whole.substr(0, 100), std::string()}) {
+    put_file(locks, bytes);
+    REQUIRE(killed::in_child([&] { return rows_there(s.path, 1, damaged_rows) == long(damaged_rows) ? 0 : 1; }) == 0);
+  }
+}
 TEST_CASE("lmdb store: one warning says that a session begins anew, and users of the old file go on") {
   if (support::sanitized) return support::say_skipped("a child of a process with a sanitizer's threads may hang");
   Session s;
