@@ -44,7 +44,8 @@ TENON_INLINE int calls_before(const eager::Frame& frame, int scope, const Operat
 [[gnu::noinline]] TENON_INLINE void run_observed(Observation& innermost, EagerRunner* run, const EagerInfo& call,
                                                  const Location& at, const EagerOperand* operand,
                                                  std::uint64_t immediate, Storage& result, TapeVariable& variable) {
-  if (!call.kernel && !innermost.every_view) return run(call, operand, immediate, result, variable);
+  // a view that nobody is told of has its place all the same: gradients are added up under its name
+  const bool told = call.kernel || innermost.every_view;
   eager::Frame& frame = eager::Frame::of_thread();
   const Entry* const entries = frame.root ? frame.entries : nullptr;
   const int scope = entries ? std::max(frame.entry(), 0) : 0;
@@ -59,12 +60,13 @@ TENON_INLINE int calls_before(const eager::Frame& frame, int scope, const Operat
   operation.attributes = *call.seen.attributes;
   for (int k = 0; k < call.operands; ++k)
     if (operand[k].n >= 0) operation.n = operand[k].n;
-  tell_before(innermost, operation);
+  if (told) tell_before(innermost, operation);
   const eager::RecordedAt at_call{entries, scope, origin, operation.location};
   {
     const eager::RecordingAt recording(at_call);
     run(call, operand, immediate, result, variable);
   }
+  if (!told) return;
   if (!innermost.takes_values) return tell_after(innermost, operation);
   Storage copy[max_operands + 1];
   AnyTensor value[max_operands + 1];

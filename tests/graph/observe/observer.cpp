@@ -22,6 +22,17 @@ struct Words : nn::Cell<Words> {
     return fc(ops::reduce_mean<1>(output));
   }
 };
+/// What views read is read by others, too: gradients are added up behind them.
+struct Views : nn::Cell<Views> {
+  nn::Dense<4, 4> fc;
+  constexpr auto construct(auto x) const {
+    const auto y = relu(fc(x));
+    return reshape<Shape<dyn, 4>>(reshape<Shape<dyn, 2, 2>>(y)) * 2.0f + flatten(y) + sigmoid(y);
+  }
+};
+struct ViewsToo : support::Values {
+  static constexpr bool every_view = true;
+};
 using TinyGpt = models::Gpt<2, 8, 16, 2, 16>;
 
 /// n rows of data: `below` > 0 asks for integers from 0 to below - 1, else for numbers from -1 to 1.
@@ -127,6 +138,35 @@ TEST_CASE("batch norm, dropout, a sum of two ways") {
   compare_modes<support::SmallResNet, nn::SoftmaxCrossEntropyWithLogits<>>(
       dataset::from_arrays(column_of<float>(Shape<3, 8, 8>(), 6, 0, 1), column_of<std::int32_t>(Shape<>(), 6, 5, 2)) |
       dataset::batch(6));
+}
+TEST_CASE("views have their place in names of gradients, and are shown to who asks for them") {
+  const auto data = dataset::from_arrays(column_of<float>(Shape<4>(), 3, 0, 1), column_of<float>(Shape<4>(), 3, 0, 2)) |
+                    dataset::batch(3);
+  compare_modes<Views, nn::MSELoss<>>(data);
+  for (const Mode mode : {Mode::graph, Mode::pynative}) {
+    set_context({.mode = mode, .seed = 3});
+    const auto names = [&](auto observer) {
+      Views net;
+      Model model{net, nn::MSELoss{}, nn::SGD{.learning_rate = 0.1f}};
+      {
+        const Observing scope(observer);
+        model.train(1, data);
+      }
+      std::vector<std::string> all;
+      for (const auto& one : observer.seen) all.push_back(one.name);
+      return all;
+    };
+    const std::vector<std::string> plain = names(support::Values()), with_views = names(ViewsToo());
+    const std::set<std::string> unique(plain.begin(), plain.end());
+    CHECK(unique.size() == plain.size());
+    CHECK(unique.count("Gradients/Default/network-Views/Sum_Reshape/Add-op0") == 1);
+    CHECK(unique.count("Default/network-Views/Reshape-op0") == 0);
+    CHECK(std::count(with_views.begin(), with_views.end(), "Default/network-Views/Reshape-op2") == 1);
+    std::vector<std::string> without;
+    for (const std::string& name : with_views)
+      if (name.find("/Reshape-op") == name.npos) without.push_back(name);
+    CHECK(without == plain);
+  }
 }
 TEST_CASE("LSTM") {
   compare_modes<Words, nn::SoftmaxCrossEntropyWithLogits<>>(

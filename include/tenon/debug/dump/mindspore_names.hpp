@@ -66,6 +66,10 @@ class MindSporeNames {
   static bool has_bias(std::string_view class_name) {
     return class_name == "Dense" || class_name == "Conv1d" || class_name == "Conv2d" || class_name == "Conv3d";
   }
+  /// Whether a Reshape is between `whole`, [n, ...], and `flat`, [n, all the rest].
+  static bool flattens(const Operation& operation, const TensorType& whole, const TensorType& flat) {
+    return operation.type == "Reshape" && whole.rank > 2 && flat.rank == 2 && whole.extent[0] == flat.extent[0];
+  }
   OperatorName of_update(const Operation& operation, const detail::MindSporeType& update) const;
   std::string_view type_of(const Operation& operation, bool in_biased_cell) const;
 
@@ -93,11 +97,9 @@ inline MindSporeNames::MindSporeNames(const NetworkStep& step) {
 }
 
 inline std::string_view MindSporeNames::type_of(const Operation& operation, bool in_biased_cell) const {
-  const TensorType &first = operation.operands[0], &result = operation.result;
   if (operation.type == "Add" && in_biased_cell && operation.part == StepPart::forward) return "BiasAdd";
   if (operation.type == "SumTo" && in_biased_cell) return "BiasAddGrad";
-  if (operation.type == "Reshape" && operation.part == StepPart::forward && first.rank > 2 && result.rank == 2 &&
-      first.extent[0] == result.extent[0])
+  if (operation.part == StepPart::forward && flattens(operation, operation.operands[0], operation.result))
     return "Flatten";
   const bool of_classes =
       operation.type.starts_with("SoftmaxCrossEntropy") && !is_floating(operation.operands[1].dtype);
@@ -132,6 +134,8 @@ inline OperatorName MindSporeNames::of(const Operation& operation) const {
   std::string scope(name.substr(begin, end - begin));
   const bool in_biased_cell = biased_cells_.contains(scope);
   if (in_biased_cell && own_call == "/Grad_Add") own_call = "/Grad_BiasAdd";
+  if (own_call == "/Grad_Reshape" && flattens(operation, operation.result, operation.operands[0]))
+    own_call = "/Grad_Flatten";
   const std::string_view type = type_of(operation, in_biased_cell && (own_call.empty() || own_call == "/Grad_BiasAdd"));
   if (scope.starts_with(own_network_)) scope.replace(0, own_network_.size(), network_);
   else if (scope == "/loss") scope = loss_;
