@@ -1,0 +1,73 @@
+#!/bin/sh
+# What tests/compilers.sh asks of one compiler, in a checkout of its own (it builds there): `check.sh COMPILER [FLAGS]`.
+#   1 both commands of README.md: quickstart.sh for an epoch, and tests of each area by test.sh's build
+#   2 examples/06_mnist.cpp as in a project with strict warnings, which are errors; the seconds that this takes
+#   3 mistakes, each explained in a sentence (tests/error)
+#   4 the bits of a training (tests/odr/bits)
+# The last line is a row: compiler | 1 | number of 3 | 4 | warnings of 2 | seconds of 2
+set -u
+cd "$(dirname "$0")/../.." || exit 1
+compiler=$1 flags=${2:-}
+work=$(mktemp -d) || exit 1
+trap 'rm -rf "$work"' EXIT
+command -v "$compiler" >/dev/null || { echo "FAILED: $compiler is not here"; exit 1; }
+# Scripts and CMake take one word. The name begins as the compiler's: its family is read there.
+CXX=$work/$compiler
+printf '#!/bin/sh\nexec %s %s "$@"\n' "$(command -v "$compiler")" "$flags" >"$CXX" && chmod +x "$CXX" || exit 1
+PATH=$work:$PATH
+export CXX PATH
+version="${compiler%-*} $("$CXX" -dumpfullversion 2>/dev/null || "$CXX" -dumpversion)${flags:+ $flags}"
+faults=0
+failed() {
+  tail -n 40 "$work/log"
+  echo "FAILED: $version: $1"
+  faults=$((faults + 1))
+}
+# With the name of the step and the seconds that it took.
+step() {
+  begin=$(date +%s) what=$1
+  shift
+  if "$@" >"$work/log" 2>&1; then echo "$version: $what, $(($(date +%s) - begin)) s"; return 0; fi
+  failed "$what"
+  return 1
+}
+
+chosen='core/simd core/simd_half core/float/exact io/safetensors ops/softmax nn/layers'
+tests() {
+  sh cmake/test.sh --list >/dev/null || return 1  # installs what is missing, and configures
+  # shellcheck disable=SC2046  # several words
+  cmake --build build/release --target $(for name in $chosen; do echo "test/$name" | tr / .; done) || return 1
+  ctest --test-dir build/release --output-on-failure --no-tests=error -R "^($(echo "$chosen" | tr ' ' '|'))\$"
+}
+works=yes
+step "quickstart.sh" sh cmake/quickstart.sh --epochs 1 || works=no
+grep -h 'accuracy' "$work/log" | tail -n 1
+step "tests ($chosen)" tests || works=no
+
+seconds=-
+strict() {
+  # shellcheck disable=SC2046  # two words, of user and system, of the processes below
+  set -- $( ("$CXX" -std=c++20 -O2 -march=native -Iinclude -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror \
+    -c examples/06_mnist.cpp -o "$work/mnist.o" >&2 || echo failed; times) | tail -n 1)
+  seconds=$(echo "$1 $2" | awk '{ split($1, u, /[ms]/); split($2, s, /[ms]/)
+    printf "%.0f", 60 * (u[1] + s[1]) + u[2] + s[2] }')
+  [ -s "$work/mnist.o" ]
+}
+warnings=0
+step "examples/06_mnist.cpp without warnings" strict || warnings=$(grep -c 'error:\|warning:' "$work/log")
+
+sentences=-
+if step "sentences of mistakes" sh tests/error/run.sh --compiler "$compiler" tests/error/table/images.txt \
+  tests/error/cell/typo.cpp tests/error/core/tensor_extents.cpp tests/error/model/column_count.cpp
+then
+  sentences=$(grep -c ' ok$' "$work/log")
+fi
+
+bits() {
+  "$CXX" -std=c++20 -O2 -march=native -Iinclude tests/odr/bits/program.cpp -o "$work/bits" -lpthread &&
+    "$work/bits" >"$work/hash" && grep -x '[0-9a-f]\{16\} [0-9a-f]\{16\}' "$work/hash"
+}
+: >"$work/hash"
+step "bits" bits
+echo "| $version | $works | $sentences | $(sed 's/.* //' "$work/hash") | $warnings | $seconds |"
+[ $faults -eq 0 ]
