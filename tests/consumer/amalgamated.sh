@@ -12,7 +12,10 @@ trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 1
 fail() { echo "FAILED: $*"; exit 1; }
 flags='-std=c++20 -O1'
-case $2 in nvcc) flags="$flags --expt-relaxed-constexpr -x cu" ;; *) flags="$flags -Wall -Wextra -Werror" ;; esac
+case $2 in
+  nvcc) flags="$flags --expt-relaxed-constexpr -Xcompiler -march=native -x cu" ;;
+  *) flags="$flags -Wall -Wextra -Werror" ;;
+esac
 
 # What stands between #if and #endif may be left out there, and is needed once wherever it was.
 mkdir -p small/cmake small/include/tenon/core

@@ -1,11 +1,12 @@
 #!/bin/sh
 # The same bits whatever the flags: builds a small training under many sets of them, and compares hashes of its weights.
-#   bits.sh SOURCE_DIR g++|clang++-19|aarch64-linux-gnu-g++
+#   bits.sh SOURCE_DIR g++|clang++-19|aarch64-linux-gnu-g++|nvcc
 # There are two results, of instruction sets with a fused multiply-add (x86-64-v3 and on, ARM64) and without. Levels of
 # optimization, compilers, and instruction sets of either kind agree; all are compared with g++ -O2.
 set -u
 source=$1 compiler=$2
 [ "$(uname -m)" = x86_64 ] || { echo "SKIPPED: the sets of flags are those of x86-64"; exit 77; }
+[ "$compiler" != nvcc ] || compiler=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || echo nvcc)
 command -v "$compiler" >/dev/null || { echo "SKIPPED: $compiler is not installed"; exit 77; }
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
@@ -47,6 +48,17 @@ if [ "$compiler" = aarch64-linux-gnu-g++ ]; then
 fi
 
 separate=$(result g++ -O2 -march=x86-64)
+case $compiler in
+  *nvcc)  # with each g++ that it takes as a host and that is here, for any processor, AVX2, and this one
+    for host in g++-12 g++-13 g++-14 g++-15; do
+      command -v $host >/dev/null || { echo "$host is not installed: not tried as a host of nvcc"; continue; }
+      set -- "$compiler" -ccbin $host -O2 --expt-relaxed-constexpr -x cu
+      check separate "$@" -Xcompiler -march=x86-64
+      check fused "$@" -Xcompiler -march=x86-64-v3
+      check fused "$@" -Xcompiler -march=native
+    done
+    exit $faults ;;
+esac
 echo "g++ -O2 -march=x86-64: $separate"
 if [ "${separate% *}" != "${fused% *}" ]; then echo "FAILED: initial weights differ"; faults=1; fi
 check separate "$compiler" -O1 -march=x86-64
