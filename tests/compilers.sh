@@ -1,7 +1,7 @@
 #!/bin/sh
 # Tries Tenon with compilers that this machine does not have, each in a root of the Debian that has it:
 #   compilers.sh               one that is not Debian 12's, what .ci/run does
-#   compilers.sh --long        all of docs/consuming.md's table, which this prints (20 minutes on two cores)
+#   compilers.sh --long        all, for the table of docs/consuming.md (20 minutes on two cores)
 #   compilers.sh g++-13 ...    these
 # tests/compilers/check.sh says what each must do; the bits of all must be equal. Roots are made by debootstrap from the
 # mirror in this machine's own apt sources, and kept in $TENON_ROOTS (/var/cache/tenon-roots), so that the next run
@@ -27,7 +27,7 @@ usual=g++-14
 skip() { echo "SKIPPED: $*, so Tenon was not tried with other compilers"; exit 77; }
 case ${1:-} in
   --long) set -- $(printf '%s' "$matrix" | awk 'NF { print $1 }') ;;
-  -*) sed -n '2,9p' "$0"; exit 2 ;;
+  -*) sed -n '2,8p' "$0"; exit 2 ;;
   '') set -- $usual ;;
 esac
 for name; do
@@ -39,11 +39,11 @@ done
 command -v apt-get >/dev/null || skip "there is no apt-get, whose mirror the roots come from"
 mkdir -p "$roots" 2>/dev/null || skip "$roots cannot be made (TENON_ROOTS names another folder)"
 work=$(mktemp -d) || exit 1
-root= mounted=
+root="" mounted=""
 leave() {
   [ -z "$mounted" ] || umount "$mounted"
   [ -z "$root" ] || rm -rf --one-file-system "$root/src"
-  root= mounted=
+  root="" mounted=""
 }
 trap 'leave; rm -rf "$work"' EXIT
 trap 'exit 1' INT TERM

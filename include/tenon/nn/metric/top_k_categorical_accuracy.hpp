@@ -59,13 +59,13 @@ TENON_INLINE void TopKCategoricalAccuracy::update(const AnyTensor& prediction, c
   const bool first_batch = classes_ == 0;
   long row = 0;
   detail::each_class("TopKCategoricalAccuracy", prediction, label, classes_, [&](long, long wanted) {
-    const long first = row++ * classes_;
+    const long begin = row++ * classes_;
     ++total_;
     if (wanted < 0 || wanted >= classes_) return;
-    const double own = detail::element(prediction, first + wanted);
+    const double own = detail::element(prediction, begin + wanted);
     long larger = 0;
     for (long c = 0; c < classes_; ++c) {
-      const double other = detail::element(prediction, first + c);
+      const double other = detail::element(prediction, begin + c);
       larger += !(other <= own) || (other == own && c < wanted);
     }
     right_ += own == own && larger < k_;
