@@ -146,7 +146,7 @@
 #endif
 #if defined(_GLIBCXX_DEBUG)
 #define TENON_ABI_CHECKS D
-#elif defined(_GLIBCXX_ASSERTIONS)
+#elif defined(_GLIBCXX_ASSERTIONS) && _GLIBCXX_RELEASE < 15  // from 15 on each unit without -O has them
 #define TENON_ABI_CHECKS S
 #else
 #define TENON_ABI_CHECKS

@@ -65,7 +65,7 @@ struct TrainingFile {
     if constexpr (requires { model.optimizer_.groups.size(); }) {
       CallbackState rates;  // of groups that have a number of their own
       for (const nn::ParameterGroup& group : model.optimizer_.groups)
-        if (double rate = 0; has_number(group)) rate = double(group.learning_rate->at(0)), rates(rate);
+        if (double number = 0; has_number(group)) number = double(group.learning_rate->at(0)), rates(number);
       if (!rates.bytes().empty()) states.emplace_back(rates_name, rates.bytes());
     }
   }

@@ -111,9 +111,8 @@ inline OperatorName MindSporeNames::of_update(const Operation& operation, const 
   const auto at = std::find(trained_.begin(), trained_.end(), parameter);
   const auto number = trained_.end() - at - 1;
   if (number < 0) return {operation.type, operation.name};
-  const std::string& name =
-      tenon::detail::interned(text("Default/", as_class("optimizer", update.own), "/", update.theirs, "-op", number));
-  return {update.theirs, name};
+  const std::string name = text("Default/", as_class("optimizer", update.own), "/", update.theirs, "-op", number);
+  return {update.theirs, tenon::detail::interned(name)};
 }
 inline OperatorName MindSporeNames::of(const Operation& operation) const {
   const std::string_view name = operation.name;
