@@ -86,7 +86,8 @@ constexpr auto batch_norm(const X& x, const Norm& norm) {
 /// training    statistics of the batch; the moving ones take a part of them (variance unbiased, as n - 1)
 /// evaluation  moving statistics
 /// frozen      below nn::Frozen, by requires_grad(false), or by set_train(false) of a part of a network that it belongs
-///             to: moving statistics in training, too, which rest, as in Keras and after PyTorch's eval()
+///             to: moving statistics in training, too, which rest, as in Keras and after PyTorch's eval(). A batch of
+///             one value per channel is refused all the same, but below nn::Frozen
 /// source      MindSpore nn.BatchNorm1d
 template <int features, BatchNormConfig config = BatchNormConfig{}>
 struct BatchNorm1d : Cell<BatchNorm1d<features, config>> {
