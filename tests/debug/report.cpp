@@ -144,7 +144,7 @@ TEST_CASE("where numbers have commas pages have points, and commas of texts stay
 TEST_CASE("a training that fails, and one that is stopped, say so on their page") {
   {
     debug::Report report("failed.html");
-    CHECK_THROWS_AS(train(Mode::graph, 1e30f, report), RuntimeError);
+    CHECK_THROWS_AS(train(Mode::graph, 1e30f, report), ValueError);
   }
   const std::string page = io::read_file("failed.html");
   CHECK(has(page, "stopped early"));
