@@ -170,7 +170,7 @@ TEST_CASE("a loss that is NaN or infinite ends a training, with its place") {
     CHECK(printed([&] {
             try {
               model.train(1, data | dataset::batch(2), LossMonitor());
-            } catch (const RuntimeError& e) {
+            } catch (const ValueError& e) {
               error = e.what();
             }
           }).empty());
