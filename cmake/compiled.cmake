@@ -213,6 +213,9 @@ function(tenon_compile_parts directory)
         tenon_has_one_set_of_flags(fits "${target}" "${directory}")
         if(fits)
           tenon_compiled("${target}")
+          # g++ collects garbage when it has allocated 400 MB, not 128: a tenth less time, and not another instruction
+          target_compile_options("${target}" PRIVATE
+            "$<$<COMPILE_LANG_AND_ID:CXX,GNU>:--param=ggc-min-heapsize=400000>")
           tenon_precompiles(precompiles "${target}")
           if(precompiles)
             tenon_share_precompiled("${target}")

@@ -33,7 +33,7 @@ done
 precompiled() {
   case $cxx in
     *clang*) echo "-include-pch $work/pch$1/tenon.hpp.pch" ;;
-    *) echo "-include $work/pch$1/tenon.hpp" ;;
+    *) echo "-include $work/pch$1/tenon.hpp${1:+ --param=ggc-min-heapsize=400000}" ;;  # as cmake/compiled.cmake
   esac
 }
 for way in '' -DTENON_COMPILED; do
