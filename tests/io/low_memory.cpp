@@ -35,6 +35,7 @@
 #include <tenon/io/print_file.hpp>
 #include <tenon/io/safetensors.hpp>
 #include <tenon/io/tensorboard_event.hpp>
+#include <tenon/train/summary_record.hpp>
 
 #include "../support/sanitized.hpp"
 #include "../support/skip.hpp"
@@ -174,6 +175,9 @@ TEST_CASE("one allocation after the other fails: an OutOfMemory, and nothing els
   put("t.tfrecord", records);
   write_records(at("set"));
 
+#if defined(TENON_WITH_PNG)
+  const io::Pixels pixels{40, 40, 1, std::vector<std::uint8_t>(1600, 7)};
+#endif
   const std::string record(5000, 'x');
   const std::vector<Operation> all{
       {"read_file", [&] { io::read_file(at("w.npy")); }},
@@ -196,6 +200,22 @@ TEST_CASE("one allocation after the other fails: an OutOfMemory, and nothing els
        [&] { io::save_encrypted_ckpt(at("o.ckpt"), tensors(), "0123456789abcdef", io::CkptCipher::aes_gcm); }},
       {"save_npz", [&] { io::save_npz(at("o.npz"), tensors()); }},
       {"MindRecordWriter", [&] { write_records(at("out")); }},
+#if defined(TENON_WITH_PNG)
+      {"encode_png", [&] { io::encode_png(pixels); }},
+#endif
+      {"SummaryRecord",
+       [&] {
+         SummaryRecord summary(folder.path);
+         summary.add_value("tensor", "a", tensors()[0].tensor);
+         summary.record(1);
+       }},
+      {"a stage of a data set",
+       [&] {
+         read_rows(Numbers(3) | dataset::map<1>([](std::int32_t label) {
+                     const std::vector<std::int32_t> scratch(1000, label);
+                     return scratch.back();
+                   }));
+       }},
       {"EventWriter", [&] { io::EventWriter(io::EventFileName{at("e"), ".x"}).write(record); }, false}};
   for (const Operation& operation : all) check_every_allocation(operation);
 }
