@@ -151,3 +151,29 @@ TEST_CASE("a comparison of single numbers is a condition") {
   CHECK(bool(a < 2.0f));
   CHECK(!(a > 2.0f));
 }
+
+namespace {
+struct Sized : nn::Cell<Sized> {
+  nn::Dense<6, 8> fc;
+  constexpr auto construct(auto x) const {
+    const auto h = fc(reshape<Shape<dyn, x.shape()[1] * x.shape()[2]>>(x));
+    static_assert(h.shape().size() == 2);
+    return reshape<Shape<dyn, 2, h.shape()[-1] / 2>>(h) / h.shape()[1] + x.extent(2);
+  }
+};
+}  // namespace
+
+TEST_CASE("shape() has static extents as constants, in both modes, and the batch size of tensors") {
+  const Sized net;
+  const auto x = random_tensor<float, Shape<dyn, 2, 3>>(1, 1, 2, 5);
+  const auto graph = net(x);
+  CHECK(graph.shape().size() == 3);
+  CHECK(graph.shape()[0] == 5);
+  CHECK(graph.shape()[-1] == 4);
+  const ContextScope pynative({.mode = Mode::pynative});
+  CHECK(same_bits(graph, net(x)));
+  for (int i = 0; i < 40; ++i) {
+    const auto h = net.fc(x.reshape<Shape<dyn, 6>>());
+    CHECK(graph.data()[i] == h.data()[i] / 8 + 3);
+  }
+}

@@ -115,6 +115,30 @@ struct NoIterator {
   constexpr Element operator*() const { return {}; }
 };
 template <class X>
+struct NoBatchSize {
+  static constexpr Sentence sentence =
+      Sentence{} << "construct does not know the batch size: dyn stands for it in a Shape, as in reshape<Shape<dyn, "
+                    "16>>(x), and reduce_mean<0>(x) divides by it; x.shape()[1] is a number";
+};
+/// The extents of a value, where they are static without reading it: `Shape<dyn, x.shape()[1]>`.
+template <class Self>
+struct Extents {
+  const Self* of;
+  /// The extent of an axis, counted from the end if negative. Of a leading axis that depends on n: what a tensor has
+  /// at run time; a trace fails.
+  constexpr long operator[](int axis) const {
+    if constexpr (requires { Self::dims.rank; }) {
+      if (axis < 0) axis += Self::dims.rank;
+      const int extent = Self::dims.extent[axis];
+      return extent >= 0 ? extent : of->extent(axis);
+    } else return 1;  // behind a mistake
+  }
+  static constexpr int size() {
+    if constexpr (requires { Self::dims.rank; }) return Self::dims.rank;
+    else return 0;
+  }
+};
+template <class X>
 constexpr auto abs_of(const X& x, Place at) {
   return abs(x, at);
 }
@@ -248,6 +272,9 @@ struct Value : OperandTag {
     using Wrong = Mistake<detail::NoPower<B>>;
     return Wrong::corrected;
   }
+
+  /// The extents: `x.shape()[1]`, a constant where it is static, also in construct; `x.shape().size()` is the rank.
+  constexpr auto shape() const { return detail::Extents<Self>{static_cast<const Self*>(this)}; }
 
   // Method forms. The functions are found when a method is used, by argument-dependent look-up: their headers may come
   // later.

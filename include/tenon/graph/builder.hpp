@@ -15,12 +15,19 @@ namespace detail {
 /// As a number of cells that a trace enters.
 inline constexpr int all_cells = 1 << 30;
 
-/// Whether a call stands outside of Tenon's own files, so that a sentence about it names its line.
+/// Whether a call stands outside of Tenon's own files, so that a sentence about it names its line. clang writes whole
+/// paths of files in a precompiled header, but for __FILE__.
 constexpr bool is_foreign(const Location& at) {
   constexpr std::string_view here = __FILE__, inside = "graph/builder.hpp";
   const std::string_view file = at.file;
   if (file.empty() || file == here) return false;
-  return !here.ends_with(inside) || !file.starts_with(here.substr(0, here.size() - inside.size()));
+  if (!here.ends_with(inside)) return true;
+  std::string_view folder = here.substr(0, here.size() - inside.size());
+  if (file.starts_with(folder)) return false;
+  if (folder.starts_with('/') || !file.starts_with('/')) return true;
+  while (folder.starts_with("./") || folder.starts_with("../")) folder.remove_prefix(folder.find('/') + 1);
+  const std::size_t found = file.find(folder);
+  return found == std::string_view::npos || file[found - 1] != '/';
 }
 }  // namespace detail
 

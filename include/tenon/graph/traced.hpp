@@ -35,6 +35,19 @@ struct Traced : ops::Value<Traced<T, S>> {
   /// There are no values in a graph: the trace fails with a sentence that says what to do.
   constexpr T item() const { return static_cast<T>(builder->fail_for_value("item()")); }
   constexpr explicit operator bool() const { return builder->fail_for_value("`if`") != 0; }
+  /// The extent of an axis, if it is static; else the trace fails, and the network runs operator by operator only.
+  constexpr long extent(int axis) const {
+    if (dims[axis] >= 0) return dims[axis];
+    builder->asks_values |= builder->error.empty();
+    builder->fail(ops::detail::NoBatchSize<Traced>::sentence);
+    return 1;
+  }
+  /// Stops the compilation with a sentence.
+  template <class X = Traced>
+  constexpr auto n() const {
+    using Wrong = Mistake<ops::detail::NoBatchSize<X>>;
+    return Wrong::corrected;
+  }
 };
 
 /// What a failed shape rule returns. It passes silently through all operators and cells: the first error is reported
@@ -51,6 +64,8 @@ struct Broken : ops::Value<Broken> {
     return *this;
   }
   constexpr float item() const { return 0; }
+  constexpr long n() const { return 1; }
+  constexpr long extent(int) const { return 1; }
   constexpr explicit operator bool() const { return false; }
 #if defined(__CUDACC__)  // for the program behind an eager mistake, see core/text/report.hpp
   static constexpr long count() { return 0; }

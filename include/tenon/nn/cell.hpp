@@ -58,21 +58,33 @@ struct Cell {
   constexpr auto operator()(const X& x, std::source_location at = std::source_location::current()) const {
     // Asked before all else, and here: so a compiler goes from the user's call to construct in one step (as in
     // Model::train).
-    if constexpr (is_outermost<X>)
+    if constexpr (is_outermost<X>) {
+      static_assert(tenon::detail::is_sound_cell<Self>);
       static_cast<void>(requires(const Self& net, const Seen<X>& traced) { net.construct(traced); });
+    }
     if constexpr (Checked<X>::ok) return call(at, x);
     else {
       using Wrong = Mistake<Checked<X>>;
+      if constexpr (is_outermost<X>) {
+        if constexpr (tenon::detail::stops<Self, Seen<X>>(Checked<X>::sentence))
+          constexpr bool here = tenon::detail::stops_here<Self, Seen<X>>(static_cast<Wrong*>(nullptr));
+      }
       return Wrong::corrected;
     }
   }
   template <class X, class Y>
   constexpr auto operator()(const X& x, const Y& y, std::source_location at = std::source_location::current()) const {
-    if constexpr (is_outermost<X, Y>)
+    if constexpr (is_outermost<X, Y>) {
+      static_assert(tenon::detail::is_sound_cell<Self>);
       static_cast<void>(requires(const Self& net, const Seen<X>& a, const Seen<Y>& b) { net.construct(a, b); });
+    }
     if constexpr (Checked<X, Y>::ok) return call(at, x, y);
     else {
       using Wrong = Mistake<Checked<X, Y>>;
+      if constexpr (is_outermost<X, Y>) {
+        if constexpr (tenon::detail::stops<Self, Seen<X>, Seen<Y>>(Checked<X, Y>::sentence))
+          constexpr bool here = tenon::detail::stops_here<Self, Seen<X>, Seen<Y>>(static_cast<Wrong*>(nullptr));
+      }
       return Wrong::corrected;
     }
   }
@@ -164,12 +176,12 @@ struct Cell {
         b->fail(tenon::detail::wrong_arguments<Self, X...>(sizeof...(X)));
         b->leave(frame);
         return tenon::detail::broken_result<Self>(b);
-      } else if constexpr (tenon::detail::returns_nothing<Self, X...>) {
-        b->fail(tenon::detail::nothing_returned<Self>());
+      } else if constexpr (tenon::detail::is_wrong_result<tenon::detail::ResultOf<Self, X...>>) {
+        b->fail(tenon::detail::wrong_result<Self, tenon::detail::ResultOf<Self, X...>>());
         b->leave(frame);
         return Broken(b);
       } else {
-        using Result = std::remove_const_t<decltype(self().construct(x...))>;
+        using Result = tenon::detail::ResultOf<Self, X...>;
         const Result result = b->skips() ? Result(tenon::detail::stand_in<Result>(*b)) : self().construct(x...);
         b->leave(frame);
         return result;

@@ -37,6 +37,11 @@ struct CheckedCell {
   static constexpr Sentence sentence = say();
 };
 
+/// True. Its value stops the compilation with the sentence about a class that cannot be a cell: asked where a network
+/// is used, for g++ looks at the constructor of a class that is not literal at the end of the file only.
+template <class Net>
+inline constexpr bool is_sound_cell = (static_cast<void>(nn::Cell<Net>{}), true);
+
 template <class V>
 inline constexpr bool is_tuple = false;
 template <class... V>
@@ -104,6 +109,10 @@ constexpr Sentence wrong_arguments(int got) {
   if constexpr ((is_tuple<First> || ... || is_tuple<X>))
     return s << " got a tuple, the results of a cell that has several: name them, as in auto [y, h, c] = lstm(x), and "
                 "pass one";
+  // A construct of `auto` that is not callable has an error in its body, which the compiler has told already.
+  if ((count == got || count < 0) && !requires { &Self::construct; } && !type_name<Self>().starts_with("tenon::"))
+    return s << "::construct does not compile for " << (got == 1 ? "this argument" : "these arguments")
+             << ": the error before this one says why, or what its parameters are constrained to";
   if (count == got || count < 0)
     return s << " has no construct that takes " << got
              << (got == 1 ? " argument of this type" : " arguments of these types")
@@ -113,11 +122,18 @@ constexpr Sentence wrong_arguments(int got) {
 }
 
 template <class Self, class... X>
-inline constexpr bool returns_nothing =
-    std::is_void_v<decltype(std::declval<const Self&>().construct(std::declval<const X&>()...))>;
-template <class Self>
-constexpr Sentence nothing_returned() {
-  return Sentence{} << class_name<Self>() << "::construct returns nothing: end it with return";
+using ResultOf = std::remove_cvref_t<decltype(std::declval<const Self&>().construct(std::declval<const X&>()...))>;
+/// Whether construct has a result in a trace that cannot be one.
+template <class Result>
+inline constexpr bool is_wrong_result = std::is_void_v<Result> || is_tensor<Result>;
+template <class Self, class Result>
+constexpr Sentence wrong_result() {
+  Sentence s;
+  s << class_name<Self>();
+  if constexpr (std::is_void_v<Result>) return s << "::construct returns nothing: end it with return";
+  else
+    return s << "::construct returns a Tensor whatever its argument is, but in a graph there is none: write constexpr "
+                "auto construct(auto x) const";
 }
 
 /// What the call of a cell gives where an error has been reported.

@@ -25,7 +25,7 @@ struct Forward {
   static constexpr void trace_call(Builder& b, const X&... x) {
     if constexpr (!requires(const Net& net, const X&... v) { net.construct(v...); })
       b.fail(wrong_arguments<Net, X...>(sizeof...(X)));
-    else if constexpr (returns_nothing<Net, X...>) b.fail(nothing_returned<Net>());
+    else if constexpr (is_wrong_result<ResultOf<Net, X...>>) b.fail(wrong_result<Net, ResultOf<Net, X...>>());
     else add_outputs(b, prototype<Net>.construct(x...));
   }
 };
@@ -78,11 +78,29 @@ struct NotConstexpr {
     }
     b.write_skipped(s);
     return s << "::construct cannot run while the program is compiled: write constexpr auto construct(auto x) const, "
-                "call constexpr functions only, use no index behind the end, print inside of if "
-                "(!std::is_constant_evaluated())";
+                "call constexpr functions only, read constants or an nn::Setting, use no index behind the end, print "
+                "inside of if (!std::is_constant_evaluated())";
   }
   static constexpr Sentence sentence = find();
 };
+
+/// Runs construct once more, as a constant: the compiler then says what stops it, by name and line, and writes this
+/// function with the sentence in its template arguments above it.
+template <class Net, class... X, FixedString... sentence>
+constexpr bool stops_here(mistake<sentence...>*) {
+  Builder b;
+  b.entries = Structure<Net>::table.entry;
+  b.entry_count = Structure<Net>::count;
+  static_cast<void>(prototype<Net>.construct(X(&b, b.leaf(&info<ops::Input>, X::dims, 0))...));
+  return true;
+}
+/// Whether a sentence is NotConstexpr's about a construct that can be called.
+template <class Net, class... X>
+constexpr bool stops(const Sentence& sentence) {
+  if constexpr (requires(const Net& net, const X&... x) { net.construct(x...); })
+    return sentence.view().find("::construct cannot run while the program is compiled") != std::string_view::npos;
+  else return false;
+}
 // A class, for nvcc takes another type for Source if the concept stands in the alias.
 template <class Source, Passes passes, bool runs = RunsToItsEnd<Source>>
 struct Tried {

@@ -75,6 +75,38 @@ constexpr Sentence wrong_run() {
   return s;
 }
 
+/// With a data set of two columns, the first of which looks like a label: whether the network and the loss fit them in
+/// the other order. (Nothing else is tried: what construct asserts of its argument would be one more error.)
+template <class Runner, bool training, class A, class B>
+constexpr bool fits_swapped() {
+  constexpr TensorType a = A::tensor_type, b = B::tensor_type;
+  if constexpr (a.rank >= b.rank && (a.rank > b.rank || is_floating(a.dtype) || !is_floating(b.dtype))) return false;
+  else if constexpr (training) return Runner::template TrainGraph<B, A>::ok;
+  else return Runner::template EvalGraph<B, A>::ok;
+}
+/// What is wrong with the columns of a data set whose graph cannot be traced; else what the trace said.
+template <class Runner, bool training, class First, class... C>
+constexpr Sentence wrong_columns(const Sentence& traced, dataset::Columns<First, C...>) {
+  constexpr int columns = 1 + int(sizeof...(C));
+  Sentence s;
+  if constexpr (!Runner::has_loss) {
+    using Net = typename Runner::network_type;
+    constexpr int taken = argument_count<Net, TracedColumn<First>>();
+    if (taken > 0 && taken != columns)
+      return s
+             << "without a loss (NoLoss) the network gets all " << columns << " columns of the data set, but "
+             << class_name<Net>() << "::construct takes " << taken
+             << ": give the Model a loss, such as nn::SoftmaxCrossEntropyWithLogits{}, or let construct take them all";
+  } else if constexpr (columns == 2) {
+    if (fits_swapped<Runner, training, First, C...>())
+      return s << "the columns of the data set are swapped: the first, " << name(First::tensor_type.dtype) << " "
+               << First::tensor_type
+               << ", is the label; a Model takes data, then label: give from_arrays the data first, "
+               << "or append | dataset::project<1, 0>()";
+  }
+  return traced;
+}
+
 /// A call of train().
 template <class Runner, class Run, class Data, class... Callbacks>
 struct CheckedTrain {
@@ -85,7 +117,7 @@ struct CheckedTrain {
     if constexpr (!Runner::trains) return Sentence{} << "this Model has no optimizer: give it one to train it";
     else if constexpr (!wrong.empty()) return wrong;
     else if constexpr (!decltype(graph(typename Data::columns{}))::ok)
-      return decltype(graph(typename Data::columns{}))::sentence;
+      return wrong_columns<Runner, true>(decltype(graph(typename Data::columns{}))::sentence, typename Data::columns{});
     else return {};
   }
   static constexpr Sentence sentence = find();
@@ -103,7 +135,8 @@ struct CheckedEval {
       return Sentence{} << "this Model has no metrics: give it some, such as nn::Accuracy{}, to evaluate it";
     else if constexpr (!wrong.empty()) return wrong;
     else if constexpr (!decltype(graph(typename Data::columns{}))::ok)
-      return decltype(graph(typename Data::columns{}))::sentence;
+      return wrong_columns<Runner, false>(decltype(graph(typename Data::columns{}))::sentence,
+                                          typename Data::columns{});
     else return wrong_metrics<Runner>(static_cast<Metrics*>(nullptr), typename Data::columns{});
   }
   static constexpr Sentence sentence = find();

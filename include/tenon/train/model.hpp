@@ -52,6 +52,7 @@ class Model {
                         no_bare_level = !(std::is_same_v<Parts, AmpLevel> || ...);
   static_assert(is_network, "the first argument of a Model is a network: struct Net : nn::Cell<Net>, with its own name "
                             "as the base's argument");
+  static_assert(detail::is_sound_cell<std::remove_const_t<Net>>);
   static_assert(no_bare_level, "an amp level is a template argument: Model model{net, ..., amp<AmpLevel::O2>}");
   static_assert(
       is_level,
@@ -104,11 +105,12 @@ class Model {
     // Asked before all else, and here, not in a function: so a compiler goes from the user's call to construct in one
     // step, and prints few lines for an ordinary error in there (7 with g++; from a function it takes 20).
     if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, precision, typename Data::columns>::value);
-    else
-      static_cast<void>(requires(const Net& net, const detail::FirstColumn<Data, precision>& x) { net.construct(x); });
+    else static_cast<void>(requires(const Net& net, const FirstColumn<Data>& x) { net.construct(x); });
     using Checked = CheckedTrain<Data, Callbacks...>;
     if constexpr (!Checked::ok) {
       using Wrong = Mistake<Checked>;
+      if constexpr (has_loss && detail::stops<Net, FirstColumn<Data>>(Checked::sentence))
+        constexpr bool here = detail::stops_here<Net, FirstColumn<Data>>(static_cast<Wrong*>(nullptr));
       static_cast<void>(Wrong::corrected);
     } else {
       detail::check_run("Model.train", epochs, data.size());
@@ -144,12 +146,13 @@ class Model {
   auto eval(const Data& data, Callbacks&&... callbacks) {
     // As in train().
     if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, precision, typename Data::columns>::value);
-    else
-      static_cast<void>(requires(const Net& net, const detail::FirstColumn<Data, precision>& x) { net.construct(x); });
+    else static_cast<void>(requires(const Net& net, const FirstColumn<Data>& x) { net.construct(x); });
     using Checked = CheckedEval<Data, Callbacks...>;
     EvalResult result;
     if constexpr (!Checked::ok) {
       using Wrong = Mistake<Checked>;
+      if constexpr (has_loss && detail::stops<Net, FirstColumn<Data>>(Checked::sentence))
+        constexpr bool here = detail::stops_here<Net, FirstColumn<Data>>(static_cast<Wrong*>(nullptr));
       static_cast<void>(Wrong::corrected);
     } else {
       detail::check_size("Model.eval", data.size());
@@ -231,6 +234,8 @@ class Model {
     using Graph = PredictGraph<X...>;
     if constexpr (!CheckedPredict<X...>::ok) {
       using Wrong = Mistake<Graph>;
+      if constexpr (detail::stops<Net, detail::TracedAs<X, precision>...>(Graph::sentence))
+        constexpr bool here = detail::stops_here<Net, detail::TracedAs<X, precision>...>(static_cast<Wrong*>(nullptr));
       return Wrong::corrected;
     } else {
       auto result = detail::empty_results<Graph>(detail::batch_size_of(x...));
@@ -279,6 +284,8 @@ class Model {
   using Runner = runner_type;
   using Metrics = detail::MetricsAmong<Parts...>;
 
+  template <class Data>
+  using FirstColumn = detail::FirstColumn<Data, precision>;
   template <class Data, class... C>
   using CheckedTrain = detail::CheckedTrain<Runner, Run<Model>, Data, std::remove_reference_t<C>...>;
   template <class Data, class... C>

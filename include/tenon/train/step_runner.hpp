@@ -75,6 +75,8 @@ class StepRunner {
  public:
   static constexpr ModelOptions model_options = options;
   static constexpr bool trains = !std::is_same_v<Optimizer, NoOptimizer>;
+  static constexpr bool has_loss = !std::is_same_v<Loss, NoLoss>;
+  using network_type = Net;
   /// Whether steps can run operator by operator: an observer of every value wants that of any model.
   static constexpr bool by_operators = options.pynative || observable;
   template <class... C>

@@ -1,5 +1,6 @@
 // expects: construct cannot run while the program is compiled: write constexpr auto construct(auto x) const, call
 // constexpr functions only
+// lines: g++ 13, clang 24, nvcc 20
 #include <tenon/tenon.hpp>
 using namespace tenon;
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/loss/smallest.hpp>
+#include <tenon/nn/loss/target.hpp>
 #include <tenon/nn/loss/weight.hpp>
 #include <tenon/ops/add.hpp>
 #include <tenon/ops/log.hpp>
@@ -23,7 +24,8 @@ namespace tenon::inline TENON_ABI::nn {
 /// source      MindSpore nn.BCELoss, whose default reduction is none; PyTorch's BCELoss
 template <Reduction reduction = Reduction::mean, class Weight = NoWeight>
 struct BCELoss : Cell<BCELoss<reduction, Weight>> {
-  constexpr auto construct(const ops::Operand auto& prediction, const auto& target) const {
+  constexpr auto construct(const ops::Operand auto& prediction, const auto& labels) const {
+    const auto& target = target_of<BCELoss>(prediction, labels);
     constexpr double least = loss_epsilon<decltype(prediction)>();
     const auto positive = ops::mul(target, ops::log(ops::maximum(prediction, least)));
     const auto negative = ops::mul(1 - target, ops::log(ops::maximum(1 - prediction, least)));

@@ -1,6 +1,7 @@
 // Binary cross entropy of a sigmoid as a loss, computed from the logits.
 #pragma once
 #include <tenon/nn/cell.hpp>
+#include <tenon/nn/loss/target.hpp>
 #include <tenon/nn/loss/weight.hpp>
 #include <tenon/ops/add.hpp>
 #include <tenon/ops/neg.hpp>
@@ -20,7 +21,8 @@ namespace tenon::inline TENON_ABI::nn {
 /// source      MindSpore nn.BCEWithLogitsLoss, PyTorch's BCEWithLogitsLoss
 template <Reduction reduction = Reduction::mean, class Weight = NoWeight, class PosWeight = NoWeight>
 struct BCEWithLogitsLoss : Cell<BCEWithLogitsLoss<reduction, Weight, PosWeight>> {
-  constexpr auto construct(const ops::Operand auto& logits, const auto& target) const {
+  constexpr auto construct(const ops::Operand auto& logits, const auto& labels) const {
+    const auto& target = target_of<BCEWithLogitsLoss>(logits, labels);
     const auto positive = ops::mul(target, ops::softplus(ops::neg(logits)));
     const auto negative = ops::mul(1 - target, ops::softplus(logits));
     return reduced<reduction>(weighted<Weight>(weighted<PosWeight>(positive) + negative));

@@ -1,6 +1,7 @@
 // Overlap of a predicted and a true region as a loss.
 #pragma once
 #include <tenon/nn/cell.hpp>
+#include <tenon/nn/loss/target.hpp>
 #include <tenon/ops/add.hpp>
 #include <tenon/ops/div.hpp>
 #include <tenon/ops/mul.hpp>
@@ -20,7 +21,8 @@ namespace tenon::inline TENON_ABI::nn {
 template <Scalar auto smooth = 1e-5f>
 struct DiceLoss : Cell<DiceLoss<smooth>> {
   static_assert(smooth > 0, "DiceLoss needs a smooth above 0, or two empty regions give 0 / 0");
-  constexpr auto construct(const ops::Operand auto& prediction, const auto& target) const {
+  constexpr auto construct(const ops::Operand auto& prediction, const auto& labels) const {
+    const auto& target = target_of<DiceLoss>(prediction, labels);
     const auto common = ops::reduce_sum(ops::mul(prediction, target));
     const auto both = ops::reduce_sum(ops::square(prediction)) + ops::reduce_sum(ops::square(target));
     return 1 - (2 * common + smooth) / (both + smooth);

@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/loss/reduction.hpp>
+#include <tenon/nn/loss/target.hpp>
 #include <tenon/ops/compare.hpp>
 #include <tenon/ops/maximum.hpp>
 #include <tenon/ops/select.hpp>
@@ -20,7 +21,8 @@ namespace tenon::inline TENON_ABI::nn {
 template <Reduction reduction = Reduction::mean, Scalar auto margin = 1>
 struct HingeEmbeddingLoss : Cell<HingeEmbeddingLoss<reduction, margin>> {
   constexpr auto construct(const ops::Operand auto& distance, const auto& y) const {
-    return reduced<reduction>(ops::select(ops::equal(y, 1), distance, ops::maximum(margin - distance, 0)));
+    return reduced<reduction>(ops::select(ops::equal(target_of<HingeEmbeddingLoss, true>(distance, y), 1), distance,
+                                          ops::maximum(margin - distance, 0)));
   }
 };
 

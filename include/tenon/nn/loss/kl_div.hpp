@@ -3,6 +3,7 @@
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/loss/reduction.hpp>
 #include <tenon/nn/loss/smallest.hpp>
+#include <tenon/nn/loss/target.hpp>
 #include <tenon/ops/log.hpp>
 #include <tenon/ops/maximum.hpp>
 #include <tenon/ops/mul.hpp>
@@ -20,7 +21,8 @@ namespace tenon::inline TENON_ABI::nn {
 /// source      MindSpore nn.KLDivLoss, PyTorch's KLDivLoss
 template <Reduction reduction = Reduction::mean>
 struct KLDivLoss : Cell<KLDivLoss<reduction>> {
-  constexpr auto construct(const ops::Operand auto& log_probability, const auto& target) const {
+  constexpr auto construct(const ops::Operand auto& log_probability, const auto& labels) const {
+    const auto& target = target_of<KLDivLoss>(log_probability, labels);
     const auto log_target = ops::log(ops::maximum(target, smallest_normal<decltype(target)>()));
     return reduced<reduction>(ops::mul(target, ops::sub(log_target, log_probability)));
   }

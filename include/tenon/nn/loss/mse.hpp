@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/loss/reduction.hpp>
+#include <tenon/nn/loss/target.hpp>
 #include <tenon/ops/square.hpp>
 #include <tenon/ops/sub.hpp>
 
@@ -15,7 +16,7 @@ namespace tenon::inline TENON_ABI::nn {
 template <Reduction reduction = Reduction::mean>
 struct MSELoss : Cell<MSELoss<reduction>> {
   constexpr auto construct(const ops::Operand auto& prediction, const auto& target) const {
-    return reduced<reduction>(ops::square(ops::sub(prediction, target)));
+    return reduced<reduction>(ops::square(ops::sub(prediction, target_of<MSELoss>(prediction, target))));
   }
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/loss/smallest.hpp>
+#include <tenon/nn/loss/target.hpp>
 #include <tenon/ops/compare.hpp>
 #include <tenon/ops/maximum.hpp>
 #include <tenon/ops/reduce_mean.hpp>
@@ -20,7 +21,7 @@ namespace tenon::inline TENON_ABI::nn {
 /// source      MindSpore nn.RMSELoss
 struct RMSELoss : Cell<RMSELoss> {
   constexpr auto construct(const ops::Operand auto& prediction, const auto& target) const {
-    const auto mean = ops::reduce_mean(ops::square(ops::sub(prediction, target)));
+    const auto mean = ops::reduce_mean(ops::square(ops::sub(prediction, target_of<RMSELoss>(prediction, target))));
     const auto root = ops::sqrt(ops::maximum(mean, smallest_normal<decltype(mean)>()));
     return ops::masked_fill(root, mean == 0, 0);
   }

@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/loss/reduction.hpp>
+#include <tenon/nn/loss/target.hpp>
 #include <tenon/ops/abs.hpp>
 #include <tenon/ops/div.hpp>
 #include <tenon/ops/minimum.hpp>
@@ -20,7 +21,8 @@ template <Reduction reduction = Reduction::mean, Scalar auto beta = 1>
 struct SmoothL1Loss : Cell<SmoothL1Loss<reduction, beta>> {
   static_assert(beta > 0, "SmoothL1Loss needs a beta above 0; without a smooth part it is L1Loss");
   constexpr auto construct(const ops::Operand auto& prediction, const auto& target) const {
-    const auto d = ops::abs(ops::sub(prediction, target)), near = ops::minimum(d, beta);
+    const auto d = ops::abs(ops::sub(prediction, target_of<SmoothL1Loss>(prediction, target))),
+               near = ops::minimum(d, beta);
     return reduced<reduction>(near / beta * (d - near * 0.5f));
   }
 };

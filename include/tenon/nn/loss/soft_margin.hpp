@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/loss/reduction.hpp>
+#include <tenon/nn/loss/target.hpp>
 #include <tenon/ops/mul.hpp>
 #include <tenon/ops/neg.hpp>
 #include <tenon/ops/softplus.hpp>
@@ -17,7 +18,7 @@ namespace tenon::inline TENON_ABI::nn {
 template <Reduction reduction = Reduction::mean>
 struct SoftMarginLoss : Cell<SoftMarginLoss<reduction>> {
   constexpr auto construct(const ops::Operand auto& prediction, const auto& y) const {
-    const auto sign = ops::cast<ops::ElementOf<decltype(prediction)>>(y);
+    const auto sign = ops::cast<ops::ElementOf<decltype(prediction)>>(target_of<SoftMarginLoss, true>(prediction, y));
     return reduced<reduction>(ops::softplus(ops::neg(ops::mul(sign, prediction))));
   }
 };

@@ -45,6 +45,9 @@ struct AccumulateGradients : O {
 };
 template <class O, class Count>
 AccumulateGradients(O, Count) -> AccumulateGradients<O>;
+template <class N, Optimizer O>
+requires std::is_arithmetic_v<N>
+AccumulateGradients(N, O) -> AccumulateGradients<detail::OtherOrder<"AccumulateGradients", O>>;
 
 namespace detail {
 std::false_type accumulates_in(const void*);

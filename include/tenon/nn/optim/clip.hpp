@@ -33,6 +33,9 @@ struct ClipByGlobalNorm : O {
 };
 template <class O>
 ClipByGlobalNorm(O, float) -> ClipByGlobalNorm<O>;
+template <class N, Optimizer O>
+requires std::is_arithmetic_v<N>
+ClipByGlobalNorm(N, O) -> ClipByGlobalNorm<detail::OtherOrder<"ClipByGlobalNorm", O>>;
 
 /// The same for the gradient of each parameter by itself. Source: MindSpore nn.ClipByNorm (its ops.clip_by_norm
 /// scales a list by the norm of all).
@@ -48,6 +51,9 @@ struct ClipByNorm : O {
 };
 template <class O>
 ClipByNorm(O, float) -> ClipByNorm<O>;
+template <class N, Optimizer O>
+requires std::is_arithmetic_v<N>
+ClipByNorm(N, O) -> ClipByNorm<detail::OtherOrder<"ClipByNorm", O>>;
 
 /// An optimizer that brings each element of a gradient into [-max_value, max_value]; NaN stays NaN. Source: PyTorch
 /// clip_grad_value_.
@@ -63,6 +69,9 @@ struct ClipByValue : O {
 };
 template <class O>
 ClipByValue(O, float) -> ClipByValue<O>;
+template <class N, Optimizer O>
+requires std::is_arithmetic_v<N>
+ClipByValue(N, O) -> ClipByValue<detail::OtherOrder<"ClipByValue", O>>;
 
 namespace detail {
 template <Clipping clipping>

@@ -58,6 +58,20 @@ concept Optimizer = requires(const O& o, Numbers& n) {
   o.groups.size();
 };
 
+namespace detail {
+template <FixedString Name>
+struct WrongOrder {
+  static constexpr Sentence sentence = Sentence{} << "the optimizer comes first, then the number: nn::" << Name.view()
+                                                  << "{nn::SGD{.learning_rate = 0.1f}, 1}";
+};
+/// Stands for an optimizer that is given to another one, Name, behind its number.
+template <FixedString Name, Optimizer O>
+struct OtherOrder : O {
+  using Wrong = Mistake<WrongOrder<Name>>;
+  static_assert(sizeof(Wrong::corrected) != 0);
+};
+}  // namespace detail
+
 /// The value of a required number until it is set: a default of 0 would train in another way without a word.
 inline constexpr float not_given = std::numeric_limits<float>::lowest();
 
