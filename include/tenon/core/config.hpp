@@ -7,7 +7,7 @@
 <tenon/tenon.hpp>, which sets such macros aside, or include Tenon before what defines it"
 #endif
 
-// A file that nobody has ends the compilation; behind an #error g++ goes on, for 13,000 lines.
+// A file that does not exist ends the compilation; after an #error g++ continues, for 13,000 lines.
 #if !defined(__cplusplus) || __cplusplus < 202002L
 #include <Tenon is C++20: compile with -std=c++20, in CMake link tenon::tenon>
 #elif !defined(__cpp_exceptions)
@@ -51,7 +51,7 @@ static_assert(sizeof(1.0) == sizeof(double),
 
 // What depends on no shape and no model is defined in headers, or, where TENON_COMPILED is defined, once per program in
 // the sources of compiled/, and only declared here: `#if TENON_DEFINES` stands around such definitions, TENON_INLINE
-// before each function that was declared in front of it. nvcc always takes the headers, and so does a program with a
+// before each function that was declared before it. nvcc always takes the headers, and so does a program with a
 // second target (core/target.hpp).
 #if defined(TENON_COMPILED) && !defined(TENON_COMPILED_PART) && !defined(__CUDACC__) && !defined(TENON_TARGET)
 #define TENON_DEFINES 0

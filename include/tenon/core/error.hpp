@@ -36,17 +36,17 @@ struct RuntimeError : Error {
   using Error::Error;
 };
 /// Memory that could not be had. The message says how much and for what, how much is free, and, where a network asked
-/// for it, who has the most, and which batch size fits. What the request was a part of has not happened; a smaller one
-/// can follow.
+/// for it, the largest owners, and which batch size fits. What the request was a part of has not happened; a smaller
+/// one can follow.
 struct OutOfMemory : RuntimeError {
   using RuntimeError::RuntimeError;
   OutOfMemory(const std::string& message, std::size_t end) : RuntimeError(message), details_end(end) {}
-  /// Where in the message more can be said, in front of what to do next.
+  /// Where in the message more can be said, before what to do next.
   std::size_t details_end = std::string::npos;
 };
 
 namespace detail {
-/// What an argument of text() is: 3 bits each, so that a call has one number for all of them. 0 is behind the last one.
+/// What an argument of text() is: 3 bits each, so that a call has one number for all of them. 0 is after the last one.
 enum class TextKind : unsigned { end, literal, string, chars, whole, natural, single, real };
 template <class T>
 constexpr TextKind text_kind_of() {
@@ -92,7 +92,7 @@ constexpr std::uint64_t packed(const TextKind* kinds, std::size_t count) {
   while (count > 0) all = all << 3 | std::uint64_t(kinds[--count]);
   return all;
 }
-/// So many fit into the number.
+/// This many fit into the number.
 inline constexpr std::size_t most_kinds = 21;
 template <class... Parts>
 inline constexpr TextKind kinds_of[]{text_kind<Parts>...};

@@ -39,7 +39,7 @@ inline constinit Thresholds thresholds{};
 
 /// What takes a line before the error stream (debug/log_files.hpp does); returns whether the line belongs there, too.
 /// It is called by one thread at a time, and must not log. Read and written by __atomic_...: std::atomic would be one
-/// more class for everybody to compile.
+/// more class to compile for every program.
 using LineSink = bool (*)(Level, const std::string& line) noexcept;
 inline constinit LineSink line_sink = nullptr;
 
@@ -140,11 +140,11 @@ inline std::string_view bare_name(std::string_view function) {
 /// The process whose thread makes a line and writes it, or 0.
 inline constinit std::atomic<int> writer{0};
 
-/// Waits until no other thread does. False after so many rounds, of about 0.1 ms each.
+/// Waits for exclusive access; returns false after `rounds` attempts, of about 0.1 ms each.
 [[gnu::cold]] inline bool take_turn(long rounds) {
   const int mine = ::getpid();
   for (int other = 0; !writer.compare_exchange_weak(other, mine, std::memory_order_acquire);) {
-    if (other != mine) continue;  // nobody, or a thread of the parent, which a child that fork() has made lacks
+    if (other != mine) continue;  // no thread, or a thread of the parent, which a child that fork() has made lacks
     if (--rounds < 0) return false;
     other = 0;
     ::usleep(20);
@@ -158,7 +158,7 @@ struct Turn {
 };
 
 /// The C library's time zone has a lock that a child finds as it was. So fork() waits until no thread makes a line; not
-/// longer than a second, since one may wait for whoever reads the error stream. It may be called several times.
+/// longer than a second, since one may wait for the reader of the error stream. It may be called several times.
 [[gnu::cold]] inline void survive_fork() {
   static thread_local bool taken = false;
   const auto after = [] {

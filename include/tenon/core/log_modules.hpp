@@ -70,7 +70,7 @@ TENON_INLINE int module_of_file(std::string_view file) {
   return module_index(row->module);
 }
 
-/// One text of the parts. text() would make a template of each call, which whoever includes Tenon pays for.
+/// One text of the parts. text() would make a template of each call, for which every program that includes Tenon pays.
 [[gnu::cold, gnu::noinline]] inline std::string one_text(std::initializer_list<std::string_view> parts) {
   std::string all;
   for (const std::string_view part : parts) all.append(part.data(), part.size());

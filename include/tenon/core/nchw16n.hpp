@@ -6,7 +6,7 @@ namespace tenon::inline TENON_ABI {
 
 /// Samples of a block. Element f of sample s stands at (s / 16 * features + f) * 16 + s % 16. Vectors over samples are
 /// always full, whatever the extents of the image, and need no shuffle. Samples that a last block lacks are zero where
-/// it is packed and have any value behind that: no kernel lets them reach another sample.
+/// it is packed and have any value after that: no kernel lets them reach another sample.
 inline constexpr int block_samples = 16;
 
 /// Blocks of samples that a chain of sums per channel takes (kernel/cpu/nchw16n/layout.hpp).

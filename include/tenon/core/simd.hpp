@@ -8,7 +8,7 @@
 
 // No intrinsics header: it would cost a quarter of a second in every translation unit. The compilers lower the vector
 // types themselves. Where they do not find the instruction, it stands here by its own name, as an asm without volatile:
-// compilers promise those, move them, drop them, and join equal ones. They promise nothing about the builtins behind
+// compilers promise those, move them, drop them, and join equal ones. They promise nothing about the builtins after
 // their intrinsics (clang 22 dropped one of F16C). Only g++'s fused multiply-adds stay builtins: contraction is off in
 // this region, g++ has no __builtin_elementwise_fma, and of the three instructions (132, 213, 231) it takes the one
 // that needs no move, which an asm cannot. tests/layout/builtins.sh holds the list.
@@ -229,7 +229,7 @@ template <class T, int Width>
 }
 
 /// Moves the lanes of x and y in which a > b side by side, from lane 0 on, and returns how many they are. The lanes
-/// behind hold anything.
+/// after hold anything.
 #if defined(__AVX512F__)
 [[gnu::always_inline]] inline int pack_greater(Simd<float, 16> a, Simd<float, 16> b, Simd<float, 16>& x,
                                                Simd<float, 16>& y) {
@@ -241,7 +241,8 @@ template <class T, int Width>
 }
 #elif defined(__AVX2__)
 namespace detail {
-// The set bits of each number of 8 bits, in ascending order, 4 bits each. A template: only who packs lanes has it.
+// The set bits of each number of 8 bits, in ascending order, 4 bits each. A template: only code that packs lanes has
+// it.
 template <int Width>
 struct SetBits {
   unsigned bits[1 << Width]{};

@@ -24,7 +24,7 @@ struct TapeVariable {
 };
 
 namespace detail {
-/// The elements of an image that an operator made in NCHW16n as rows, for all who share them. Converted at
+/// The elements of an image that an operator made in NCHW16n as rows, for all tensors that share them. Converted at
 /// the first call, into a block of their own: other threads may be reading the image, or ask for the same.
 [[gnu::cold, gnu::noinline]] inline std::byte* rows_of(const Storage& image, long n, long features) {
   if (const Storage rows = image.rows()) return rows.data();

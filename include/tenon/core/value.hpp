@@ -131,7 +131,7 @@ struct Extents {
       if (axis < 0) axis += Self::dims.rank;
       const int extent = Self::dims.extent[axis];
       return extent >= 0 ? extent : of->extent(axis);
-    } else return 1;  // behind a mistake
+    } else return 1;  // after a mistake
   }
   static constexpr int size() {
     if constexpr (requires { Self::dims.rank; }) return Self::dims.rank;

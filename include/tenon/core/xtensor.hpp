@@ -28,7 +28,7 @@
 namespace tenon::inline TENON_ABI {
 
 namespace detail {
-/// True for containers, false for views and adaptors, whose elements belong to somebody else.
+/// True for containers, false for views and adaptors, whose elements are owned elsewhere.
 template <class X>
 inline constexpr bool owns_elements = false;
 template <class Elements, xt::layout_type Layout, class Extents, class Tag>

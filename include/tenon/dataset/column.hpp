@@ -60,7 +60,7 @@ struct ColumnKey {
     for (int i = 0; i < N; ++i) text[i] = name[i];
   }
   constexpr ColumnKey(int column) : place(column) {}
-  /// As nvcc writes a key for the compiler behind it.
+  /// As nvcc writes a key for the compiler after it.
   constexpr ColumnKey(const char (&name)[N], int column) : ColumnKey(name) { place = column; }
 };
 template <int N>
@@ -132,7 +132,7 @@ struct Row {
   static constexpr int count = List::count;
   long n = 0;
   const void* column[std::size_t(count)]{};
-  // what owns the elements, for a tensor that shares them: who holds one keeps them from being written over
+  // what owns the elements, for a tensor that shares them: a holder keeps them from being written over
   const Storage* owner[std::size_t(count)]{};
 
   /// Column i as a run-time view: dtype, extents, data. Throws ValueError if there is no such column.
@@ -163,7 +163,7 @@ struct Row {
     static_assert(place >= 0, "values<\"name\">: the data set has no column of this name");
     return values<place>();
   }
-  /// Column I as a tensor, also behind the row's end: `for (const auto& [images, labels] : data)`. It shares the memory
+  /// Column I as a tensor, also after the row's end: `for (const auto& [images, labels] : data)`. It shares the memory
   /// if that is counted, else it is a copy. A ragged column is a SampleView, valid until the next row is asked for.
   template <int I>
   auto get() const {

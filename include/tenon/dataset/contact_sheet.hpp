@@ -23,7 +23,7 @@
 namespace tenon::inline TENON_ABI::dataset {
 
 struct ContactSheetOptions {
-  /// At most so many images, so many side by side.
+  /// At most this many images, this many side by side.
   int images = 25, columns = 5;
   /// The longer side of each image on the sheet, in pixels, 16 or more.
   int cell = 96;

@@ -57,7 +57,7 @@ TENON_EXACT_BEGIN
 /// As Random::uniform, but rounded twice on every machine, as all else here.
 inline float uniform(Random& random, float low, float high) { return random.uniform(low, high); }
 
-/// How one hand writes: where the points of a digit go on the canvas.
+/// How one hand writes: where the points of a digit continue the canvas.
 class Hand {
  public:
   explicit Hand(Random& random) : random_(random) {

@@ -205,7 +205,7 @@ auto map(F) {
 /// Computes a column of each sample anew, with another shape or type:
 /// `map<0, Column<float, Shape<1, 32, 32>>>([](std::span<const float> in, std::span<float> out) { ... })`.
 /// The function must write all of out, which holds anything before. A ragged sample comes as a SampleView, which knows
-/// its extents, and goes into a SampleSlot, whose resize(...) returns the memory. With a Random& behind them the
+/// its extents, and goes into a SampleSlot, whose resize(...) returns the memory. With a Random& after them the
 /// function is given a stream of numbers that depends on the seed, the epoch, and the sample alone. Before batch only.
 template <ColumnKey Key, class New, class F>
 auto map(F function) {

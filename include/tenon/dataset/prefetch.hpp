@@ -23,7 +23,7 @@ namespace detail {
 /// The threads that fill a ring of rows while another one reads them. Row i of the epoch lies in slot i % slots.
 class PrefetchThreads {
  public:
-  /// Fills a slot of the queue with the memory of a worker; false behind the last row of the epoch. It may throw: what
+  /// Fills a slot of the queue with the memory of a worker; false after the last row of the epoch. It may throw: what
   /// it has thrown comes out of next().
   using Read = bool (*)(void* queue, Place place, Scratch::Walk walk, long slot, int worker);
 
@@ -109,7 +109,7 @@ class PrefetchedRows {
     queue_->start(epoch, position);
     position_ = position;
   }
-  /// Of the row that next() returns, whatever the threads have read: start(epoch, position) goes on there.
+  /// Of the row that next() returns, whatever the threads have read: start(epoch, position) continues there.
   long position() const { return position_; }
   /// The next row, or nullptr at the end. What reading a row has thrown is thrown here, after the rows before it.
   const Row* next() {
@@ -204,7 +204,7 @@ struct PrefetchThreads::State {
       }
       lock.lock();
       --filling;
-      // behind a row that failed or was not there nothing is read; of several, the first one counts
+      // after a row that failed or was not there nothing is read; of several, the first one counts
       if (!there && place.position < last) {
         last = place.position;
         failure = thrown;

@@ -45,7 +45,7 @@ constexpr bool in_order() {
   else if constexpr (HasBefore<D>) return in_order<BeforeOf<D>>();
   else return false;
 }
-/// Tells what is read in order that a row of this walk has failed: nobody waits for those behind it any more.
+/// Tells what is read in order that a row of this walk has failed: no thread waits for the rows after it any more.
 template <class D>
 void abandon(const D& data, std::uint64_t walk, const std::exception_ptr& failure) {
   if constexpr (requires { data.abandon(walk, failure); }) data.abandon(walk, failure);
@@ -79,8 +79,8 @@ class RowBuffer {
     }
     return row_.n > 0;
   }
-  /// Before the next row is read: a column that somebody keeps as a tensor gets other memory. Called in the thread of
-  /// those who keep it, whose blocks go round.
+  /// Before the next row is read: a column that is kept as a tensor gets other memory. Called in the thread of
+  /// the keepers, whose blocks are reused.
   void let_go() {
     for (int i = 0; i < List::count; ++i)
       if (!is_ragged(i) && !memory_[i].unique()) memory_[i] = Storage(column_bytes(i));
@@ -119,7 +119,7 @@ class Rows {
     state_->place = {epoch, position};
     state_->scratch.walk = {state_->scratch.walk.number + 1, true};
   }
-  /// Of the row that next() returns: saved, it is where start(epoch, position) goes on.
+  /// Of the row that next() returns: saved, it is where start(epoch, position) continues.
   long position() const { return state_->place.position; }
   /// The next row, or nullptr at the end of the epoch. The row is valid until the following call.
   const Row* next() {

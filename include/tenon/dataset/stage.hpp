@@ -38,12 +38,12 @@ concept Indexed = Dataset<D> && requires(const D& data, Place place, void* const
 template <class D>
 concept Foresighted = requires(const D& data, Place place) { data.expect(place); };
 
-/// Whether size() holds for every epoch. Where it does not (behind filter), it is the number of rows of epoch 0, the
-/// data set has `long count(std::uint64_t epoch) const`, and read() returns 0 behind the last row of an epoch.
+/// Whether size() holds for every epoch. Where it does not (after filter), it is the number of rows of epoch 0, the
+/// data set has `long count(std::uint64_t epoch) const`, and read() returns 0 after the last row of an epoch.
 template <class D>
 inline constexpr bool is_counted = D::counted;
 namespace detail {
-/// The number of rows of a stream of which nobody knows the end. Stages that change the number keep this one.
+/// The number of rows of a stream whose end is unknown. Stages that change the number keep this one.
 inline constexpr long endless = std::numeric_limits<long>::max();
 }  // namespace detail
 /// The number of rows in an epoch.
@@ -63,7 +63,7 @@ struct Stage {
   Rows<D> open() const { return Rows<D>(static_cast<const D&>(*this)); }
 };
 
-/// Base of a stage behind another data set: its columns, sizes, and rows, which the derived type D hides by its own.
+/// Base of a stage after another data set: its columns, sizes, and rows, which the derived type D hides by its own.
 template <class D, class Before>
 struct Behind : Stage<D> {
   using columns = typename Before::columns;
@@ -169,11 +169,11 @@ inline constexpr bool passes_rows_on = false;
 /// How many stages stand before: it tells random operations of one pipeline apart.
 template <class D>
 constexpr std::uint64_t stages_before() {
-  // a cache does not count: what is random behind it draws as without it
+  // a cache does not count: what is random after it draws as without it
   if constexpr (HasBefore<D>) return (passes_rows_on<D> ? 0 : 1) + stages_before<BeforeOf<D>>();
   else return 0;
 }
-/// read() of a data set that may be counted, with 0 behind its end.
+/// read() of a data set that may be counted, with 0 after its end.
 template <class D>
 long read_if_there(const D& data, Place place, void* const* out, Scratch& scratch) {
   if constexpr (D::counted) {
@@ -207,7 +207,7 @@ inline void check_at_least(const char* stage, long value, long low, const char* 
 }  // namespace tenon::dataset
 
 #if defined(__CUDACC__)
-// A wrong stage is a Broken in nvcc's front end (core/text/report.hpp), and so is what stands behind it. These are in
+// A wrong stage is a Broken in nvcc's front end (core/text/report.hpp), and so is what follows it. These are in
 // the namespace of Broken, where they are found whatever the namespace of the stage is.
 namespace tenon::inline TENON_ABI {
 template <class D, class B>

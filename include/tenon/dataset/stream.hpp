@@ -70,7 +70,7 @@ inline constexpr bool streams<Reader, Columns<C...>> = requires(Reader& reader, 
 /// make()    is called at the beginning of each epoch and returns what has `bool next(std::span<T>... columns)`, which
 ///           writes a sample, or returns false at the end. One thread at a time calls it.
 /// size      samples at most; without it, as many as come: size() is then the largest long. An endless stream needs a
-///           take(...) behind it where epochs shall end
+///           take(...) after it where epochs shall end
 /// stages    map, filter, batch, take, skip, zip, project, rename and prefetch; what reads in another order does not
 ///           compile
 /// memory    only prefetch's rows are kept: a slow reader makes the stream wait

@@ -199,8 +199,8 @@ long write_records(const D& data, const std::string& file, const io::MindRecordO
 ///             as<Column<std::uint8_t, Shape<28, 28, 1>, "image">> makes the same column again; MindSpore gives the
 ///             bytes, whose shape is to be said there. int32 would take up to twice the room and be another dtype. Only
 ///             Ragged<any, 3> and the like, whose shape the bytes do not tell, are int32
-/// order       of the rows, also over several files, which have as many each, or one more. So the rows behind filter
-///             are read twice, to count them. Those of a stream, which nobody can count, go to the files in turn
+/// order       of the rows, also over several files, which have as many each, or one more. So the rows after filter
+///             are read twice, to count them. Those of a stream, which cannot be counted, go to the files in turn
 /// bad rows    with .skip_bad_rows a row that does not fit is left out with a warning. The files share out the rows
 ///             that are offered, so that they have fewer then, and one may have none
 /// chance      as in a training's first epoch; repeat(3) before it writes what three of them see

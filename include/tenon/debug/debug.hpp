@@ -1,4 +1,4 @@
-// The tools that look into a run, switched on by the environment or set_context: one include, in front of all others.
+// The tools that look into a run, switched on by the environment or set_context: one include, before all others.
 #pragma once
 #if !defined(TENON_OBSERVE)
 #if defined(TENON_ABI)
@@ -20,5 +20,5 @@ target_link_libraries(... tenon::debug) in front of tenon_compiled(...)"
 #if __has_include(<protozero/pbf_writer.hpp>)
 #include <tenon/debug/print_file.hpp>
 #endif
-// Last, for it reads the settings when the program starts, and who asks for another tool is to find it then.
+// Last, for it reads the settings when the program starts, and a request for another tool must find it then.
 #include <tenon/debug/profiler/profiler_switch.hpp>

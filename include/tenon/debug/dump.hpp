@@ -83,9 +83,9 @@ class ChosenDump {
 };
 }  // namespace detail
 
-/// What stands behind MINDSPORE_DUMP_CONFIG, and behind set_context({.enable_dump = true, .save_dump_path = folder}),
-/// which dumps everything; the variable goes first. While neither is there, nobody watches, and a step costs what it
-/// costs without this header. At the end of the program it waits for all files.
+/// What follows MINDSPORE_DUMP_CONFIG, and after set_context({.enable_dump = true, .save_dump_path = folder}),
+/// which dumps everything; the variable goes first. While neither is there, no watcher is active, and a step costs what
+/// it costs without this header. At the end of the program it waits for all files.
 class DumpTool {
  public:
   /// Before main().

@@ -33,7 +33,7 @@ namespace detail {
 ///
 /// A file has the lines of its level and above, INFO those of DEBUG, too, ERROR those of CRITICAL; mindspore.<LEVEL>
 /// is a link to the newest. A file that has GLOG_max_log_size (or GLOG_log_max) MB is followed by another one, and so
-/// is one that somebody has removed, or that the parent process writes. Levels from GLOG_stderrthreshold on are shown
+/// is one that was removed, or that the parent process writes. Levels from GLOG_stderrthreshold on are shown
 /// on the error stream, too. If a file cannot be written (no space, no permission, its folder is gone), one warning
 /// says so, and from there on the error stream gets all lines. It never throws, waits for no lock, and survives fork().
 ///
@@ -169,7 +169,7 @@ class LogFile {
   }
 
  private:
-  /// Whether the file is one that this process has opened, and still has a name. The number is nobody's business any
+  /// Whether the file is one that this process has opened, and still has a name. The number is of no use any
   /// more if the program has closed all files that it found, as daemons do.
   bool is_open() {
     struct stat now;

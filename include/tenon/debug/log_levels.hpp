@@ -11,7 +11,7 @@
 namespace tenon::inline TENON_ABI::logging::detail {
 
 /// `{name:number,...}` with blanks between them. An error leaves all levels as they were, of two levels for a name the
-/// last one counts, and what is behind the brace is not looked at: as in MindSpore, with
+/// last one counts, and what is after the brace is not looked at: as in MindSpore, with
 /// its sentences.
 [[gnu::cold]] void read_module_levels(const char* submodules, Levels& levels);
 

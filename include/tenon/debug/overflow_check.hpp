@@ -30,14 +30,14 @@ namespace tenon::inline TENON_ABI::debug {
 }
 
 /// "Default/network-Net/Sqrt-op0, in network at net.cpp:42, is the first operator whose result is not finite: 3 NaN and
-/// 0 infinities among 8 elements of float32 [2, 4]; its operands are finite." `begin` stands in front of it.
+/// 0 infinities among 8 elements of float32 [2, 4]; its operands are finite." `begin` stands before it.
 [[gnu::cold]] std::string overflow_sentence(std::string_view begin, const Operation& operation, const NotFinite& found,
                                             std::span<const AnyTensor> operands, const AnyTensor& result);
 
 /// An observer that says, in one warning, which operator was the first whose result has NaN or infinity, in which cell,
 /// at which line of the source, in which step: `OverflowCheck check; model.train(1, data, check);`, or
 /// `const Watching scope(check);` for all steps of the program. It looks at every operator of the source, so a step
-/// takes about as long as one in PyNative mode; no value is changed. Behind the first one it says nothing more. Where a
+/// takes about as long as one in PyNative mode; no value is changed. After the first one it says nothing more. Where a
 /// dynamic loss scale makes gradients overflow on purpose, it names those, too.
 ///
 /// source      MindSpore's op_debug_mode, which Ascend has alone

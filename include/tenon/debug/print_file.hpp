@@ -26,7 +26,7 @@ namespace tenon::inline TENON_ABI::debug {
 /// goes to the screen, or to a path of its own.
 ///
 /// If it cannot be written any more (no space, not permitted, removed, there already) there is one warning, and what is
-/// printed goes to the screen until the path changes. Nothing half-written stays, and the training goes on.
+/// printed goes to the screen until the path changes. Nothing half-written stays, and the training continues.
 class PrintFileWriter {
  public:
   PrintFileWriter(const PrintFileWriter&) = delete;
@@ -115,7 +115,7 @@ class PrintFileWriter {
   bool has_ended_ = false;
 };
 
-/// Ends the file of print_file_path, so that it can be read as one that nobody changes any more.
+/// Ends the file of print_file_path, so that it can be read as one that is complete.
 inline void close_print_file() { PrintFileWriter::instance().close(); }
 
 namespace detail {

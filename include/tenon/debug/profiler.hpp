@@ -49,7 +49,7 @@ inline EventLimit event_limit(const ProfilerOptions& options) {
 ///     cpu_timeline_summary_{id}.json
 ///
 /// Weights are the same with a profiler and without. Sums are of the whole run, events those that come first. If files
-/// cannot be written there is one warning, and the run goes on. Operators outside of steps it sees in the scope of
+/// cannot be written there is one warning, and the run continues. Operators outside of steps it sees in the scope of
 /// `const Observing scope(profiler);`. There is one at a time; it is made, started, and stopped while no step runs.
 /// Source: MindSpore's Profiler, of which 1.5 refuses PyNative mode.
 class Profiler {

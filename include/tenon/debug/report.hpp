@@ -29,7 +29,7 @@ namespace tenon::inline TENON_ABI::debug {
 ///     debug::Report report("report.html");
 ///     model.fit(10, train, valid, report);
 ///
-/// The page is written anew after each epoch and at the end, so that a browser may look at a run that goes on. All of
+/// The page is written anew after each epoch and at the end, so that a browser may look at a run that continues. All of
 /// it is in that one file: it has no script, and asks for nothing from outside. With a profiler beside it, in a program
 /// that can be observed, it also says where time and memory go:
 ///
@@ -37,7 +37,7 @@ namespace tenon::inline TENON_ABI::debug {
 ///     debug::Report report("report.html", profiler);
 ///
 /// Curves have at most Series::most points, of means of neighbours in a long run. Pictures of the first batch need
-/// libpng and images of 1 or 3 channels. A page that cannot be written is one warning; the training goes on.
+/// libpng and images of 1 or 3 channels. A page that cannot be written is one warning; the training continues.
 /// throws      RuntimeError for a path that no file can have
 class Report {
  public:

@@ -24,7 +24,7 @@ namespace tenon::inline TENON_ABI::debug {
 /// Of how many nodes a picture is drawn by Graphviz while a program waits for it.
 inline constexpr int max_drawn_nodes = 700;
 
-/// Writes the graph of a step as it is before and behind each pass, in a folder:
+/// Writes the graph of a step as it is before and after each pass, in a folder:
 ///
 ///     00_captured_LeNet_train_0000.ir   what the source says; its names are those that a dump's `kernels` takes
 ///     01_prune_LeNet_train_0001.ir      what a pass has made of it; one that changes nothing has no file
@@ -33,7 +33,7 @@ inline constexpr int max_drawn_nodes = 700;
 /// Level 1 writes the first and the last one, level 2 all, level 3 also a picture of each as .dot, and of the last one
 /// as .svg if Graphviz's `dot` is in PATH. The four digits count the graphs of the process. A file can be read by its
 /// owner alone (0400), and takes the place of one of its name. Of one that cannot be written the log has an error; the
-/// run goes on, and says nothing of further ones in that folder.
+/// run continues, and says nothing of further ones in that folder.
 ///
 /// Source: MindSpore's save_graphs, which has one list of passes for each of its compilers, and no name of a network.
 class GraphSaver {
@@ -135,9 +135,9 @@ namespace detail {
                      drawn == Drawn::too_slow ? "took too long" : "has failed", ".");
 }
 
-/// What stands behind set_context({.save_graphs = 2, .save_graphs_path = "graphs"}) and MS_DEV_SAVE_GRAPHS=2,
+/// What follows set_context({.save_graphs = 2, .save_graphs_path = "graphs"}) and MS_DEV_SAVE_GRAPHS=2,
 /// MS_DEV_SAVE_GRAPHS_PATH=graphs: the graph of each network and kind of step is written when the first such step
-/// begins, in both modes. While it is off nobody watches, and a step costs what it costs without this header.
+/// begins, in both modes. While it is off no watcher is active, and a step costs what it costs without this header.
 class GraphsTool {
  public:
   /// Before main(), when the context cannot be read yet.

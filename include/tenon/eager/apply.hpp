@@ -267,7 +267,7 @@ template <class I>
         return run_observed(*innermost, eager_runner<I>(), eager_info<I>, at, operand, immediate, result, variable);
     eager_runner<I>()(eager_info<I>, operand, immediate, result, variable);
   } catch (const OutOfMemory& error) {
-    // the line of the cell's call, unless observers want that of the operator's: nobody else hands it so far down
+    // the line of the cell's call, unless observers want that of the operator's: nothing else hands it this far down
     if constexpr (observable) refuse_call(error, eager_info<I>, at);
     else refuse_call(error, eager_info<I>, {});
   }
@@ -323,7 +323,8 @@ constexpr decltype(auto) beside_half(const Location& at, [[maybe_unused]] Builde
 }  // namespace detail
 
 namespace detail {
-/// Whether a call on tensors is right, and the sentence if it is not. Errors of a trace are reported by whoever traces.
+/// Whether a call on tensors is right, and the sentence if it is not. Errors of a trace are reported by the code that
+/// traces.
 template <bool on_tensors, class Op, auto Config, class... V>
 struct CheckedCall {
   static constexpr bool ok = true;

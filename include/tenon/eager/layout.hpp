@@ -49,7 +49,7 @@ TENON_INLINE bool runs_in_nchw16n(const KernelEntry& kernel, Nchw16n use, long n
     x.data = copy.data();
     x.storage = &copy;
   };
-  if (Storage rows = x.storage->rows()) take(std::move(rows));  // somebody has looked at them, and may have written
+  if (Storage rows = x.storage->rows()) take(std::move(rows));  // they were handed out, and may have been written
   if (x.storage->made_in_nchw16n() == blocks) return;
   Storage moved(static_cast<std::size_t>((blocks ? whole_blocks(n) : n) * x.features) * sizeof(float));
   const long count = whole_blocks(n) / block_samples;

@@ -85,7 +85,7 @@ namespace tenon::inline TENON_ABI::eager {
 TENON_INLINE Origin origin_of(const TapeMemory::Record& r, int id, int sum) {
   const Rule& rule = *r.rule;
   if (sum >= 0) return tenon::detail::origin_of_sum(r.at.origin, rule.op, rule.operands, sum);
-  int end = rule.count;  // of the derivative: behind it stand what adds gradients up
+  int end = rule.count;  // of the derivative: after it stand what adds gradients up
   for (int k = 0; k < rule.operands; ++k)
     if (rule.accumulate[k] >= 0) end = std::min(end, rule.accumulate[k]);
   return tenon::detail::origin_in_rule(r.at.origin, rule.op,

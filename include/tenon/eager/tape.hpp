@@ -221,7 +221,7 @@ TENON_INLINE void* Tape::gradient_data(int entry) const {
   return v < 0 ? nullptr : memory_->variables[std::size_t(v)].gradient.data;
 }
 TENON_INLINE unsigned Tape::next_generation() {
-  constexpr unsigned many = 256;  // a thread takes so many at once: an atomic step takes as long as a small operator
+  constexpr unsigned many = 256;  // a thread takes this many at once: an atomic step takes as long as a small operator
   static std::atomic<unsigned> last{0};
   static constinit thread_local unsigned next = 0;
   if (next % many == 0) next = last.fetch_add(many);

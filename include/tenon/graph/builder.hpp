@@ -139,7 +139,7 @@ class Builder {
     return assumed[values_asked_++ % 8];
   }
 
-  /// A call of a cell, and what is to be restored behind it.
+  /// A call of a cell, and what is to be restored after it.
   struct Frame {
     Location at{};
     int scope = 0;

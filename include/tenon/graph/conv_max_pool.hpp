@@ -1,4 +1,4 @@
-// What the fuse pass and the operators know of each other where max pooling stands behind a convolution.
+// What the fuse pass and the operators know of each other where max pooling follows a convolution.
 #pragma once
 #include <tenon/graph/operator.hpp>
 
@@ -22,13 +22,13 @@ struct ArgmaxListAttributes {
 };
 }  // namespace ops
 
-/// The operators that a convolution, windows of 2 x 2 behind it, and their gradients become
+/// The operators that a convolution, windows of 2 x 2 after it, and their gradients become
 /// (graph/pass/fuse_max_pool.hpp).
 struct ConvMaxPool {
   const OperatorRules* joined;              // of a convolution and the maximum, where no gradient is asked for
   const OperatorRules* joined_with_argmax;  // the same, which writes down the argmaxes
   const OperatorRules* argmax;              // the room for them
-  const OperatorRules* spread;              // of the gradients of the maximum and of the ReLU in front of it
+  const OperatorRules* spread;              // of the gradients of the maximum and of the ReLU before it
   const OperatorRules* list;                // the same as a list of argmaxes, for
   const OperatorRules* weight_from_list;    //   the gradient of the convolution for its weight,
   const OperatorRules* input_from_list;     //   that for its input,

@@ -6,7 +6,7 @@
 
 namespace tenon::inline TENON_ABI::ops {
 
-/// Base of leaves: their type is given by whoever adds them, no kernel runs, no gradient passes through.
+/// Base of leaves: their type is given where they are added, no kernel runs, no gradient passes through.
 template <class Op, FixedString Name>
 struct Leaf : Operator<Op, Name> {
   static constexpr bool leaf = true;

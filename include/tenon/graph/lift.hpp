@@ -11,7 +11,7 @@ namespace detail {
 inline constexpr int short_life = 8;
 // More moments than this, over all buffers, are not looked at: in such deep graphs samples need far more than the rest.
 inline constexpr long many_moments = 60000;
-// Plans are compared by what they need for a batch of so many samples.
+// Plans are compared by what they need for a batch of this many samples.
 inline constexpr long typical_batch = 32;
 
 // The end of the highest buffer of region sample that is alive, at each moment.

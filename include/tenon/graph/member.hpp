@@ -32,7 +32,7 @@ inline constexpr Children children_of = Children::members;
 /// Whether training leaves the parameters of a cell alone.
 template <class C>
 inline constexpr bool is_frozen = false;
-/// How many results a cell has, so that `auto [a, b, c] = cell(x);` does not fail once more behind an error.
+/// How many results a cell has, so that `auto [a, b, c] = cell(x);` does not fail once more after an error.
 template <class C>
 inline constexpr int result_count = 1;
 }  // namespace detail

@@ -149,9 +149,9 @@ struct OperatorRules : OperatorInfo {
   LeastBatch (*least_batch)(const OperandTypes&) = nullptr;
   const OperatorInfo* run_time = nullptr;
   const OperatorRules* with_update = nullptr;  // the operator that both become
-  const ConvMaxPool* max_pool = nullptr;       // of a convolution: what becomes of it with max pooling behind it
+  const ConvMaxPool* max_pool = nullptr;       // of a convolution: what becomes of it with max pooling after it
 };
-/// The rules behind a node of a graph that is not compiled yet.
+/// The rules after a node of a graph that is not compiled yet.
 constexpr const OperatorRules& rules_of(const OperatorInfo* op) { return static_cast<const OperatorRules&>(*op); }
 
 /// `static constexpr None derivative;` in an operator says that no gradient flows through it.

@@ -36,7 +36,7 @@ namespace detail {
 constexpr Region scratch_region(const TensorType& t) { return t.batched() ? Region::sample : Region::fixed; }
 }
 namespace detail {
-// A result stands in the place of an operand that nothing else reads behind it, if the kernel can do that.
+// A result stands in the place of an operand that nothing else reads after it, if the kernel can do that.
 template <int N>
 constexpr void share_buffers(const Graph<N>& graph, Lifetimes<N>& l) {
   for (int id = 0; id < graph.count; ++id) {
@@ -96,7 +96,7 @@ struct Plan {
   long size[scratch_regions]{};   // bytes of region sample (per sample), fixed, and tile (per sample), each for itself
   long bound[scratch_regions]{};  // bytes alive at the worst moment: no plan without recomputation is smaller
   long floor = 0;                 // bytes below region sample
-  ScratchSize need[N + 2]{};      // the scratch memory is the largest of these, and the tile's behind it
+  ScratchSize need[N + 2]{};      // the scratch memory is the largest of these, and the tile's after it
   int needs = 0;
 
   /// Bytes of scratch for a batch of n on one thread, without kernel workspaces.

@@ -14,7 +14,7 @@ namespace tenon::inline TENON_ABI {
 /// Half a block is a vector of samples, so that it takes half the time.
 inline constexpr bool blocks_have_halves = 2 * simd_width<float> == block_samples;
 
-/// How threads share the tiles of samples of a group: `parts` of them take the first `shared` tiles, each so many
+/// How threads share the tiles of samples of a group: `parts` of them take the first `shared` tiles, each that number
 /// neighbours as the others if that leaves few. A tile that is left is `halved`, each half for a thread of its own, or
 /// they share the work of each instruction for it.
 struct TileShares {
@@ -25,7 +25,7 @@ struct TileShares {
   constexpr long part_of(long half) const { return half < parts ? half : 2 * parts - 1 - half; }
   /// Sums of tiles and of halves that are added up when all threads are done: all but those of the first one's tiles.
   constexpr long sums() const { return parts == 1 ? 0 : shared - begin(1) + 2 * halved; }
-  /// Samples of the first half of so many: the largest subtree of theirs (kernel/cpu/nchw16n/layout.hpp).
+  /// Samples of the first half of this many: the largest subtree of theirs (kernel/cpu/nchw16n/layout.hpp).
   static constexpr long first_half(long samples) {
     return samples > 1 ? long(std::bit_floor(std::size_t(samples - 1))) : samples;
   }
@@ -149,7 +149,7 @@ struct Program {
     }
     return most * parts;
   }
-  /// Levels of the tree of the chains that so many tiles make (kernel/cpu/reduce/sum_tree.hpp); the last chain is in
+  /// Levels of the tree of the chains that this many tiles make (kernel/cpu/reduce/sum_tree.hpp); the last chain is in
   /// none.
   static constexpr int chain_levels(long tiles) { return int(std::bit_width(std::size_t((tiles - 1) / block_chain))); }
   constexpr long sum_bytes(const Instruction& r) const { return aligned(node[r.node].type.bytes(1)); }

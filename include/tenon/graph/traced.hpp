@@ -51,7 +51,7 @@ struct Traced : ops::Value<Traced<T, S>> {
 };
 
 /// What a failed shape rule returns. It passes silently through all operators and cells: the first error is reported
-/// once, by whoever started the trace.
+/// once, by the code that started the trace.
 struct Broken : ops::Value<Broken> {
   Builder* builder = nullptr;
   constexpr Broken() = default;

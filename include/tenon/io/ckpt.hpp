@@ -30,7 +30,7 @@ namespace tenon::inline TENON_ABI::io {
 static_assert(std::endian::native == std::endian::little,
               "checkpoints hold little-endian numbers, used as they lie: this machine is big-endian");
 
-/// Tensors of more bytes are written in parts of so many.
+/// Tensors of more bytes are written in parts of this many.
 inline constexpr std::size_t ckpt_slice_bytes = std::size_t{512} << 20;
 
 /// The largest file that is read: files of all sizes are, as far as the machine has memory.
@@ -87,7 +87,7 @@ namespace detail {
 /// A tensor or text of a file: one message, or several whose contents are joined.
 struct CkptEntry {
   CkptMessage first;
-  std::vector<std::string_view> more;  // the contents behind the first one's
+  std::vector<std::string_view> more;  // the contents after the first one's
 
   std::uint64_t bytes() const {
     std::uint64_t sum = first.content.size();

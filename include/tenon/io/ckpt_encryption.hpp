@@ -46,7 +46,7 @@ void save_encrypted_ckpt(const std::string& path, std::span<const NamedTensor> t
 
 namespace detail {
 
-/// A file is a sequence of blocks of at most so many plain bytes: 4 bytes that name the cipher, of GCM a tag of 16,
+/// A file is a sequence of blocks of at most this many plain bytes: 4 bytes that name the cipher, of GCM a tag of 16,
 /// the length of what follows, the length of the initial vector and it, the length of the encrypted bytes and they.
 inline constexpr std::size_t ckpt_block_bytes = std::size_t{64} << 20, ckpt_iv_bytes = 16, ckpt_tag_bytes = 16;
 
@@ -73,7 +73,7 @@ class CkptBlockCipher {
           ::EVP_CIPHER_CTX_ctrl(context_.get(), EVP_CTRL_AEAD_SET_TAG, int(tag.size()), const_cast<char*>(tag.data())));
     return run(encrypted, into);
   }
-  /// The block with all that stands in front of the encrypted bytes.
+  /// The block with all that stands before the encrypted bytes.
   std::string encrypt(int cipher, std::string_view plain) {
     std::string iv(ckpt_iv_bytes, '\0'), encrypted, tag;
     need(::RAND_bytes(reinterpret_cast<unsigned char*>(iv.data()), int(iv.size())));

@@ -1,4 +1,4 @@
-// The messages that a MindSpore checkpoint is made of, one behind the other: each is a tensor, a part of a long one, or
+// The messages that a MindSpore checkpoint is made of, one after the other: each is a tensor, a part of a long one, or
 // a text.
 #pragma once
 #include <array>
@@ -90,7 +90,7 @@ class CkptParser {
 
 }  // namespace detail
 
-/// What stands in front of the content of one message: `length` bytes follow.
+/// What stands before the content of one message: `length` bytes follow.
 inline std::string ckpt_message_head(std::string_view name, std::string_view type, std::span<const std::int64_t> shape,
                                      std::size_t length) {
   const auto begin_bytes = [](std::string& out, unsigned number, std::size_t bytes) {

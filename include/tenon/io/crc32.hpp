@@ -21,7 +21,7 @@ inline constexpr auto crc32_table = [] {
 }();
 }  // namespace detail
 
-/// The CRC-32 of the bytes; `before` is that of what stands in front of them.
+/// The CRC-32 of the bytes; `before` is that of what stands before them.
 inline std::uint32_t crc32(std::string_view bytes, std::uint32_t before = 0) {
   std::uint32_t crc = ~before;
   for (const char c : bytes) crc = crc >> 8 ^ detail::crc32_table[(crc ^ static_cast<unsigned char>(c)) & 255u];

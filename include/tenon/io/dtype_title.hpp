@@ -1,4 +1,4 @@
-// The dtype behind the name that MindSpore's files give it.
+// The dtype after the name that MindSpore's files give it.
 #pragma once
 #include <string_view>
 

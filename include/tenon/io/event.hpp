@@ -85,7 +85,7 @@ struct EvalLineage {
   std::int32_t dataset_size = 0;
 };
 
-/// A stage of a data set, behind those that it reads.
+/// A stage of a data set, after those that it reads.
 struct DatasetGraph {
   struct Setting {
     std::string name;

@@ -27,7 +27,7 @@ struct EventWriterConfig {
 };
 
 /// An event file that grows. It is made by the first record. A record goes to the system in one piece; what cannot be
-/// written whole is taken back, so that nothing is half-written. The program goes on whatever happens: a disk that is
+/// written whole is taken back, so that nothing is half-written. The program continues whatever happens: a disk that is
 /// full or nearly so (less than 32 times the record is free), a folder that is gone, a file that reaches its size give
 /// one warning, and the file gets no more records. For one thread.
 class EventWriter {

@@ -74,7 +74,7 @@ std::string directory_of(const std::string& path);
 /// Opens a regular file or a stream for reading. Throws RuntimeError if it is absent, a directory, or not permitted.
 [[gnu::cold]] FileHandle open_to_read(const std::string& path);
 
-/// The size of a regular file in bytes; 0 for a stream, whose size nobody knows before its end.
+/// The size of a regular file in bytes; 0 for a stream, whose size is unknown before its end.
 [[gnu::cold]] std::uint64_t size_of_file(const FileHandle& file, const std::string& path);
 
 [[noreturn, gnu::cold]] void throw_file_too_large(const std::string& path, std::string_view found, std::uint64_t limit);
@@ -101,9 +101,9 @@ void check_writable(const std::string& path);
 void write_file(const std::string& path, std::string_view content);
 
 namespace detail {
-/// Whether the path is this file still, not one that somebody has made in its place since, nor a link to it.
+/// Whether the path is this file still, not one that has replaced it since, nor a link to it.
 [[gnu::cold]] bool is_at(const FileHandle& file, const std::string& path);
-/// The same where links are followed: whether who opens the path gets this file.
+/// The same where links are followed: whether opening the path gives this file.
 [[gnu::cold]] bool leads_to(const FileHandle& file, const std::string& path);
 /// Locks a new file, which shows others that somebody writes. False if one of them was faster and has removed it.
 [[gnu::cold]] bool is_locked(const FileHandle& file);
@@ -112,8 +112,8 @@ namespace detail {
 /// Makes the new name itself survive a power loss. Some file systems refuse to sync a directory: nothing to do then.
 [[gnu::cold]] void sync_directory(const std::string& directory);
 /// Removes what processes that were killed while they wrote have left in a directory: files as large as what they
-/// saved. A file stays if a process of its number lives, also another user's, and if anybody holds its lock: the number
-/// says nothing of a process on another machine or in another container that shares the directory.
+/// saved. A file stays if a process of its number lives, also another user's, and if any process holds its lock: the
+/// number says nothing of a process on another machine or in another container that shares the directory.
 [[gnu::cold]] void remove_abandoned_files(const std::string& directory);
 
 /// A new file in the directory of the final one, that vanishes unless it is renamed into place.
@@ -327,7 +327,7 @@ TENON_INLINE bool TemporaryFile::move_to_free(const std::string& path) {
 }
 TENON_INLINE bool is_locked(const FileHandle& file) {
   while (::flock(file.get(), LOCK_EX) != 0)
-    if (errno != EINTR) return true;  // a file system without locks: nobody removes anything there
+    if (errno != EINTR) return true;  // a file system without locks: nothing is removed there
   struct stat status;
   return ::fstat(file.get(), &status) != 0 || status.st_nlink > 0;
 }

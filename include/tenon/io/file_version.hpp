@@ -10,7 +10,7 @@
 
 namespace tenon::inline TENON_ABI::io {
 
-/// A file as it was when somebody looked. The path is the one from the root on, without links, and no number of a disk:
+/// A file as it was at one moment. The path is the one from the root on, without links, and no number of a disk:
 /// so machines that share a folder, or have equal copies in the same place, agree.
 struct FileVersion {
   std::string path;

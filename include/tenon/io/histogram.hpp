@@ -70,7 +70,7 @@ std::vector<HistogramBucket> equal_buckets(double first, double last, std::int64
   }
   return buckets;
 }
-/// The largest limit is above every float; in front of the positive ones are the negative ones, and 0 between them.
+/// The largest limit is above every float; before the positive ones are the negative ones, and 0 between them.
 inline const std::vector<double>& tensorboard_limits() {
   static const std::vector<double> limits = [] {
     std::vector<double> positive, all;

@@ -55,7 +55,7 @@ TENON_INLINE_CONSTRUCTOR LockFile::LockFile(const std::string& path) : path_(pat
   }
 }
 TENON_INLINE_CONSTRUCTOR LockFile::~LockFile() {
-  // before the lock goes: whoever gets it then sees that the file has lost its name
+  // before the lock goes: the next owner then sees that the file has lost its name
   if (owned() && of_this_process() && detail::is_at(file_, path_)) ::unlink(path_.c_str());
 }
 TENON_INLINE bool LockFile::of_this_process() const { return process_ == ::getpid(); }

@@ -37,7 +37,7 @@ struct ForeignTensor {
   std::span<const std::byte> bytes;
 };
 
-/// Names that a load left out: parameters not in the file, tensors of the file that nobody asked for, and those that
+/// Names that a load left out: parameters not in the file, tensors of the file that were not asked for, and those that
 /// have another shape or dtype in the file. `notes`: a sentence for each thing that differed and was settled, such as
 /// PyTorch's names or a prefix.
 struct LoadReport {

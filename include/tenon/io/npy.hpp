@@ -21,7 +21,7 @@ namespace tenon::inline TENON_ABI::io {
   throw_error<RuntimeError>("Cannot read '", path, "' as an array of NumPy: ", reason, ".");
 }
 
-/// What stands in front of the elements.
+/// What stands before the elements.
 struct NpyHeader {
   Dtype dtype = Dtype::float32;
   bool big_endian = false, column_major = false;
@@ -202,7 +202,7 @@ inline void copy_npy_elements(const NpyHeader& header, std::string_view file, co
     throw_bad_npy(path, "an element of a bool array is neither 0 nor 1");
 }
 
-/// The header that NumPy writes in front of row-major elements of this shape.
+/// The header that NumPy writes before row-major elements of this shape.
 inline std::string npy_header(Dtype dtype, std::span<const std::int64_t> shape) {
   const auto* const row = std::ranges::find(detail::npy_types, dtype, &detail::NpyType::dtype);
   std::string extents;

@@ -1,4 +1,4 @@
-// Reads and writes at a place of an open file, from any thread: nobody moves a position.
+// Reads and writes at a place of an open file, from any thread: no position moves.
 #pragma once
 #include <cerrno>
 #include <cstddef>
@@ -23,7 +23,7 @@ inline void write_at(const FileHandle& file, std::string_view bytes, std::uint64
   }
 }
 
-/// Reads so many bytes from a place of a file. Returns how many there are: fewer if it ends before.
+/// Reads this many bytes from a place of a file. Returns how many there are: fewer if it ends before.
 inline std::size_t read_part(const FileHandle& file, char* to, std::size_t count, std::uint64_t place,
                              const std::string& path) {
   std::size_t done = 0;

@@ -1,4 +1,4 @@
-// The fields of protobuf messages from a file that nobody vouches for. Needs protozero.
+// The fields of protobuf messages from an untrusted file. Needs protozero.
 #pragma once
 #include <cstddef>
 #include <cstdint>

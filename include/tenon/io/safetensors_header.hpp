@@ -64,7 +64,7 @@ constexpr const SafetensorsDtype& safetensors_dtype(Dtype dtype) {
   return *row;
 }
 
-/// One tensor as the header describes it: its bytes are [begin, end) behind the header.
+/// One tensor as the header describes it: its bytes are [begin, end) after the header.
 struct SafetensorsEntry {
   std::string name;
   const SafetensorsDtype* dtype = nullptr;
@@ -141,7 +141,7 @@ class SafetensorsParser {
          position_ == json_.size() ? "the header's end" : printable(json_.substr(position_, 1)));
   }
 
-  /// Steps to the next member of an object, at first to its '{'. False behind its '}'.
+  /// Steps to the next member of an object, at first to its '{'. False after its '}'.
   [[gnu::cold]] bool next(Member& member) {
     if (std::exchange(member.is_first, false)) {
       expect('{');
@@ -331,7 +331,7 @@ namespace detail {
 
 /// Reads and checks the header's JSON.
 ///
-/// data_bytes  what the file holds behind the header
+/// data_bytes  what the file holds after the header
 /// result      entries sorted by place: contiguous, disjoint, within the file
 /// throws      RuntimeError with the reason and its place in the file
 [[gnu::cold]] inline SafetensorsHeader parse_safetensors_header(std::string_view json, std::uint64_t data_bytes,
@@ -343,7 +343,7 @@ namespace detail {
 
 /// The header as JSON, padded with spaces to a multiple of 8 bytes, which keeps the data aligned.
 [[gnu::cold]] inline std::string write_safetensors_header(const SafetensorsHeader& header) {
-  std::string metadata, members;  // with a comma in front of each
+  std::string metadata, members;  // with a comma before each
   for (const auto& [name, value] : header.metadata)
     metadata += text(",\"", json_escaped(name), "\":\"", json_escaped(value), "\"");
   if (!metadata.empty()) members = text(",\"__metadata__\":{", metadata.c_str() + 1, "}");

@@ -54,7 +54,7 @@ class TfRecords {
   }
   /// Where the data of the last record that next() found begins.
   std::size_t place() const { return place_; }
-  /// Bytes behind the last complete record, after next() was false.
+  /// Bytes after the last complete record, after next() was false.
   std::size_t unfinished() const { return file_.size() - at_; }
 
  private:

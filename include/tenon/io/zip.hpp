@@ -34,7 +34,7 @@ struct ZipMember {
 
 namespace detail {
 
-/// Reads the directory at an archive's end, and the header in front of each member, which must say the same.
+/// Reads the directory at an archive's end, and the header before each member, which must say the same.
 class ZipReader {
  public:
   ZipReader(std::string_view file, const std::string& path) : file_(file), path_(path) {}
@@ -121,7 +121,7 @@ class ZipReader {
     const std::uint64_t name = number(at + 26, 2), extra = number(at + 28, 2);
     ZipMember local{{}, {}, false, number(at + 22, 4), number(at + 18, 4), 0, std::uint32_t(number(at + 14, 4))};
     widen(local, bytes(at + 30 + name, extra));
-    const bool has_sizes = !(number(at + 6, 2) & 8);  // else they stand behind the bytes
+    const bool has_sizes = !(number(at + 6, 2) & 8);  // else they follow the bytes
     if (bytes(at + 30, name) != member.name || method(at + 6) != member.deflated ||
         (has_sizes && (local.size != member.size || local.compressed != member.compressed || local.crc != member.crc)))
       fail(text(printable(member.name), " is another one than the directory says"));
@@ -189,10 +189,10 @@ inline std::string zip_content(const ZipMember& member, const std::string& path)
   return content;
 }
 
-/// Makes an archive of stored members. The heads stand in front of the contents, which are the caller's.
+/// Makes an archive of stored members. The heads stand before the contents, which are the caller's.
 class ZipWriter {
  public:
-  /// What stands in front of the content of one more member.
+  /// What stands before the content of one more member.
   std::string head(std::string_view name, std::uint64_t size, std::uint32_t crc) {
     const bool ascii = std::ranges::all_of(name, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
     Text local, central;
@@ -212,7 +212,7 @@ class ZipWriter {
     end_ += local.bytes.size() + size;
     return local.bytes;
   }
-  /// What stands behind the last member.
+  /// What follows the last member.
   std::string tail() const {
     Text end;
     const std::uint64_t length = directory_.size(), behind = end_ + length;

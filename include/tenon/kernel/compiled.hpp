@@ -113,12 +113,12 @@ struct Compiled {
     return g;
   }
   static constexpr Graph<N> captured = capture();
-  /// Whether the last one of so many passes of the list runs.
+  /// Whether the last one of this many passes of the list runs.
   template <int count>
   static constexpr bool runs() {
     return passes.*pipeline<N>[count - 1].is_on && pipeline<N>[count - 1].helps(after<count - 1>());
   }
-  /// The graph behind so many passes of the list. Where a pass is off, or would change nothing, no copy is made.
+  /// The graph after this many passes of the list. Where a pass is off, or would change nothing, no copy is made.
   template <int count>
   static constexpr const auto& after() {
     if constexpr (count == 0) return captured;
@@ -226,7 +226,7 @@ struct Compiled {
     if constexpr (observable) return laid_out.layouts.value;
     else return {};
   }
-  // What saved graphs show of the passes; nothing of it is in a program that nobody can look at.
+  // What saved graphs show of the passes; a program that cannot be observed has none of it.
   template <int count>
   static constexpr bool is_shown() {
     if constexpr (count == 0) return true;

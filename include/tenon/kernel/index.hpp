@@ -49,7 +49,7 @@ struct TargetOf<Tag> {
 template <class Call, class Target>
 constexpr const KernelEntry* entry_on() {
   if constexpr (HasKernel<Call, Target>) return &kernel_entry<Call, Target>;
-  else return nullptr;  // who asked for the graph has said so: Compiled::sentence
+  else return nullptr;  // Compiled::sentence has reported it
 }
 template <class Tag, int K>
 struct KeyAt {

@@ -248,7 +248,7 @@ namespace detail {
 template <class Key, std::size_t... I>
 Found<Steps<Operators<OperatorById<Key::value.step_op(I)>...>, Key::value.step_sources(I)...>> steps_from(
     std::index_sequence<I...>);
-// Functions, because nvcc writes the name of a type as it found it: one behind the key would be of no use to it.
+// Functions, because nvcc writes the name of a type as it found it: one after the key would be of no use to it.
 template <class Key>
 constexpr auto joined_to() {
   if constexpr (constexpr int steps = Key::value.steps(); steps > 0)

@@ -36,7 +36,7 @@ namespace tenon::inline TENON_ABI {
 ///     template <class Call> static void run_kept(const Arguments&, long begin, long end);
 ///                                                                        the operand is what keep() made of it
 ///
-/// Without a specialisation there is no kernel, which is one sentence where somebody asks for it.
+/// Without a specialisation there is no kernel, which is one sentence where it is asked for.
 template <class Target, class Op>
 struct Kernel;
 

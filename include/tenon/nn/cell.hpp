@@ -43,8 +43,8 @@ namespace nn {
 /// at namespace scope. Numbers keep their initial values, which graphs are compiled with: a call throws ValueError if
 /// one has changed; nn::Setting may change. `construct` is the one source for both modes. Calling the outermost cell on
 /// tensors runs it as the context's mode says: compiled as a graph, or operator by operator. Several
-/// threads may call one network at the same time, also for the first time; who writes its parameters or flags wants it
-/// for himself.
+/// threads may call one network at the same time, also for the first time; a thread that writes its parameters or flags
+/// needs exclusive access.
 template <class Self>
 struct Cell {
   constexpr Cell() {

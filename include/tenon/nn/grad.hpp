@@ -106,7 +106,7 @@ struct Gradient {
     const bool lost_outer = tape.hides_outer();
     tape.pause();
     if (lost_outer) throw lost();
-    if constexpr (is_broken<decltype(value)>) return value;  // behind a mistake, in nvcc's front end
+    if constexpr (is_broken<decltype(value)>) return value;  // after a mistake, in nvcc's front end
     else {
       if (tape.variable(value) >= 0) tape.backward(value);  // else all gradients are zero, as in a graph
       auto gradients = detail::one_or_tuple(tape.gradient(detail::nth<Positions>(x...))...);

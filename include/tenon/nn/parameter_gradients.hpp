@@ -133,7 +133,7 @@ constexpr std::vector<int> traced_parameter_gradients(Builder& b, int loss, int 
 }  // namespace detail
 
 namespace detail {
-/// What stands for gradients behind a mistake.
+/// What stands for gradients after a mistake.
 struct BrokenGradients {
   constexpr Broken operator()(const auto&...) const { return {}; }
   constexpr BrokenGradients map(const auto&) const { return {}; }

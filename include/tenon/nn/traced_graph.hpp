@@ -47,7 +47,7 @@ constexpr int cells_until_failure() {
   else return cells_until_failure<Source, fine, middle>();
 }
 
-/// True if so many cells can be traced, but not twice: then it is the compiler's limit of steps that ends a trace.
+/// True if this many cells can be traced, but not twice: then it is the compiler's limit of steps that ends a trace.
 template <class Source, int cells>
 inline constexpr bool reaches_limit =
     !requires { typename std::bool_constant<runs_to_its_end<Source>(cells) && runs_to_its_end<Source>(cells)>; };

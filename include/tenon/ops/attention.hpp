@@ -20,7 +20,7 @@ struct AttentionSettings {
 }  // namespace detail
 
 /// The gradients of q, k, and v. Operands: those of Attention, dy. Result: the gradient of the packed operand, or those
-/// of three operands one behind the other along the axis before the last. Not for users.
+/// of three operands one after the other along the axis before the last. Not for users.
 struct AttentionGrad : Operator<AttentionGrad, "AttentionGrad"> {
   using Config = detail::AttentionSettings;
   static constexpr None derivative{};

@@ -1,4 +1,4 @@
-// The operators that the fuse pass makes of a convolution and of the maximum over windows of 2 x 2 behind it.
+// The operators that the fuse pass makes of a convolution and of the maximum over windows of 2 x 2 after it.
 #pragma once
 #include <tenon/kernel/cpu/conv/conv2d_max_pool.hpp>
 #include <tenon/ops/argmax_conv2d.hpp>
@@ -32,7 +32,7 @@ struct PoolingConv2d : Operator<Op, Name> {
 /// MaxPool2d, windows of 2 x 2 side by side, of a float32 Conv2d with its epilogue, whose operands are numbers or have
 /// a value per channel. Operands and settings are those of the convolution. Only graphs contain it.
 struct Conv2dMaxPool : detail::PoolingConv2d<Conv2dMaxPool, "Conv2DMaxPool", false> {};
-/// The same where the gradient is asked for: operand 2, behind the weight, is the room (PoolArgmax) for the numbers of
+/// The same where the gradient is asked for: operand 2, after the weight, is the room (PoolArgmax) for the numbers of
 /// the windows' argmaxes.
 struct Conv2dMaxPoolArgmax : detail::PoolingConv2d<Conv2dMaxPoolArgmax, "Conv2DMaxPoolArgmax", true> {};
 

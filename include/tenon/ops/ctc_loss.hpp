@@ -34,12 +34,12 @@ struct CtcLossGrad : Operator<CtcLossGrad, "CTCLossGrad"> {
 /// class per frame, that give it when equal neighbours are joined and then blanks are left out
 ///
 /// log_probs       [n, T, C], as of log_softmax; floating-point. PyTorch and MindSpore have [T, n, C]
-/// targets         [n, S]; int32 or int64, classes 0 .. C - 1 but the blank. What stands behind the length of a target
+/// targets         [n, S]; int32 or int64, classes 0 .. C - 1 but the blank. What follows the length of a target
 ///                 is not read, but is a class, too, such as 0. Others throw ValueError
 /// input_lengths   [n], frames of each sample, 0 .. T; int32 or int64
 /// target_lengths  [n], labels of each sample, 0 .. S; int32 or int64
 /// result      [n]; infinite where a target has no path, NaN where a length is out of its range
-/// derivative  (exp(log_probs) - the share of the paths that have this class at this frame) dy, 0 behind the length of
+/// derivative  (exp(log_probs) - the share of the paths that have this class at this frame) dy, 0 after the length of
 ///             a sample, as in PyTorch and MindSpore: right for what log_softmax made, whose rows' sums are known. NaN
 ///             where the loss is infinite, unless zero_infinity
 /// order       in double, whatever the dtype

@@ -7,7 +7,7 @@
 namespace tenon::inline TENON_ABI::ops {
 
 /// Right-aligned broadcast of two shapes, as in NumPy. Returns false where an axis has two sizes, neither of them 1
-/// (result: rank 0), and where n comes to stand behind the leading extent: [n,1] and [n] would let each sample meet all
+/// (result: rank 0), and where n comes to follow the leading extent: [n,1] and [n] would let each sample meet all
 /// others.
 constexpr bool broadcast(const TensorType& a, const TensorType& b, TensorType& result) {
   result = a.rank >= b.rank ? a : b;

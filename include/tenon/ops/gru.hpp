@@ -23,7 +23,7 @@ struct GruStates : Operator<GruStates, "GRUStates"> {
 };
 
 /// The gradient of the projected input, [n, T, 3 H]; with h0, the part of its gradient that does not come through the
-/// weight behind that of each sample, [n, T 3 H + H]. Operands: states, weight, gradient of all h, and h0 if there is
+/// weight after that of each sample, [n, T 3 H + H]. Operands: states, weight, gradient of all h, and h0 if there is
 /// one. Not for users.
 struct GruGrad : Operator<GruGrad, "GRUGrad"> {
   using Config = RecurrentAttributes;

@@ -27,7 +27,7 @@ class HostText {
     bytes_.push_back('o');
     return *this;
   }
-  /// All of it, with a zero byte behind.
+  /// All of it, with a zero byte after.
   constexpr std::vector<char> bytes() const {
     std::vector<char> all = bytes_;
     all.push_back(0);

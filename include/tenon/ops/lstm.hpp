@@ -54,7 +54,7 @@ struct LstmStates : Operator<LstmStates, "LSTMStates"> {
   }
 };
 
-/// The gradient of the gates' arguments, [n, T, 4 H]; with first states, the gradient of the first c behind that of
+/// The gradient of the gates' arguments, [n, T, 4 H]; with first states, the gradient of the first c after that of
 /// each sample, [n, T 4 H + H]. Operands: states, recurrent weight, the gradient of LSTM's result, and the first states
 /// if there are any. Not for users.
 struct LstmGrad : Operator<LstmGrad, "LSTMGrad"> {
@@ -118,14 +118,14 @@ struct Lstm : Operator<Lstm, "LSTM"> {
   }
 };
 
-/// h of all steps, and h and c of the last one, [n, 2, H]. Behind the weights stand optionally the bias and the first
+/// h of all steps, and h and c of the last one, [n, 2, H]. After the weights stand optionally the bias and the first
 /// states.
 template <bool reverse = false, Operand X, Operand V, Operand W, Operand... More>
 constexpr auto lstm(const X& x, const V& input_weight, const W& weight, const More&... bias_and_states) {
   static_assert(sizeof...(More) <= 2, "lstm takes a bias and first states behind the weights, or one of them, or none");
   const Location at = std::source_location::current();
   const auto states = apply<LstmStates, RecurrentAttributes{reverse}>(at, x, input_weight, weight, bias_and_states...);
-  // one behind the other: the order in which arguments are computed is left open
+  // one after the other: the order in which arguments are computed is left open
   const auto all = apply<Lstm, RecurrentAttributes{reverse}>(at, states, x, input_weight, weight, bias_and_states...);
   const auto last =
       apply<Lstm, RecurrentAttributes{reverse, true}>(at, states, x, input_weight, weight, bias_and_states...);

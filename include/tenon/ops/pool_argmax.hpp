@@ -17,7 +17,7 @@ struct PoolArgmax : Operator<PoolArgmax, "PoolArgmax"> {
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
 };
 
-/// MaxPool2dGrad with ReluGrad behind it: dy at the place of each window's argmax, unless that is not greater than 0.
+/// MaxPool2dGrad with ReluGrad after it: dy at the place of each window's argmax, unless that is not greater than 0.
 /// Operands: argmaxes, dy. Only graphs contain it.
 struct MaxPoolSpread : Operator<MaxPoolSpread, "MaxPoolSpread"> {
   static constexpr Nchw16n nchw16n = Nchw16n::follows;

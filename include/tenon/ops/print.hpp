@@ -46,7 +46,7 @@ constexpr const auto& context_among(const V& v, const More&... more) {
   else return context_among(more...);
 }
 
-/// One call for each tensor, with the texts in front of it; behind the last one stand those that are left.
+/// One call for each tensor, with the texts before it; after the last one stand those that are left.
 template <class... V>
 constexpr void print_all(const Location& at, const V&... values) {
   static_assert(((is_text<V> || Operand<V>) && ...), "print takes texts and tensors; write a number into a text");

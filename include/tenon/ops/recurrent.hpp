@@ -8,7 +8,7 @@
 
 namespace tenon::inline TENON_ABI::ops {
 
-/// A layer's settings. Its time loop leaves states [n, T, parts * H]: several numbers per unit, one behind the other.
+/// A layer's settings. Its time loop leaves states [n, T, parts * H]: several numbers per unit, one after the other.
 struct RecurrentAttributes {
   int reverse = 0;  // from the last step to the first
   int last = 0;     // the result is of the last step alone

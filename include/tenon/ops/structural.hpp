@@ -1,4 +1,4 @@
-// The operators that derivatives insert and passes look for: whoever compiles a graph needs them complete.
+// The operators that derivatives insert and passes look for: code that compiles a graph needs them complete.
 #pragma once
 #include <tenon/ops/add.hpp>
 #include <tenon/ops/broadcast_to.hpp>

@@ -35,7 +35,7 @@ struct WindowAxis {
   int extent = 0, before = 0;
 };
 
-/// Output extent and leading padding of one axis (contract of MindSpore's Conv2d; the odd pixel of `same` goes behind).
+/// Output extent and leading padding of one axis (contract of MindSpore's Conv2d; the odd pixel of `same` goes after).
 constexpr WindowAxis window_axis(PadMode mode, int extent, int kernel, int stride, int dilation, int before,
                                  int after) {
   const int reach = (kernel - 1) * dilation + 1;

@@ -64,7 +64,7 @@ struct MixedPrecision {
 
 namespace detail {
 
-/// What stands behind a Model's optimizer: metrics, or what this file has.
+/// What follows a Model's optimizer: metrics, or what this file has.
 template <class P>
 struct PartOfPrecision {
   static constexpr bool known = false, scale = false, automatic = false;

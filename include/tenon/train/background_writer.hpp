@@ -1,4 +1,4 @@
-// Writes files while the training goes on: one after the other, in a thread of its own.
+// Writes files while the training continues: one after the other, in a thread of its own.
 #pragma once
 #include <exception>
 #include <functional>
@@ -15,7 +15,7 @@ class BackgroundWriter {
   BackgroundWriter() = default;
   BackgroundWriter(const BackgroundWriter&) = delete;
   BackgroundWriter& operator=(const BackgroundWriter&) = delete;
-  /// Waits. Nobody hears of an error then: who wants to calls finish() before.
+  /// Waits for pending writes. Errors are swallowed here; call finish() first to get them.
   ~BackgroundWriter() {
     if (thread_.joinable()) thread_.join();
   }

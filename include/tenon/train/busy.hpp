@@ -7,7 +7,7 @@
 
 namespace tenon::inline TENON_ABI::detail {
 
-/// The thread in a run of one kind. Movable, as the Model is; nobody moves a Model that runs.
+/// The thread in a run of one kind. Movable, as the Model is; a Model that runs is not moved.
 class RunningThread {
  public:
   explicit constexpr RunningThread(std::string_view what) : what_(what) {}

@@ -155,7 +155,7 @@ void check_loss(const Loss& loss) {
   }
 }
 
-/// What stands where a data set is needed, as a sentence goes on: "a tensor is no data set: ...".
+/// What stands where a data set is needed, as a sentence continues: "a tensor is no data set: ...".
 template <class X>
 constexpr std::string_view no_dataset() {
   if constexpr (std::is_convertible_v<X, std::string>)

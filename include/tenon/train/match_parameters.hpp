@@ -1,4 +1,4 @@
-// Which tensor of a file belongs to which parameter of a network: under Tenon's or PyTorch's names, behind a prefix,
+// Which tensor of a file belongs to which parameter of a network: under Tenon's or PyTorch's names, after a prefix,
 // shared by two parameters, or transposed.
 #pragma once
 #include <cstddef>
@@ -163,7 +163,7 @@ struct ParameterSearch {
     ++found;
   }
 
-  /// Gives missing parameters the tensors of one family's names behind a prefix.
+  /// Gives missing parameters the tensors of one family's names after a prefix.
   [[gnu::cold, gnu::noinline]] void take(std::span<const io::NamedTensor> family, const std::string& prefix) {
     for (std::size_t p = 0; p < count; ++p) {
       if (!is_missing(p)) continue;

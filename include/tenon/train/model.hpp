@@ -31,7 +31,7 @@ namespace tenon::inline TENON_ABI {
 ///
 /// Threads may share a Model to predict(), also with different inputs and batch sizes; each gets the bits that it would
 /// get alone. train(), eval(), and all that writes parameters (loading a checkpoint, set_data(), replacing a part) want
-/// the Model and its network for themselves: begin after the predictions of other threads, let them go on after the
+/// the Model and its network for themselves: begin after the predictions of other threads, let them continue after the
 /// end. A network serves several Models in that way, too.
 template <class Net, class Loss, class Optimizer, ModelOptions options, class... Parts>
 class Model {
@@ -87,12 +87,12 @@ class Model {
   Model(WithOptions<o>, Net& net, More... parts) : Model(net, std::move(parts)...) {}
 
   /// Trains for a number of epochs. Events reach the callbacks in MindSpore's order: begin, (epoch_begin, (step_begin,
-  /// step, step_end)*, epoch_end)*, end. The optimizer's state, the step, and the order of a shuffled data set go on
+  /// step, step_end)*, epoch_end)*, end. The optimizer's state, the step, and the order of a shuffled data set continue
   /// where the last train() of this Model ended.
   ///
   /// data       batched, with two columns (data and label) if there is a loss function
   /// callbacks  objects with hooks, ranges of AnyCallback, observers. TrainOptions may stand anywhere among them, or,
-  ///            as {.dataset_sink_mode = true}, in front of them
+  ///            as {.dataset_sink_mode = true}, before them
   /// throws     ValueError for epochs < 1, empty data, a number among the network's members that was changed, a class
   ///            number that the prediction does not have and a batch too small for a BatchNorm (before the step runs),
   ///            an index that a table does not have (before it is used), and, after the hooks of the end, a loss that
@@ -176,7 +176,7 @@ class Model {
   }
 
   /// Trains as train() does, and evaluates as eval() does after the steps of an epoch: after each one, or as often as
-  /// `{.valid_frequency = 2}` or `{.valid_frequency = {1, 5, 10}}` (epochs) in front of the callbacks says. They find
+  /// `{.valid_frequency = 2}` or `{.valid_frequency = {1, 5, 10}}` (epochs) before the callbacks says. They find
   /// the results in run.eval_results in that epoch's epoch_end, with the mean loss under "eval_loss". MindSpore's
   /// Model.fit; of the evaluations only on_eval_* hear there, while MindSpore refuses callbacks with other hooks.
   /// throws     as train() and eval(); ValueError for a frequency or an epoch below 1
@@ -243,7 +243,7 @@ class Model {
       return result;
     }
   }
-  /// The same for all rows of a batched data set; construct gets the first column, or all if it takes so many.
+  /// The same for all rows of a batched data set; construct gets the first column, or all if it takes this many.
   template <dataset::Dataset Data>
   auto predict(const Data& data) const {
     detail::check_size("Model.predict", data.size());
@@ -321,7 +321,7 @@ class Model {
         });
       if (run.diverged) break;
       run.epoch_seconds = detail::now() - start;
-      const bool whole = !run.stop_requested;  // else an epoch that is left: it goes on if the training is resumed
+      const bool whole = !run.stop_requested;  // else an epoch that is left: it continues if the training is resumed
       if (evaluate) evaluate(run);
       list.template tell<detail::EpochEnd>();
       run.eval_results = nullptr;

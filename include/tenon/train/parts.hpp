@@ -1,4 +1,4 @@
-// What stands behind a Model's optimizer, sorted.
+// What follows a Model's optimizer, sorted.
 #pragma once
 #include <span>
 #include <tuple>

@@ -8,7 +8,7 @@ namespace tenon::inline TENON_ABI {
 struct StepPlan {
   const Program* program;
 
-  /// Bytes of scratch memory for a batch of n on so many threads: taken before the first step, none within one.
+  /// Bytes of scratch memory for a batch of n on this many threads: taken before the first step, none within one.
   constexpr long bytes(long n, int threads = 1) const { return program->bytes(n, threads); }
   /// Calls of kernels in a step.
   constexpr int kernels() const { return program->instructions; }

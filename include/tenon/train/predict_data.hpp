@@ -8,7 +8,7 @@
 
 namespace tenon::inline TENON_ABI::detail {
 
-/// All samples of some tensors, one behind the other, as one tensor.
+/// All samples of some tensors, one after the other, as one tensor.
 template <class T>
 T one_behind_the_other(const std::vector<T>& parts) {
   static_assert(T::dims.batched(), "model.predict(data) joins the predictions of the batches along their batch axis, "

@@ -1,4 +1,4 @@
-// Progress: where a training is, so that a checkpoint can say it and another run can go on from there.
+// Progress: where a training is, so that a checkpoint can say it and another run can continue from there.
 #pragma once
 #include <tenon/train/callback/snapshot.hpp>
 
@@ -12,7 +12,7 @@ struct Progress {
   long steps = 0;          // of the epoch after these
   long run_steps = 0;      // of this run
   bool running = false;
-  bool resumed = false;  // the next run goes on where these numbers are
+  bool resumed = false;  // the next run continues where these numbers are
 
   double loss = 0;          // of the last step before it was resumed
   CallbackStates states{};  // that a file had, for the callbacks of the next run

@@ -215,7 +215,7 @@ class StepRunner {
     if constexpr (precision.drops_overflow) factor = scale_.value();
     detail::write_numbers<Net, precision.scales_loss>(state_, rules_, optimizer, factor, scale_.skipped());
   }
-  // A function of its own, for its registers would be saved in front of unrolled code, too.
+  // A function of its own, for its registers would be saved before unrolled code, too.
   template <class... X>
   [[gnu::noinline]] void predict_by_kernels(void* const* results, long n, const X&... x) const {
     if constexpr (by_operators)

@@ -1,4 +1,4 @@
-// Saves a training whole, and goes on with it in another process as if it had never stopped.
+// Saves a training whole, and continues with it in another process as if it had never stopped.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -37,7 +37,7 @@ struct TrainingFile {
     return all;
   }
   [[gnu::cold]] void add_to(std::vector<io::NamedTensor>& all);
-  /// What a file of MindSpore says, which was written behind some epoch of a run that has ended.
+  /// What a file of MindSpore says, which was written after some epoch of a run that has ended.
   template <class M>
   void take(const MindSporeNumbers& theirs, M& model) {
     const auto scale = model.runner_.loss_scale().numbers();
@@ -113,7 +113,7 @@ struct TrainingSource {
         tensors([](void* m) { return TrainingFile::tensors(*static_cast<M*>(m)); }),
         take([](void* m, TrainingFile& file) { file.take(*static_cast<M*>(m)); }) {}
 };
-/// A training at one moment, in memory of its own: it may go on while this is written.
+/// A training at one moment, in memory of its own: it may continue while this is written.
 class TrainingCopy {
  public:
   explicit TrainingCopy(const TrainingSource& source);
@@ -158,7 +158,7 @@ void save_training(M& model, const std::string& path, const std::vector<io::Name
 }
 
 /// Makes of a Model with the same network, optimizer, and data what it was when the file was written. If that was in a
-/// run, the next train() or fit() goes on with that run: `model.train(10, data)` ends when the run has had 10 epochs,
+/// run, the next train() or fit() continues with that run: `model.train(10, data)` ends when the run has had 10 epochs,
 /// also if it was killed in its seventh, and with the same bits as if it had not been.
 ///
 /// A .ckpt that MindSpore's Model.train saved is a training, too: moments, global_step (of which schedules and random

@@ -20,7 +20,7 @@ void write_numbers(TrainState& state, nn::UpdateRules& rules, const Optimizer& o
   if constexpr (accumulates) state.first_gradient() = place == 0;
   if constexpr (guarded || accumulates) state.overflow() = place + 1 < batches ? no_update_yet : 0;
   if constexpr (clipping != nn::Clipping::none) {
-    // elements are compared before the update divides them by the loss scale, norms behind that
+    // elements are compared before the update divides them by the loss scale, norms after that
     state.gradient_clip() = optimizer.largest(), state.gradient_squares() = 0;
     if (clipping == nn::Clipping::by_value) state.gradient_clip() *= optimizer.loss_scale * factor * float(batches);
   }

@@ -81,7 +81,7 @@ inline int character_count(std::string_view text) {
   return count;
 }
 
-/// The first characters of a text, at most so many; the last two are dots if there are more.
+/// The first characters of a text, at most this many; the last two are dots if there are more.
 inline std::string cut_text(std::string_view text, int most) {
   const bool cut = character_count(text) > most;
   int left = std::max(cut && most > 2 ? most - 2 : most, 0);

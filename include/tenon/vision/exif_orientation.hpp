@@ -39,7 +39,7 @@ void turn_upright(ImageView<const T> stored, int orientation, ImageView<T> out) 
 
 #if TENON_DEFINES
 namespace detail {
-/// Numbers of a TIFF header's byte order; 0 behind the end.
+/// Numbers of a TIFF header's byte order; 0 after the end.
 struct TiffReader {
   std::string_view bytes;
   bool little = false;

@@ -14,7 +14,7 @@ template <int Channels, class T>
 void mirror_row(const T* __restrict in, T* __restrict out, int width) {
   int x = 0;
   if constexpr (Channels == 3 && sizeof(T) == 1) {
-    // reads a byte in front of its 5 pixels and writes one behind: not at the borders of the row
+    // reads a byte before its 5 pixels and writes one after: not at the borders of the row
     for (; x + 5 < width; x += 5) {
       const auto* from = reinterpret_cast<const std::uint8_t*>(in) + (width - x - 5) * 3;
       mirrored_5(from - 1).store(reinterpret_cast<std::uint8_t*>(out) + x * 3);

@@ -1,4 +1,4 @@
-// An image in memory that somebody else owns, and rectangles in it.
+// An image in memory owned elsewhere, and rectangles in it.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -79,8 +79,8 @@ void check_inside(const char* operation, const ImageView<T>& image, const Rect& 
                             ", column ", r.left, " is not inside of an image of ", image.height, " x ", image.width,
                             " pixels.");
 }
-/// The colour that `fill` is for images of so many channels: a number for each, one for all, or none for 0. Of bytes it
-/// is brought into 0 to 255, a fraction cut off; NaN becomes 0. Throws ValueError for another count.
+/// The colour that `fill` is for images of this many channels: a number for each, one for all, or none for 0. Of bytes
+/// it is brought into 0 to 255, a fraction cut off; NaN becomes 0. Throws ValueError for another count.
 template <class T>
 std::array<T, 4> colour_of(const char* operation, std::span<const float> fill, int channels) {
   if (fill.size() > 1 && fill.size() != std::size_t(channels))

@@ -60,7 +60,7 @@ struct JpegState {
   static void stay_silent(j_common_ptr, int) {}
   static void stay_silent(j_common_ptr) {}
   static void begin_source(j_decompress_ptr) {}
-  /// All bytes are there from the beginning: what asks for more reads behind the end.
+  /// All bytes are there from the beginning: what asks for more reads after the end.
   static boolean refill(j_decompress_ptr file) {
     of(file).cut_off = true;
     ERREXIT(file, JERR_INPUT_EOF);
@@ -270,7 +270,7 @@ class JpegDecoder {
                               " bytes: ", static_cast<const char*>(state_.message),
                               ". It is damaged or of a kind that libjpeg-turbo does not know.");
   }
-  /// In the constructor nobody else would free what libjpeg has.
+  /// In the constructor nothing else would free what libjpeg has.
   [[noreturn, gnu::cold]] void refuse() {
     jpeg_destroy_decompress(&state_.file);  // may be done again
     throw_refused();

@@ -19,7 +19,7 @@ struct ChannelStatistics {
 namespace detail {
 
 TENON_EXACT_BEGIN
-/// so many pixels at a time: a loop of a known length has vectors at -O2, too
+/// this many pixels at a time: a loop of a known length has vectors at -O2, too
 inline constexpr int pixel_block = 32;
 
 /// The channels of Count pixels, each beside itself.

@@ -107,7 +107,7 @@ class PngDecoder {
                                   ? 3
                                   : png_get_channels(state_.file, state_.info);
       detail::check_pixels("PNG", info_.height, info_.width, options);
-      const std::size_t most_inflated = 1040 * bytes.size();  // what zlib makes of so many bytes, and more than that
+      const std::size_t most_inflated = 1040 * bytes.size();  // what zlib makes of this many bytes, and more than that
       if (png_get_rowbytes(state_.file, state_.info) > most_inflated / std::size_t(info_.height)) {
         state_.cut_off = true;
         refuse();

@@ -42,7 +42,7 @@ struct ResizeOptions {
 
 namespace detail {
 
-/// so many elements at a time: a loop of a known length has vectors at -O2, too
+/// this many elements at a time: a loop of a known length has vectors at -O2, too
 inline constexpr int resize_block = 32;
 inline constexpr int resize_rows = 4;
 
@@ -104,7 +104,7 @@ void weighted_rows(const T* from, std::size_t step, const float* weight, int tap
 }
 
 /// Along resize_rows rows of floats at a time: each weight is read once for all. A vector holds the channels of a
-/// pixel: it reads and writes up to 3 floats behind them.
+/// pixel: it reads and writes up to 3 floats after them.
 template <int Channels>
 void weighted_pixels(const float* from, std::size_t from_step, const AxisWeights& weights, float* out,
                      std::size_t out_step, int count) {

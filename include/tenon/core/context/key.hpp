@@ -215,7 +215,7 @@ struct PackedKeys {
   return text(path, ".", long(std::time(nullptr)));
 }
 
-/// The JSON itself is read by who profiles.
+/// The JSON itself is read by the profiler.
 [[gnu::cold]] inline std::string checked_profiling(const ContextKey& key, std::string_view value) {
   const ContextKey traces{key.name, key.kind, key.effect, "", "training_trace task_trace op_trace", "", ""};
   if (value.empty() || value.size() > 2048) refuse_value(key, "1 to 2048 characters", value);

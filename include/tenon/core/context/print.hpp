@@ -1,4 +1,4 @@
-// print_context: what is in force, and who said so.
+// print_context: the current settings, and where each comes from.
 #pragma once
 #include <cstdio>
 #include <string>

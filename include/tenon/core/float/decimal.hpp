@@ -16,7 +16,7 @@ struct Decimal {
   std::string digits;
   int point = 1;
 
-  /// How many digits stand behind the decimal point in positional and in scientific notation.
+  /// How many digits follow the decimal point in positional and in scientific notation.
   int positional_fraction() const { return int(digits.size()) > point ? int(digits.size()) - point : 0; }
   int scientific_fraction() const { return int(digits.size()) - 1; }
 };
@@ -46,7 +46,7 @@ inline Decimal parsed_decimal(std::string_view s) {
   return d;
 }
 
-/// x with `fraction` digits behind the point, correctly rounded, ties to even.
+/// x with `fraction` digits after the point, correctly rounded, ties to even.
 inline Decimal rounded_decimal(double x, std::chars_format format, int fraction) {
   char text[400];
   return parsed_decimal({text, std::size_t(std::to_chars(text, text + sizeof text, x, format, fraction).ptr - text)});
@@ -73,7 +73,7 @@ inline Decimal increased(Decimal d, std::size_t digits) {
   while (d.digits.size() > 1 && d.digits.ends_with('0')) d.digits.pop_back();
   return d;
 }
-/// For the 16-bit types: the fewest digits that read back as x. The nearest number with so many digits can fail where
+/// For the 16-bit types: the fewest digits that read back as x. The nearest number with this many digits can fail where
 /// the next one does not: a power of two has less room below it than above.
 template <class Half>
 Decimal shortest_half(Half x) {
@@ -103,7 +103,7 @@ inline Decimal shortest_decimal(double x, Dtype dtype) {
   }
 }
 
-/// The shortest digits, or x rounded to `fraction` digits behind the point where these are fewer. Whole numbers have
+/// The shortest digits, or x rounded to `fraction` digits after the point where these are fewer. Whole numbers have
 /// all digits: 65504, although 65500 reads back as the same float16.
 inline Decimal positional_decimal(double x, Dtype dtype, int fraction) {
   Decimal d = shortest_decimal(x, dtype);
@@ -115,7 +115,7 @@ inline Decimal scientific_decimal(double x, Dtype dtype, int fraction) {
   Decimal d = shortest_decimal(x, dtype);
   return d.scientific_fraction() <= fraction ? d : detail::rounded_decimal(x, std::chars_format::scientific, fraction);
 }
-/// All of `fraction` digits behind the point: shortest ones are followed by digits of x itself, not by zeros.
+/// All of `fraction` digits after the point: shortest ones are followed by digits of x itself, not by zeros.
 inline Decimal full_scientific_decimal(double x, Dtype dtype, int fraction) {
   Decimal d = shortest_decimal(x, dtype);
   return d.scientific_fraction() == fraction ? d : detail::rounded_decimal(x, std::chars_format::scientific, fraction);

@@ -10,11 +10,11 @@
 
 namespace tenon::inline TENON_ABI::detail {
 
-/// x with so many digits behind the point, as printf's %.2f.
+/// x with this many digits after the point, as printf's %.2f.
 std::string in_fixed_digits(double x, int digits);
-/// x with so many digits, as printf's %.7g.
+/// x with this many digits, as printf's %.7g.
 std::string in_digits(double x, int digits);
-/// x with so many digits behind the point and an exponent, as printf's %.3e.
+/// x with this many digits after the point and an exponent, as printf's %.3e.
 std::string in_scientific(double x, int digits);
 
 #if TENON_DEFINES

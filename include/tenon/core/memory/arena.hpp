@@ -29,8 +29,8 @@ struct ParameterArena {
   bool training = false;  // what set_train() said for this network
   // of the last change of requires_grad, so that an executor knows when to ask again; 0: none
   unsigned freeze_version = 0;
-  // A number for the values: who writes them takes another one, so that what was made of the old ones is made again. 0:
-  // somebody has a pointer through which he may write unseen.
+  // A number for the values: a writer takes another one, so that what was made of the old ones is made again. 0:
+  // a pointer was handed out through which they can change without notice.
   std::atomic<std::uint64_t> values{0};
   int entry_count = 0;
   long bytes = 0;
@@ -97,13 +97,13 @@ struct ParameterHandle {
   void change() const {
     if (arena) arena->change();
   }
-  /// The same for users, who may write there at any time.
+  /// The same for users; they may write there at any time.
   std::byte* hand_out() const {
     if (arena) arena->hand_out();
     return values_at();
   }
 
-  /// The same while another thread may bind: who finds what he expects sees the values, too.
+  /// The same while another thread may bind: a thread that finds what it expects sees the values, too.
   std::byte* bound_data() const { return std::atomic_ref(data).load(std::memory_order_acquire); }
   ParameterArena* bound_arena() const { return std::atomic_ref(arena).load(std::memory_order_acquire); }
   int bound_entry() const { return std::atomic_ref(entry).load(std::memory_order_relaxed); }

@@ -43,7 +43,7 @@ using SystemText = char[1 << 13];
   text[file ? std::fread(text, 1, sizeof text - 1, file) : 0] = 0;
   if (file) std::fclose(file);
 }
-/// The number at `at`, or behind a word at the begin of a line; infinite if there is none.
+/// The number at `at`, or after a word at the begin of a line; infinite if there is none.
 [[gnu::cold, gnu::noinline]] TENON_INLINE double number_at(const char* at) {
   char* end = nullptr;
   const double number = at ? std::strtod(at, &end) : 0;

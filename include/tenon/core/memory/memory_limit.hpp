@@ -27,7 +27,7 @@ void count_memory(std::size_t bytes);
 /// The same for one that is gone.
 inline void uncount_memory(std::size_t bytes) { memory_in_use().fetch_sub(long(bytes), std::memory_order_relaxed); }
 
-/// Whether count_memory() would take so many. The machine is asked about as rarely.
+/// Whether count_memory() would take this many. The machine is asked about as rarely.
 bool memory_fits(long bytes);
 /// Room for one block more, in bytes.
 [[gnu::cold]] double free_memory();
@@ -54,7 +54,7 @@ TENON_INLINE std::atomic<long>& memory_known_to_be_there() {
   static constinit std::atomic<long> bytes{little_memory};
   return bytes;
 }
-/// Asks the machine whether there are so many bytes, after which `total` would be in use.
+/// Asks the machine whether there are this many bytes, after which `total` would be in use.
 [[gnu::cold, gnu::noinline]] TENON_INLINE bool machine_has(long bytes, long total) {
   const double left = machine_memory(double(total - bytes)).bytes - double(bytes);
   // An eighth of what is left then: the fewer there are, the more often it is asked.

@@ -76,19 +76,20 @@ class Storage {
   explicit operator bool() const { return block_ != nullptr; }
   /// True if the elements are an NCHW16n image (core/nchw16n.hpp), not row-major.
   bool in_nchw16n() const { return made_in_nchw16n() && !block_->rows.load(std::memory_order_acquire); }
-  /// True also if somebody has asked for the rows since. Then they are what counts: rows() has them, the blocks stay as
-  /// they were for those who are just reading them.
+  /// True also if the rows were asked for since. Then they are what counts: rows() has them, the blocks stay as
+  /// they were for threads that are just reading them.
   bool made_in_nchw16n() const { return block_ && block_->in_nchw16n; }
   /// Says of a new block in which order its elements are.
   void set_nchw16n() { block_->in_nchw16n = true; }
-  /// The same elements as rows, if somebody has asked for them; else nothing.
+  /// The same elements as rows, if they were asked for; else nothing.
   Storage rows() const {
     Storage s;
     if (made_in_nchw16n()) s.block_ = block_->rows.load(std::memory_order_acquire);
     if (s.block_) add_reference(*s.block_), s.data_ = begin_of(s.block_);
     return s;
   }
-  /// Makes `converted` the rows for all who share these blocks, unless another thread was faster. Returns the rows.
+  /// Makes `converted` the rows for all tensors that share these blocks, unless another thread was faster. Returns the
+  /// rows.
   std::byte* set_rows(Storage converted) const {
     Block* rows = nullptr;
     if (block_->rows.compare_exchange_strong(rows, converted.block_, std::memory_order_acq_rel,
@@ -214,7 +215,7 @@ struct Storage::Emptier {
   return block;
 }
 [[gnu::noinline]] TENON_INLINE void Storage::release(Block* block) noexcept {
-  // The only owner needs no atomic subtraction: nobody else can add or take a reference any more.
+  // The only owner needs no atomic subtraction: no other can add or take a reference any more.
   if (block->references.load(std::memory_order_acquire) == 1 || remove_reference(*block)) give(block);
 }
 TENON_INLINE void Storage::give(Block* block) {

@@ -22,16 +22,16 @@ namespace tenon::inline TENON_ABI::detail {
 inline constexpr std::size_t block_alignment = 64;
 
 #if !defined(TENON_TARGET)
-/// Memory for a block of `bytes` behind a header, aligned to 64. Throws std::bad_alloc.
+/// Memory for a block of `bytes` after a header, aligned to 64. Throws std::bad_alloc.
 inline std::byte* make_block(std::size_t header, std::size_t bytes) {
   return static_cast<std::byte*>(::operator new(header + bytes, std::align_val_t(block_alignment)));
 }
 inline void remove_block(std::byte* block, std::size_t) { ::operator delete(block, std::align_val_t(block_alignment)); }
 #else
 
-/// A block as the target knows it. The host has its elements, or the target has: then nobody reads or writes them by
-/// their address, and the pages are closed, so that who forgets home() finds out at once. While the target only reads
-/// them, both have them: other threads may be reading them on the host.
+/// A block as the target knows it. The host has its elements, or the target has: then no code reads or writes them by
+/// their address, and the pages are closed, so that a missing home() call crashes immediately. While the target only
+/// reads them, both have them: other threads may be reading them on the host.
 struct TargetBlock {
   enum class Place : char { host, both, target };
   std::size_t bytes = 0;
@@ -53,7 +53,7 @@ class TargetMemory {
     return *memory;
   }
 
-  /// Pages of their own, so that they can be closed; `header` stands in front of them, in a page that stays open.
+  /// Pages of their own, so that they can be closed; `header` stands before them, in a page that stays open.
   std::byte* make(std::size_t header, std::size_t bytes) {
     const std::size_t whole = in_pages(header) + in_pages(bytes);
     void* const pages = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -76,7 +76,7 @@ class TargetMemory {
     ::munmap(begin - in_pages(header), in_pages(header) + in_pages(old.bytes));
   }
 
-  /// One thread at a time: who waits for the target keeps others from asking.
+  /// One thread at a time: a thread that waits for the target keeps others from asking.
   std::byte* home(std::byte* data) {
     const std::lock_guard lock(mutex_);
     const auto at = around(data);

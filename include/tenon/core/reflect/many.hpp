@@ -5,7 +5,7 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// A cell has at most so many members.
+/// A cell has at most this many members.
 inline constexpr int max_members = 64;
 
 namespace detail {

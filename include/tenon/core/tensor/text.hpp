@@ -69,7 +69,7 @@ inline std::string scalar_text(const AnyTensor& x) {
   return s.ends_with('.') ? s + "0" : s;
 }
 
-/// The columns in which floating-point elements stand below each other: digits before and behind the point.
+/// The columns in which floating-point elements stand below each other: digits before and after the point.
 class FloatColumns {
  public:
   FloatColumns(const AnyTensor& x, const std::vector<std::int64_t>& shown) : dtype_(x.dtype) {
@@ -142,10 +142,10 @@ class FloatColumns {
 
 /// How an array is laid out: what stands between its words and rows, and which of them are left out.
 struct ArrayLayout {
-  bool comma = false;               // ", " between words and "," behind rows
+  bool comma = false;               // ", " between words and "," after rows
   bool blank_lines = true;          // between the parts of three axes and more
   std::size_t wrap_at = 75;         // longest line of words; 0: lines are not wrapped
-  std::int64_t feed = 0;            // a single axis begins a new line after so many words; 0: never
+  std::int64_t feed = 0;            // a single axis begins a new line after this many words; 0: never
   bool elide_by_axis = false;       // each long axis is shortened, or all of them if the array is large
   std::int64_t elide_above = 1000;  // extents or elements that are shown in full
 };

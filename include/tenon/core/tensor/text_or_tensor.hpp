@@ -1,4 +1,4 @@
-// What is shown to people or written for them: texts and tensors, one behind the other.
+// What is shown to people or written for them: texts and tensors, one after the other.
 #pragma once
 #include <string_view>
 

@@ -9,7 +9,7 @@ namespace tenon::inline TENON_ABI {
 
 namespace detail {
 
-// clang cuts a string behind 36 characters, so the sentence comes in pieces, cut between words; g++ prints it whole.
+// clang cuts a string after 36 characters, so the sentence comes in pieces, cut between words; g++ prints it whole.
 #if defined(__clang__)
 inline constexpr int piece = 35;
 #else
@@ -58,7 +58,7 @@ struct MistakeOf {
 
 #if defined(__CUDACC__)
 // nvcc reads a program twice. Its own front end prints text letter by letter, so there the report passes, and g++
-// behind it speaks. The two write `unsigned long` in different ways: nothing else tells them apart inside a template.
+// after it speaks. The two write `unsigned long` in different ways: nothing else tells them apart inside a template.
 template <class T>
 constexpr bool in_front_end() {
   return std::string_view(__PRETTY_FUNCTION__).find("unsigned long") != std::string_view::npos;

@@ -41,7 +41,7 @@ inline std::string default_cache_folder() {
 
 namespace detail {
 
-/// Throws unless the folder belongs to this user and nobody else may write in it: others could plant rows.
+/// Throws unless the folder belongs to this user and no other user may write in it: others could plant rows.
 inline void check_owner(const std::string& folder) {
   struct stat status;
   if (::lstat(folder.c_str(), &status) != 0) io::throw_system_error("look at", folder);
@@ -122,8 +122,8 @@ class CacheFolder {
     std::sort(ids.begin(), ids.end());
     return ids;
   }
-  /// Removes a session and its rows; false if there is none. A program that has it open goes on: the rows that it knows
-  /// stay readable, what it still adds is lost, and all of it goes with the program.
+  /// Removes a session and its rows; false if there is none. A program that has it open continues: the rows that it
+  /// knows stay readable, what it still adds is lost, and all of it goes with the program.
   bool drop_session(std::uint32_t id) const {
     const bool dropped = io::directory_exists(folder_) && rename_away(id);
     sweep();

@@ -18,7 +18,7 @@
 namespace tenon::inline TENON_ABI::dataset {
 
 /// The rows of a data set, looked up in a store first. With it and without it they are the same, bit for bit, also what
-/// random operations behind it draw.
+/// random operations after it draw.
 template <class D, class Store>
 struct Cached : Behind<Cached<D, Store>, D> {
   std::shared_ptr<Store> store;
@@ -36,7 +36,7 @@ struct Cached : Behind<Cached<D, Store>, D> {
 
   long size() const {
     if constexpr (D::counted) return this->data.size();
-    else return count(0);  // else who asks before the first step, as a Model does, computes what is there
+    else return count(0);  // else a caller before the first step, such as a Model, computes what is there
   }
   long count(std::uint64_t epoch) const requires(!D::counted)
   {
@@ -87,7 +87,7 @@ struct Cached : Behind<Cached<D, Store>, D> {
 };
 
 struct CacheConfig {
-  /// What the rows are, in your words, instead of what the pipeline says of itself. Needed where it cannot: behind a
+  /// What the rows are, in your words, instead of what the pipeline says of itself. Needed where it cannot: after a
   /// source that does not describe itself. Whoever changes the rows changes the key, too.
   std::string key{};
   /// With a key: a row is another one in each epoch.
@@ -132,7 +132,7 @@ struct CacheMaker {
 /// Keeps the rows of what stands before it: `Mnist{...} | cache(DatasetCache{.session_id = id}) | shuffle(60000)`. In
 /// the second epoch, in the next run, and in other processes with the same session they are read instead of computed.
 ///
-/// place    anywhere before prefetch, but not behind a stream: behind sources, maps, filter, zip, batch. Several caches
+/// place    anywhere before prefetch, but not after a stream: after sources, maps, filter, zip, batch. Several caches
 ///          are allowed, and one DatasetCache in several pipelines. (MindSpore refuses batch, filter, repeat, skip,
 ///          take, and zip below a
 ///          cache, most sources, and a second pipeline; nothing here needs that.)

@@ -73,7 +73,7 @@ inline constexpr std::string_view lmdb_unfinished = "it ends in its first pages"
   return "";
 }
 
-/// Whether it is the head of so many pages of one row.
+/// Whether it is the head of this many pages of one row.
 inline bool is_overflow_head(const LmdbPageHead& head, std::uint64_t pages) {
   constexpr std::uint16_t overflow = 4;
   return head.flags == overflow && (head.lower | std::uint64_t{head.upper} << 16) == pages;

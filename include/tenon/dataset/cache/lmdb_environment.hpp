@@ -7,7 +7,7 @@
 //
 // A disk or another program can damage a file, and LMDB ends the program that reads a damaged page. So its structure is
 // looked through before it is used (lmdb_check.hpp), and rows have checksums. A damaged file is deleted, and the
-// session begins anew in another one; programs that have the old one open go on with it.
+// session begins anew in another one; programs that have the old one open continue with it.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -209,7 +209,7 @@ class LmdbEnvironment {
            ::mdb_env_get_fd(env_, &handle) == 0 && ::fstat(handle, &file) == 0 &&
            static_cast<std::uint64_t>(file.st_size) >= (std::uint64_t{info.me_last_pgno} + 1) * stat.ms_psize;
   }
-  /// Opens the rows, and writes what they are into an empty file. Only then it has to wait for those who write.
+  /// Opens the rows, and writes what they are into an empty file. Only then it has to wait for writers.
   bool has_format() {
     bool is_empty = false;
     if (says_format(is_empty)) return true;
@@ -278,7 +278,7 @@ class LmdbEnvironments {
   };
 
  public:
-  /// One use of a file. The last one closes it before anybody can open it again.
+  /// One use of a file. The last one closes it before it can be opened again.
   class Lease {
    public:
     /// damaged     the file that is not to be used any more

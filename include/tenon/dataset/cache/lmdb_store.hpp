@@ -33,12 +33,12 @@ namespace tenon::inline TENON_ABI::dataset {
 
 /// The rows of one session in LMDB's file.
 ///
-/// sharing  any number of threads and processes of one user; also behind fork()
+/// sharing  any number of threads and processes of one user; also after fork()
 /// memory   the file is mapped: all processes read the same pages of the system's page cache, which it gives up for
 ///          other needs. Rows are checked (CRC-32C) at each look.
 /// damage   a row that is not as it was written is computed again, after one warning. If a page of the file itself is
-///          damaged, all rows are: the session begins anew, in another file. Others who have the damaged one open go on
-///          with it
+///          damaged, all rows are: the session begins anew, in another file. Others who have the damaged one open
+///          continue with it
 /// kill -9  damages nothing, see lmdb_environment.hpp; rows that were computed and not written yet, about 2 MiB and a
 ///          row of each thread at most, are computed again
 /// full     rows beyond a limit are refused or spilled, which is only a count here: the file is on disk in any case. If
@@ -140,7 +140,7 @@ class LmdbStore {
     name.add(cache);
     return name;
   }
-  /// Of the row and of where it belongs. It stands in front of the row.
+  /// Of the row and of where it belongs. It stands before the row.
   static std::array<char, 4> checksum(std::string_view name, std::string_view row) {
     const std::uint32_t sum = io::crc32c(row) ^ io::masked_crc32c(name);
     std::array<char, 4> bytes;
@@ -280,7 +280,7 @@ class LmdbStore {
     if (result == 0) is_count(name.view(), text_of(value), count);
     return result;
   }
-  /// Behind its checksum.
+  /// After its checksum.
   static int put_checked(MDB_txn* txn, MDB_dbi rows, const Key& name, std::string_view bytes) {
     MDB_val key{name.size, const_cast<char*>(name.bytes.data())}, value{bytes.size() + 4, nullptr};
     if (const int result = ::mdb_put(txn, rows, &key, &value, MDB_RESERVE)) return result;

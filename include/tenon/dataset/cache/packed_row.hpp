@@ -11,7 +11,7 @@
 
 namespace tenon::inline TENON_ABI::dataset::detail {
 
-/// What stands in front of the columns. A random operation behind the cache draws by the origin of the sample, as it
+/// What stands before the columns. A random operation after the cache draws by the origin of the sample, as it
 /// would without the cache. The origin's epoch is that of a row in epoch 0: others are `passes` later each.
 struct PackedHead {
   std::int64_t samples = 0;
@@ -31,7 +31,7 @@ struct PackedHead {
 };
 static_assert(sizeof(PackedHead) == 40);  // no padding
 
-/// Bytes of column i of a row of n samples: its elements, behind the rank and the extents if it is ragged.
+/// Bytes of column i of a row of n samples: its elements, after the rank and the extents if it is ragged.
 template <class List>
 std::size_t packed_bytes(int i, const void* column, long n) {
   if (!List::ragged[i]) return static_cast<std::size_t>(List::types[i].bytes(n));
@@ -68,7 +68,7 @@ std::span<const std::byte> packed_row(const PackedHead& head, void* const* colum
   return {begin, bytes};
 }
 
-/// Fills a ragged sample and moves behind it in the bytes; false if they are none.
+/// Fills a ragged sample and moves after it in the bytes; false if they are none.
 inline bool unpack_ragged(std::span<const std::byte>& bytes, RaggedValue& value, std::size_t element) {
   std::int64_t rank = 0, extent[AnyTensor::max_axes]{};
   if (bytes.size() < sizeof rank) return false;

@@ -28,7 +28,7 @@ struct RowKeyHash {
 };
 using PendingMap = std::unordered_map<RowKey, PendingRow, RowKeyHash>;
 
-/// Collects rows from any thread. Whoever adds the one that makes them enough writes them, while others go on, until
+/// Collects rows from any thread. Whoever adds the one that makes them enough writes them, while others continue, until
 /// there are enough again: then they wait. So twice as many are on their way at most, and a row of each thread.
 class PendingRows {
  public:
@@ -62,7 +62,7 @@ class PendingRows {
       bytes_ = 0;
     }
     if (in_writing_.empty()) return;
-    write(std::as_const(in_writing_));  // others read it meanwhile, nobody changes it
+    write(std::as_const(in_writing_));  // others read it meanwhile, none changes it
     const std::lock_guard lock(mutex_);
     in_writing_.clear();
   }

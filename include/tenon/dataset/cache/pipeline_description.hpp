@@ -66,7 +66,7 @@ class PipelineDescription {
   std::uint64_t number() const { return hash_; }
   /// Whether a row depends on the epoch.
   bool differs_by_epoch() const { return differs_by_epoch_; }
-  /// The first type that says nothing of itself, or that nobody can tell from others; "" if all is known.
+  /// The first type that says nothing of itself, or that cannot be told from others; "" if all is known.
   const std::string& unknown() const { return unknown_; }
 
   template <class... T>

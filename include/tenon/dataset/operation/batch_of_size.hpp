@@ -55,7 +55,7 @@ struct BatchedOfSize : Behind<BatchedOfSize<D, F>, D> {
   }
 
  private:
-  /// The first sample of a batch, and how many it has: 0 behind `end`. Others wait while the function is asked.
+  /// The first sample of a batch, and how many it has: 0 after `end`. Others wait while the function is asked.
   std::pair<long, long> span_of(Place place, long end) const {
     const auto list = lists->of(place.epoch);
     const std::lock_guard lock(list->mutex);
@@ -100,9 +100,9 @@ inline constexpr bool is_batch_call<N, F> = true;
 /// Shape<dyn, ...>, as with batch(n).
 ///
 /// f        is called once per batch and kept epoch, one thread at a time, with batch_num, epoch_num, and n = most; the
-///          same numbers must give the same size. Of a stream or behind filter it may be asked for batches behind the
+///          same numbers must give the same size. Of a stream or after filter it may be asked for batches after the
 ///          end, too
-/// rows     as many as the sizes give: size() asks for those of epoch 0; so do repeat, shuffle, and shard behind it,
+/// rows     as many as the sizes give: size() asks for those of epoch 0; so do repeat, shuffle, and shard after it,
 ///          for each epoch
 /// memory   for batches of `most` samples, and 8 bytes per batch of an epoch
 /// Throws ValueError if most < 1, and at the batch whose size is not in 1 .. most.

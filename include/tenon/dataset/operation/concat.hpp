@@ -1,4 +1,4 @@
-// concat(a, b): one data set behind the other.
+// concat(a, b): one data set after the other.
 #pragma once
 #include <tenon/dataset/stage.hpp>
 
@@ -61,7 +61,7 @@ auto concat(const A& a, const B& b, const More&... more) {
     else return concat(Concatenated<A, B>(a, b), more...);
   }
 }
-/// One data set behind the other, as concat(a, b).
+/// One data set after the other, as concat(a, b).
 template <Indexed A, Indexed B>
 auto operator+(const A& a, const B& b) {
   return concat(a, b);

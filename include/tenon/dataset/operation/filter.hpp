@@ -54,7 +54,7 @@ struct Filtered : Behind<Filtered<D, F, I...>, D> {
   }
 
  private:
-  /// Reads rows into out until one passes. The list is locked: threads that ask behind it wait for what they need.
+  /// Reads rows into out until one passes. The list is locked: threads that ask after it wait for what they need.
   bool find_next(detail::EpochLists::List& list, std::uint64_t epoch, void* const* out, Scratch& scratch) const {
     while (!list.complete) {
       const Scratch::Frame frame(scratch);
@@ -137,8 +137,8 @@ struct FilterMaker {
 /// return label[0] < 5; })`. Before batch.
 ///
 /// rows            as many as pass: size(), which Model.train asks for, reads all rows of epoch 0 once; so do repeat,
-///                 shuffle, shard, and concat behind it, for each epoch. Walking alone does not
-/// threads         one after the other looks for the next row that passes; decode behind filter, not before it
+///                 shuffle, shard, and concat after it, for each epoch. Walking alone does not
+/// threads         one after the other looks for the next row that passes; decode after filter, not before it
 /// several times   a sample that passes may be read again: what stands before must not count its calls
 template <ColumnKey... Key, class F>
 requires(sizeof...(Key) > 0)

@@ -82,7 +82,7 @@ struct BatchMapMaker {
 }  // namespace detail
 
 /// Changes columns of whole batches in place: `map_batch<"image">([](BatchInfo info, std::span<float> x) { ... })`.
-/// With a Random& behind the spans the function is given numbers that depend on the seed, the epoch, and the batch
+/// With a Random& after the spans the function is given numbers that depend on the seed, the epoch, and the batch
 /// alone. Source: per_batch_map of MindSpore's batch.
 template <ColumnKey... Key, class F>
 requires(sizeof...(Key) > 0)

@@ -42,7 +42,7 @@ struct SkipMaker {
   }
 };
 
-/// All but the first count samples, or batches after batch. Throws ValueError if count < 0. Behind a shuffle or a
+/// All but the first count samples, or batches after batch. Throws ValueError if count < 0. After a shuffle or a
 /// random sampler it does not compile: `shuffle | skip(n)` and `shuffle | take(n)` would share rows, as each epoch has
 /// another order. Source: MindSpore's skip.
 inline SkipMaker skip(long count) {

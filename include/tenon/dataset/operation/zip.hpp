@@ -49,7 +49,7 @@ struct Zipped : Behind<Zipped<A, B>, A> {
     if (n > 0 && m > 0 && n != m)
       throw_error<ValueError>("zip: row ", place.position, " of epoch ", place.epoch, " has ", n,
                               " samples in one data set and ", m, " in the other; batch behind zip.");
-    static_cast<SampleOrigin&>(scratch) = origin;  // random operations behind draw by the first one's
+    static_cast<SampleOrigin&>(scratch) = origin;  // random operations after draw by the first one's
     return std::min(n, m);
   }
   void abandon(std::uint64_t walk, const std::exception_ptr& failure) const { detail::abandon(second, walk, failure); }

@@ -110,7 +110,7 @@ struct PKMaker {
 }  // namespace detail
 
 /// Draws num_val rows of each class: `data | sample(PKSampler<"label">{.num_val = 4})`. Throws ValueError if there are
-/// not so many classes with as many rows.
+/// not this many classes with as many rows.
 template <class Settings>
 requires requires(const Settings& settings) { settings.num_class; }
 auto sample(Settings sampler) {

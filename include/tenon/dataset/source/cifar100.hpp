@@ -18,7 +18,7 @@ namespace tenon::inline TENON_ABI::dataset {
 /// throws      RuntimeError if the directory or a file is missing, damaged, or something else; the message names the
 ///             file
 /// source      MindSpore's Cifar100Dataset, which has coarse_label before fine_label, both uint32. Here what is trained
-///             on stands behind the image
+///             on follows the image
 class Cifar100 : public Source<Cifar100> {
  public:
   using columns = Columns<Column<std::uint8_t, Shape<32, 32, 3>, "image">, Column<std::int32_t, Shape<>, "label">,

@@ -17,8 +17,8 @@ namespace tenon::inline TENON_ABI::dataset {
 /// The rows of a CSV file (RFC 4180): `Csv("iris.csv", as<Column<float, Shape<4>, "sepal_length">,
 /// Column<std::int32_t, Shape<>, "kind">>)`.
 ///
-/// columns     numbers, Shape<>: the field of that name; Shape<4>: this field and the three behind it; text:
-///             Column<std::uint8_t, Ragged<any>, "text">, the bytes of the field. A column without a name begins behind
+/// columns     numbers, Shape<>: the field of that name; Shape<4>: this field and the three after it; text:
+///             Column<std::uint8_t, Ragged<any>, "text">, the bytes of the field. A column without a name begins after
 ///             the one before it, and so do all where the file has no header
 /// numbers     decimal, as std::from_chars reads them, blanks around them and a + allowed; bool: 0, 1, false, true
 /// rows        end with LF or CRLF; empty lines are left out. Fields in quotes hold delimiters, ends of lines, and ""

@@ -22,7 +22,7 @@ struct CsvConfig {
   char delimiter = ',';
   /// The first row has the names of the columns. Without one they count from the left.
   bool header = true;
-  /// The most bytes of a field and of a row: what is longer is an error, as a quote that nobody closed would make it.
+  /// The most bytes of a field and of a row: what is longer is an error, as an unclosed quote would make it.
   std::size_t field_limit = 1 << 20, row_limit = 16 << 20;
 };
 
@@ -55,7 +55,7 @@ class CsvFile {
   std::span<const std::string> names() const { return names_; }
 
   /// The fields of a row, without their quotes, in memory of `scratch`. Throws RuntimeError for another number of
-  /// fields than in the first row, and for a field above the limit or with text behind its quotes.
+  /// fields than in the first row, and for a field above the limit or with text after its quotes.
   std::span<const std::string_view> fields(long row, Scratch& scratch) const {
     const io::FilePiece extent = rows_[place_of(row)];
     const std::span<char> bytes(reinterpret_cast<char*>(scratch.bytes(extent.bytes)), extent.bytes);
@@ -96,7 +96,7 @@ class CsvFile {
     if (c == '"' && state != State::plain) return State::quoted;  // in front, or the second of two
     return State::plain;
   }
-  /// Lines without a byte are left out, and so is the mark that some programs put in front of UTF-8.
+  /// Lines without a byte are left out, and so is the mark that some programs put before UTF-8.
   void find_rows() try {
     if (file_.size() > io::FilePiece::longest_file)
       throw_error<RuntimeError>("Cannot read '", file_.path(), "': it has more than a terabyte.");
@@ -144,7 +144,7 @@ class CsvFile {
       ++at;  // the delimiter
     }
   }
-  /// The field that begins at `at`, which moves to the delimiter behind it or to the end.
+  /// The field that begins at `at`, which moves to the delimiter after it or to the end.
   std::string_view take_field(char*& at, char* end, std::uint64_t place) const {
     char *begin = at, *to = at;
     if (at == end || *at != '"') {

@@ -87,10 +87,10 @@ class ExampleColumn {
 }  // namespace detail
 
 /// The records of TFRecord files, each a tf.train.Example: `TfRecord("train.tfrecord", as<Column<std::uint8_t,
-/// Ragged<any>, "image/encoded">, Column<std::int32_t, Shape<>, "label">>)`. Several files stand one behind the other.
+/// Ragged<any>, "image/encoded">, Column<std::int32_t, Shape<>, "label">>)`. Several files stand one after the other.
 ///
 /// columns     named as the features. uint8: a bytes_list of one text, or an int64_list; other integers and bool: an
-///             int64_list whose values must fit; floating-point: a float_list. Shape<...>: exactly so many values,
+///             int64_list whose values must fit; floating-point: a float_list. Shape<...>: exactly this many values,
 ///             Ragged<any>: any number
 /// memory      8 bytes for a record; records are read when samples are
 /// throws      RuntimeError if a file is missing, damaged, or compressed as a whole; KeyError for a feature that a

@@ -11,7 +11,7 @@
 namespace tenon::inline TENON_ABI::dataset {
 
 struct TokenWindowsConfig {
-  /// How far behind one another the pieces begin; 0: `length`, so that no token is there twice.
+  /// How far after one another the pieces begin; 0: `length`, so that no token is there twice.
   long stride = 0;
 };
 

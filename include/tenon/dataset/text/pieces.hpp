@@ -21,7 +21,7 @@ constexpr ByteKind kind_of_byte(char c) {
 }  // namespace detail
 
 /// Calls f(piece) for each piece of a text; together they are the text. A piece is a run of letters and digits (all
-/// that is not ASCII among them), or of other signs, with the one space in front of it, or a run of white space.
+/// that is not ASCII among them), or of other signs, with the one space before it, or a run of white space.
 template <class F>
 void each_piece(std::string_view text, F f) {
   using detail::ByteKind, detail::kind_of_byte;

@@ -43,8 +43,8 @@ struct DumpedStep {
 ///     bool done() const;                                          true: it takes nothing more
 ///     void finish();                                              waits until everything is where it belongs
 ///
-/// What one of them throws ends the dump with one warning; the program goes on. Threads that run steps at the same time
-/// call a writer at the same time, each with a file of its own.
+/// What one of them throws ends the dump with one warning; the program continues. Threads that run steps at the same
+/// time call a writer at the same time, each with a file of its own.
 template <class W>
 concept DumpWriter = requires(W& w, const DumpedStep& step, const DumpedTensor& what, const AnyTensor& tensor) {
   requires std::movable<decltype(w.open(step))>;
@@ -80,8 +80,8 @@ struct FileOfWriter<W> {
 ///
 /// Graph mode runs dumped steps operator by operator, with the same bits: tensors are those of the source, alike in
 /// both modes. An operator that changes an operand in place, as optimizers do, has the new value as its operand, too:
-/// Tenon shows observers what is there behind an operator. Each Model has a graph number for each kind of step, in the
-/// order in which they begin; the iteration is the Model's own count of that kind, so that a resumed training goes on
+/// Tenon shows observers what is there after an operator. Each Model has a graph number for each kind of step, in the
+/// order in which they begin; the iteration is the Model's own count of that kind, so that a resumed training continues
 /// counting. Parameters follow the operators of a step, unless operators were chosen.
 ///
 /// A step that runs inside another one, as when an observer predicts with a network of its own, is dumped by itself.
@@ -289,7 +289,7 @@ void Dump<Writer>::after(const Operation& operation, std::span<const AnyTensor> 
 }
 template <class Writer>
 void Dump<Writer>::write(File& file, DumpedTensor what, const AnyTensor& tensor) {
-  if (!tensor.data && tensor.bytes() > 0) return;  // nobody has given it any elements
+  if (!tensor.data && tensor.bytes() > 0) return;  // it was never given any elements
   what.time = next_time();
   if constexpr (DumpWriter<Writer>) writer_.write(file, what, tensor);
 }

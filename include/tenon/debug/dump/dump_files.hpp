@@ -108,7 +108,7 @@ inline constexpr std::size_t most_dump_files = 10'000'000;
   }
 }
 
-/// Whether folder a stands in front of b: "0/9/" in front of "0/10/".
+/// Whether folder a stands before b: "0/9/" before "0/10/".
 [[gnu::cold]] inline bool before(std::string_view a, std::string_view b) {
   while (true) {
     const std::size_t a_end = a.find('/'), b_end = b.find('/');

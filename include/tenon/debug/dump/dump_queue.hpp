@@ -76,11 +76,11 @@ class Unlinked {
 }  // namespace detail
 
 /// Writes files of mode 0400, each of them wholly or not at all. The first one that cannot be written (a full disk, a
-/// folder that is gone) ends it with one warning, and the program goes on without it. Several threads may write.
+/// folder that is gone) ends it with one warning, and the program continues without it. Several threads may write.
 ///
 /// async       a thread of its own writes, in the order of the calls; then at most `most_queued` bytes wait, or one
-///             file that is larger, and who comes with more waits until there is room: nothing is lost. A process that
-///             is forked off does not wait for it: there, files are written at once
+///             file that is larger, and a caller that brings more waits until there is room: nothing is lost. A process
+///             that is forked off does not wait for it: there, files are written at once
 class DumpQueue {
  public:
   static constexpr std::size_t default_most_queued = std::size_t{64} << 20;
@@ -120,7 +120,7 @@ class DumpQueue {
     }
   };
   /// What the writing thread and the others share. A child of the process has a copy of it, too, but no such thread: it
-  /// may not end the condition variable, for that waits for who waits for it, and may not free what nobody joins.
+  /// may not end the condition variable, for that waits for its waiters, and may not free a thread that is not joined.
   struct Queue {
     std::mutex mutex;
     std::condition_variable changed;

@@ -50,7 +50,7 @@ namespace detail {
     int status = 0;
     const pid_t ended = ::waitpid(process, &status, WNOHANG);
     if (ended == process) return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? Drawn::done : Drawn::failed;
-    if (ended < 0 && errno != EINTR) return Drawn::failed;  // somebody else has waited for it
+    if (ended < 0 && errno != EINTR) return Drawn::failed;  // another thread has waited for it
     if (waited > seconds) break;
     const std::timespec pause{0, tick};
     ::nanosleep(&pause, nullptr);

@@ -97,7 +97,7 @@ class NamedGraph {
   }
   /// "conv1", "blocks.0.attention"; the network's own class for what stands in no cell of it.
   std::string cell(int id) const;
-  /// The operators that a node's kernel applies behind its own, such as "ReLU", each with its operands.
+  /// The operators that a node's kernel applies after its own, such as "ReLU", each with its operands.
   struct FusedStep {
     std::string_view op;
     std::string operands;

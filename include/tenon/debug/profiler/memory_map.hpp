@@ -160,7 +160,7 @@ inline MemoryMap memory_map(const Program& program, long n, int threads) {
 }
 
 /// memory_usage_details: for each kind of step of a compiled network all buffers with their places and lives, and the
-/// bytes that are alive at each moment. "peak_memory_in_use" is that of the whole program, measured behind operations.
+/// bytes that are alive at each moment. "peak_memory_in_use" is that of the whole program, measured after operations.
 inline std::string memory_details_json(const Profile& profile) {
   std::string all = "{\"graphs\":[";
   bool first = true;

@@ -10,7 +10,7 @@
 
 namespace tenon::inline TENON_ABI::debug::detail {
 
-/// A number with some digits behind the point.
+/// A number with some digits after the point.
 inline std::string fixed(double value, int digits) { return tenon::detail::in_fixed_digits(value, digits); }
 /// 1234567 as "1,234,567".
 inline std::string grouped(double value) {
@@ -22,7 +22,7 @@ inline std::string grouped(double value) {
   }
   return all;
 }
-/// With three digits at least, and no more behind the point than are needed for that.
+/// With three digits at least, and no more after the point than are needed for that.
 inline std::string three_digits(double value) {
   return value >= 1000 ? grouped(value) : fixed(value, value >= 100 ? 0 : value >= 10 ? 1 : 2);
 }
@@ -93,7 +93,7 @@ double bytes_of_thread(const Sum& sum, int threads) {
   return sum.bytes / std::max(double(sum.alone) + double(sum.runs - sum.alone) * threads, 1.);
 }
 
-/// How near some operations come to what this machine can do: to its multiply-adds (flops_rate is 0 if nobody has
+/// How near some operations come to what this machine can do: to its multiply-adds (flops_rate is 0 if nothing has
 /// counted them), or to the speed of the fastest memory that holds what a thread needs for one of them, whichever is
 /// nearer. `of` is "" where neither can be said.
 struct PeakShare {

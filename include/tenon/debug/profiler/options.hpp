@@ -25,7 +25,7 @@ struct ProfilerOptions {
   std::string output_path = detail::default_output_path();
   bool start_profile = true;  // false: start() begins
   bool op_time = true;        // false: only steps are measured, not what is in them
-  /// Megabytes of the timeline, and as many of the events behind it: what comes first is in it. MindSpore 1.1 has 20 on
+  /// Megabytes of the timeline, and as many of the events after it: what comes first is in it. MindSpore 1.1 has 20 on
   /// Ascend and 100 on GPU, 2.x 500. At most 4096.
   int timeline_limit = 20;
   /// Full names of the operations with which the forward part of a training step begins and its backward part ends, for

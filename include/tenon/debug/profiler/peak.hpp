@@ -24,7 +24,7 @@ struct PeakRates {
   double flops = 0;  // floating-point operations of float32 per second: multiply-adds count two
   MemoryLevel level[4];
 
-  /// The fastest level that holds so many bytes.
+  /// The fastest level that holds this many bytes.
   const MemoryLevel& level_for(double bytes) const {
     int i = 0;
     while (i < 3 && bytes > level[i].bytes) ++i;
@@ -67,7 +67,7 @@ double best_rate(double events, F f) {
   return events * double(rounds) / (double(least) * 1e-9);
 }
 
-/// So many sums that depend on themselves alone cover the latency of two multiply-add units.
+/// This many sums that depend on themselves alone cover the latency of two multiply-add units.
 inline constexpr int peak_sums = 12;
 [[gnu::noinline]] inline void add_products(long rounds) {
   PeakVector sum[peak_sums], a(0.999f), b(0.001f);

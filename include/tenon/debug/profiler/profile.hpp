@@ -32,7 +32,7 @@ struct StepProfile {
   double processor = 0;            // of `inside`: seconds in which the thread had a processor; 0: not known
   double part[3]{};                // seconds in operations of each StepPart
   double fastest = 0, median = 0;  // seconds of a step, of those in the step trace
-  long peak_bytes = 0;             // most memory that was in use behind an operation, and behind which
+  long peak_bytes = 0;             // most memory that was in use after an operation, and after which
   std::string_view peak_operation{};
   const Program* program = nullptr;  // of graph mode
 
@@ -48,7 +48,7 @@ struct ThreadProfile {
 };
 
 struct Profile {
-  std::vector<StepProfile> groups;         // the slowest first, behind the one of no steps
+  std::vector<StepProfile> groups;         // the slowest first, after the one of no steps
   std::vector<OperatorProfile> operators;  // the slowest first
   std::vector<ThreadProfile> threads;
   long left_out = 0;  // runs of operations that are in the sums alone

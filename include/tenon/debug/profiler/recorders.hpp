@@ -78,7 +78,7 @@ class Recorders {
       return taken;
     }
     void give_back(ThreadRecorder* recorder) {
-      if (recorder->in_step()) return;  // exit() in a step, which keeps the lock: nobody gets the recorder any more
+      if (recorder->in_step()) return;  // exit() in a step, which keeps the lock: the recorder is lost
       {
         const std::lock_guard lock(recorder->mutex);
         recorder->pause();

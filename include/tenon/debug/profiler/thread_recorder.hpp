@@ -25,11 +25,11 @@ struct OperatorRecord {
   Ticks total = 0, least = 0, most = 0;
   double flops = 0, bytes = 0;
 
-  // of a run with so many samples
+  // of a run with this many samples
   long n = -1;
   double flops_of_run = 0, bytes_of_run = 0;
   long last_step = -1;
-  int next = -1;  // the record of the operation that came behind it the last time
+  int next = -1;  // the record of the operation that came after it the last time
   bool fp_point = false, bp_point = false;
 };
 
@@ -68,8 +68,8 @@ struct EventLimit {
   std::string fp_point{}, bp_point{};
 };
 
-/// Records one thread, told the time by whoever calls. What it keeps does not grow with the length of a run: sums, and
-/// events up to a limit. `mutex` is held in a step; who reads takes it first.
+/// Records one thread, with times that the caller passes. What it keeps does not grow with the length of a run: sums,
+/// and events up to a limit. `mutex` is held in a step; a reader takes it first.
 class ThreadRecorder {
  public:
   explicit ThreadRecorder(const EventLimit& limit) : limit_(limit), groups_(1) {
@@ -111,7 +111,7 @@ class ThreadRecorder {
     begin_ = now;
     is_open_ = true;
   }
-  /// An observer that was named twice hears of each operation twice: the second time counts nothing.
+  /// An observer that was named twice is notified of each operation twice: the second time counts nothing.
   void after(const Operation& operation, Ticks now) {
     if (!is_open_) return;
     is_open_ = false;
@@ -130,7 +130,7 @@ class ThreadRecorder {
     last_name_ = operation.name.data();
     if (!again) add(operation, runs);
   }
-  /// The time until the next step is nobody's.
+  /// The time until the next step is not counted.
   void pause() { last_end_ = StepEvent::none; }
 
   bool in_step() const { return depth_ > 0; }

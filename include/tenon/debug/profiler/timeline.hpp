@@ -14,7 +14,7 @@ inline std::string json_text(std::string_view text) {
   return '"' + io::json_escaped(text) + '"';
 }
 
-/// Workers of the pool that had operations of their own. Their rows are behind those of the threads with steps; one
+/// Workers of the pool that had operations of their own. Their rows are after those of the threads with steps; one
 /// worker has one row, whichever thread it works for.
 inline std::size_t workers_in(const Profile& profile) {
   int most = 0;
@@ -65,7 +65,7 @@ class Timeline {
   void event(const std::string& name, std::string_view kind, std::size_t thread, Ticks begin, Ticks end,
              const std::string& arguments) {
     if (is_full_ || (is_full_ = out_.size() + arguments.size() + 256 > most_bytes_)) return;
-    // both ends are rounded, not the time between: else an event may end behind the begin of the next one, which
+    // both ends are rounded, not the time between: else an event may end after the begin of the next one, which
     // Perfetto then leaves out
     const double from = nanoseconds(begin), to = std::max(nanoseconds(end), from);
     out_ += tenon::text("{\"ph\":\"X\",\"name\":", name, ",\"cat\":\"", kind, "\",\"pid\":", process_,
@@ -88,7 +88,7 @@ class Timeline {
   }
   void write_step(std::size_t thread, const StepEvent& step) {
     const StepProfile& group = profile_.groups[std::size_t(step.group)];
-    // the wait for data ends somewhere in front of the step: shown at the begin of what is between two steps' ends
+    // the wait for data ends somewhere before the step: shown at the begin of what is between two steps' ends
     const Ticks waited = Ticks(step.waited / profile_.seconds_per_tick);
     const Ticks data_end = std::min(step.before + waited, step.begin);
     if (waited > 0 && data_end > step.before) event("\"waiting for data\"", "data", thread, step.before, data_end, "");
@@ -123,7 +123,7 @@ class Timeline {
 
 }  // namespace detail
 
-/// cpu_timeline_display: an array of trace events, at most so many bytes.
+/// cpu_timeline_display: an array of trace events, at most this many bytes.
 inline std::string timeline_json(const Profile& profile, long process, std::size_t most_bytes) {
   return detail::Timeline(profile, process, most_bytes).text();
 }

@@ -26,7 +26,7 @@ namespace tenon::inline TENON_ABI::debug {
   return escaped;
 }
 
-/// A path or a qualified name. A browser may break it behind its slashes, and nowhere else.
+/// A path or a qualified name. A browser may break it after its slashes, and nowhere else.
 [[gnu::cold]] inline std::string path_code(std::string_view path) {
   std::string all = "<code>";
   for (std::size_t slash; (slash = path.find('/')) != path.npos; path.remove_prefix(slash + 1))

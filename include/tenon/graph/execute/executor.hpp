@@ -31,7 +31,8 @@ class Executor {
   explicit Executor(const Program& program) : program_(&program), resolved_(std::size_t(program.instructions)) {}
 
   const Program& program() const { return *program_; }
-  /// Base addresses of parameters and states. `values`: ParameterArena::values, 0: they may change unseen.
+  /// Base addresses of parameters and states. `values`: ParameterArena::values, 0 if the values can change without
+  /// notice.
   void bind(std::byte* parameters, std::byte* state, std::uint64_t values = 0) {
     kept_.meet(values);
     if (parameters == base_[int(Region::parameters)] && state == base_[int(Region::state)]) return;
@@ -95,7 +96,7 @@ class Executor {
     Run half[3];      // of a tile, then the two of the last tile
     bool active = true, conditional = false;
     bool runs = true;           // in a group
-    std::size_t group_end = 0;  // of the first instruction of a group: the instruction behind its last one
+    std::size_t group_end = 0;  // of the first instruction of a group: the instruction after its last one
     long step[max_operands + 1]{}, own[max_operands + 1]{};  // bytes from tile to tile, from thread to thread
     // of a sum: its size, where it is in the parts of sums, and in the scratch of a thread
     long sum_bytes = 0, partial = 0, sum_part = 0;

@@ -111,7 +111,7 @@ class SharedExecutors {
         first_ = new Slot(program, first_);
         return *first_;
       }
-      // Who gives one back either sees that somebody waits, or has done it before this looks again.
+      // A thread that gives one back either sees this waiter, or has done it before this looks again.
       ++waiting_;
       Slot* const slot = find(program);
       if (!slot) returned_.wait(lock);
@@ -123,7 +123,7 @@ class SharedExecutors {
   [[gnu::noinline, gnu::cold]] void wake() {
     {
       const std::lock_guard lock(mutex_);
-    }  // nobody is between his last look and his sleep
+    }  // no thread is between its last look and its sleep
     returned_.notify_all();
   }
 

@@ -19,13 +19,13 @@ struct KeptOperand {
   const KeptEntry* entry = nullptr;
   int instruction = 0;
 
-  /// NCHW16n images are so many samples that the time to prepare weights does not matter.
+  /// NCHW16n images are this many samples that the time to prepare weights does not matter.
   long bytes(const Instruction& of, long n) const {
     return n > block_samples || (of.nchw16n && in_nchw16n(n)) ? 0 : aligned(entry->bytes(n));
   }
 };
 
-/// More is not kept: so many weights are read at the speed of the memory, in whatever order.
+/// Upper limit: beyond this size, reading the weights is memory-bound in any order.
 inline constexpr long most_kept_bytes = 256 << 20;
 
 /// What one executor keeps. Parameters have a number for their values, which changes with them, 0 if they may change

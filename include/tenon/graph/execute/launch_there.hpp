@@ -29,7 +29,7 @@ inline const KernelEntry& kernel_there(std::string_view op, const KernelEntry* k
 /// blocks (numbers in the program, rows of a data set) are copied there for the call.
 using BufferBytes = long[max_operands + 1];
 
-/// Queues a kernel of the second target behind what was queued before. `effect`: it changes its operands, the first one
+/// Queues a kernel of the second target after what was queued before. `effect`: it changes its operands, the first one
 /// and, among blocks of memory, any other. Without elements in the result there is nothing to do.
 [[gnu::noinline]] inline void launch_there(const KernelEntry& kernel, const Arguments& named, const BufferBytes& bytes,
                                            bool effect) {

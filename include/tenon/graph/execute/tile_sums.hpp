@@ -10,7 +10,7 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// Memory behind the scratch of all threads: first a level per power of two of complete chains of tiles
+/// Memory after the scratch of all threads: first a level per power of two of complete chains of tiles
 /// (kernel/cpu/reduce/sum_tree.hpp), then the sums that other threads than the first make of each tile, until they are
 /// added up in the order of the tiles.
 struct TileSums {

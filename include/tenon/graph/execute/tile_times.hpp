@@ -11,7 +11,7 @@
 
 namespace tenon::inline TENON_ABI::detail {
 
-/// In the place of a TileTimes* where nobody looks: no code, no argument.
+/// In the place of a TileTimes* without an observer: no code, no argument.
 struct NoTileTimes {
   struct Moment {};
   const NoTileTimes* operator->() const { return this; }
@@ -23,7 +23,7 @@ struct NoTileTimes {
 };
 
 #if TENON_DEFINES && defined(TENON_OBSERVE)
-/// Threads write without a lock, each the rows of its own tiles; they are read behind the join.
+/// Threads write without a lock, each the rows of its own tiles; they are read after the join.
 class TileTimes {
  public:
   TileTimes(ObserverClock clock, const TileShares& shares, std::size_t instructions)
@@ -46,7 +46,7 @@ class TileTimes {
     span_[std::size_t(tile) * instructions_ + instruction] = {begin, clock_()};
   }
 
-  /// Behind the last run: which part of the time from fork to join a unit of time of a run is.
+  /// After the last run: which part of the time from fork to join a unit of time of a run is.
   void finish() {
     std::int64_t busy = 0;
     for (long tile = 0; tile < shares_.shared + shares_.halved; ++tile)

@@ -5,7 +5,7 @@
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
-/// Which nodes run tile by tile (graph/pass/tile.hpp). The nodes of a group stand one behind the other. All of them run
+/// Which nodes run tile by tile (graph/pass/tile.hpp). The nodes of a group stand one after the other. All of them run
 /// for the first tile of samples, then all for the next, so that a value which only they read needs the memory of one
 /// tile, and finds it in the cache; threads share the tiles. Other nodes see the whole batch.
 template <int N>

@@ -1,4 +1,4 @@
-// The members of an operator's Config, for who prints a graph.
+// The members of an operator's Config, for printing a graph.
 #pragma once
 #include <type_traits>
 

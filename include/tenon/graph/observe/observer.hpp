@@ -1,4 +1,4 @@
-// Observers: who wants to see every operation while it runs, and how long he is asked.
+// Observers: objects notified of every operation as it runs, and how they are registered.
 #pragma once
 #include <concepts>
 #include <span>
@@ -46,8 +46,8 @@ concept TakesRuns = requires(O& o, const Operation& operation, std::span<const O
 ///     static constexpr ObserverClock clock = ...;                        tells a moment, in any thread
 ///     void ran(const Operation&, std::span<const OperationRun> runs);    in the thread that runs the step
 ///
-/// It is told of an operation on tiles by ran() alone: once, behind the last tile, with a run for each tile and the
-/// whole batch as n. Then several threads take tiles at the same time, as they do when nobody looks; for other
+/// It is told of an operation on tiles by ran() alone: once, after the last tile, with a run for each tile and the
+/// whole batch as n. Then several threads take tiles at the same time, as they do without an observer; for other
 /// observers all of them take one tile after the other. Of nested observers all must have the same clock.
 template <class O>
 concept Observer = requires(O& o, const Operation& operation) { o.before(operation); } &&
@@ -79,7 +79,7 @@ inline bool every_value_observed() {
   if constexpr (observable) return observation() && observation()->every_value;
   else return false;
 }
-/// Tells all observers. What they compute themselves nobody sees.
+/// Notifies all observers. Operations executed by an observer are not themselves observed.
 void tell_before(Observation& innermost, const Operation& operation);
 void tell_after(Observation& innermost, const Operation& operation, std::span<const AnyTensor> operands = {},
                 std::span<const AnyTensor> results = {});

@@ -35,7 +35,7 @@ struct Operation {
   long n = 1;  // the batch size; of a tile of samples: how many they are
   const OperatorInfo* op = nullptr;
   Attributes attributes{};
-  int steps = 0;  // fused element-wise ones behind it
+  int steps = 0;  // fused element-wise ones after it
 
   /// Floating-point operations, multiplications and additions counted apart; of an operator that does not say how many
   /// it needs, one per element of the result.

@@ -1,4 +1,4 @@
-// PassGraph: what a pass has made of a graph, kept in programs that observers look at for who wants to read it.
+// PassGraph: what a pass has made of a graph, kept in programs that can be observed.
 #pragma once
 #include <tenon/graph/node.hpp>
 

@@ -182,7 +182,8 @@ TENON_INLINE int watches() { return all_watches().count.load(std::memory_order_a
   std::erase_if(watches.all, [watcher](const Watch& watch) { return watch.watcher == watcher; });
   watches.count.store(int(watches.all.size()), std::memory_order_release);
 }
-/// While watchers are told, nobody looks: what one runs itself, such as a copy of a network, is no step of the program.
+/// While watchers are notified, none is active: what one runs itself, such as a copy of a network, is no step of the
+/// program.
 class TellingWatchers {
  public:
   TellingWatchers() { now() = true; }

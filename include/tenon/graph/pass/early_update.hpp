@@ -8,7 +8,7 @@ namespace tenon::inline TENON_ABI {
 namespace detail {
 /// What the host is told of keeps its place among the nodes, and so its order.
 constexpr bool can_move(const Node& node) { return node.op->effect && !node.op->host_effect; }
-/// Where each effect can stand: right behind the last of the nodes that compute its operands, that read or change a
+/// Where each effect can stand: right after the last of the nodes that compute its operands, that read or change a
 /// buffer which it changes, or that change one which it reads. An effect that follows no node stays; others stay
 /// anyway.
 template <int N>
@@ -42,13 +42,13 @@ constexpr EarliestPlaces<N> earliest_places(const Graph<N>& graph) {
 }
 }  // namespace detail
 
-/// Moves every effect but those on the host right behind the last node that it must follow, leaves to the front. On
+/// Moves every effect but those on the host right after the last node that it must follow, leaves to the front. On
 /// deep networks this shrinks the memory of gradients 10 to 37 times. All other nodes keep their order, and so do
 /// effects at one place. O(nodes).
 template <int N>
 constexpr Graph<N> early_update(const Graph<N>& graph) {
   const detail::EarliestPlaces<N> places = detail::earliest_places(graph);
-  int first[N + 1]{}, next[N + 1]{}, last[N + 1]{};  // the effects behind each node, in their old order
+  int first[N + 1]{}, next[N + 1]{}, last[N + 1]{};  // the effects after each node, in their old order
   for (int id = 0; id < graph.count; ++id) first[id] = next[id] = -1;
   for (int id = 0; id < graph.count; ++id) {
     if (!detail::can_move(graph[id])) continue;

@@ -101,7 +101,7 @@ class Fuser {
   }
 
  private:
-  // True if node `operand` can be computed where `id` is: nobody else reads it, and what it reads does not change
+  // True if node `operand` can be computed where `id` is: no other node reads it, and what it reads does not change
   // between.
   constexpr bool merges(int id, int operand) const {
     return uses_[operand] == 1 && graph_[operand].type == graph_[id].type && unchanged(operand);

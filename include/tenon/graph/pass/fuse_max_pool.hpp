@@ -1,4 +1,4 @@
-// Fusion of a convolution with max pooling behind it, and of their gradients.
+// Fusion of a convolution with max pooling after it, and of their gradients.
 #pragma once
 #include <tenon/core/argmax_places.hpp>
 #include <tenon/graph/conv_max_pool.hpp>
@@ -141,7 +141,7 @@ constexpr void keep_argmaxes(Graph<N>& graph, int pool) {
   list_argmaxes(graph, gradient, becomes);
 }
 
-/// Puts gradients of weights in front of the sums of the same lists, which find there what those add up anyway
+/// Puts gradients of weights before the sums of the same lists, which find there what those add up anyway
 /// (kernel/cpu/pool/argmax_lists.hpp).
 template <int N>
 constexpr void sum_lists_late(Graph<N>& graph) {

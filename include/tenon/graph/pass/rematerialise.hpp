@@ -6,7 +6,7 @@ TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 namespace detail {
-/// Finds the nodes that are computed a second time, and puts the second ones in front of their first readers.
+/// Finds the nodes that are computed a second time, and puts the second ones before their first readers.
 template <int N>
 class Rematerialiser {
  public:
@@ -74,10 +74,10 @@ class Rematerialiser {
   const Lifetimes<N> lives_;
   const Fullest full_;
   Graph<N> result_{};
-  int next_[N + 1]{};     // the first reader of a node behind the fullest moment; 0: none
+  int next_[N + 1]{};     // the first reader of a node after the fullest moment; 0: none
   int changed_[N + 1]{};  // of each buffer: the last effect that writes it
   bool kept_[N + 1]{};    // buffers that a second value cannot replace
-  // computed a second time: for readers behind the fullest moment; for such nodes alone
+  // computed a second time: for readers after the fullest moment; for such nodes alone
   bool again_[N + 1]{}, helps_[N + 1]{};
   int first_[N + 1]{}, second_[N + 1]{};  // where a node is in the result
 };
@@ -91,7 +91,7 @@ constexpr bool any_cheap(const Graph<N>& graph) {
   return false;
 }
 
-/// Computes values again that are alive at the fullest moment and needed behind it, where that takes no longer than to
+/// Computes values again that are alive at the fullest moment and needed after it, where that takes no longer than to
 /// read and write them, instead of keeping them. The second values are the same, so no bit changes. O(nodes).
 template <int N>
 constexpr Graph<N> rematerialise(const Graph<N>& graph) {

@@ -17,7 +17,7 @@ constexpr bool same_call(const Node& a, const Node& b) {
 }  // namespace detail
 
 /// Of all nodes that compute the same value, the first one stays. Effects are never merged, nor is what stands before
-/// and behind a change of an operand. O(nodes), by hashing.
+/// and after a change of an operand. O(nodes), by hashing.
 template <int N>
 constexpr Graph<N> share_common(const Graph<N>& before) {
   Graph<N> graph = before;

@@ -5,14 +5,14 @@
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
-/// Moves every node in front of the first that reads its result, that is the last to read one of its operands, or that
+/// Moves every node before the first that reads its result, that is the last to read one of its operands, or that
 /// changes one. So no value lives longer, and weight gradients of short cuts wait until their inputs' do. Effects, and
 /// nodes that read a value last, stay where they are; nodes that meet in one place keep their order. O(nodes).
 template <int N>
 constexpr Graph<N> sink(const Graph<N>& graph) {
   const Buffers<N> buffers = buffers_of(graph);
   int last[N + 1]{};  // of each buffer: the last reader
-  // behind the node at hand: the first reader of each node, the first effect that writes each buffer
+  // after the node at hand: the first reader of each node, the first effect that writes each buffer
   int next[N + 1]{}, change[N + 1]{};
   for (int id = 0; id < graph.count; ++id) {
     next[id] = change[id] = graph.count;

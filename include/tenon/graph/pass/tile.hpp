@@ -7,7 +7,7 @@
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
-/// What becomes of a node: it runs before the group around it or behind it, for the whole batch, or in it.
+/// What becomes of a node: it runs before the group around it or after it, for the whole batch, or in it.
 enum class GroupPart : signed char { before, tile, sum, behind };
 
 /// The groups of a graph that pay: from which node of it to which they take theirs.
@@ -28,7 +28,7 @@ inline constexpr long most_summed = 64 << 10;
 inline constexpr long most_per_sample = 256 << 10;
 
 /// Looks for the nodes of one group after the other. Between the first node of a group and its last there can be nodes
-/// that need the whole batch. Those that need nothing of the group run before it, the others behind it; a node
+/// that need the whole batch. Those that need nothing of the group run before it, the others after it; a node
 /// that works tile by tile and needs one of these begins the next group.
 template <int N>
 class GroupFinder {
@@ -96,7 +96,7 @@ class GroupFinder {
     }
     return false;
   }
-  // True if a node for the whole batch has to run behind the group.
+  // True if a node for the whole batch has to run after the group.
   constexpr bool waits(int id) const {
     if (needs_behind(id) || (graph_[id].op->host_effect && told_behind_ > begin_)) return true;
     for (int k = 0; k < graph_[id].operands; ++k)
@@ -141,9 +141,9 @@ class GroupFinder {
   const Buffers<N> buffers_;
   GroupChoice<N> choice_{};
   int begin_ = 0;
-  int told_behind_ = 0;    // 1 + the last effect on the host behind the group: later ones wait, too
+  int told_behind_ = 0;    // 1 + the last effect on the host after the group: later ones wait, too
   int last_use_[N + 1]{};  // of each buffer
-  // of each buffer, 1 + the last node of the group or behind it that does so
+  // of each buffer, 1 + the last node of the group or after it that does so
   int read_[N + 1]{}, written_[N + 1]{}, used_behind_[N + 1]{};
 };
 }  // namespace detail

@@ -24,21 +24,21 @@
 
 namespace tenon::inline TENON_ABI::io::detail {
 
-// A set is written under names that nobody reads. Its commit begins with a file `<set>.commit`, which only one writer
+// A set is written under names that no reader uses. Its commit begins with a file `<set>.commit`, which only one writer
 // can make: it is locked as long as that one lives, and lists the files to be. They are put on the disk and called
 // `<name>.unfinished`. When all are there, a complete list takes the place of the first one, in one step: from here on
-// the set is the new one, and whoever finds the list does what it says, also the next program after a kill. First the
-// indexes of an older set go, then the files get their names, at last the indexes: a file whose index is missing is not
-// complete, for MindSpore, too.
+// the set is the new one, and every program that finds the list does what it says, also the next program after a kill.
+// First the indexes of an older set go, then the files get their names, at last the indexes: a file whose index is
+// missing is not complete, for MindSpore, too.
 //
 // So files are called `.unfinished` only while a list is there, and it says whose they are. One that is not complete
-// and that nobody has locked is of a writer that was killed: the next one removes the files, then the list. Readers
+// and that is not locked is of a writer that was killed: the next one removes the files, then the list. Readers
 // leave it alone; of a set that is being written they see the old one.
 //
 // A file `<set>.commit` that is something else (no regular file, no title of ours, a name in it that is none of the
-// set's) is somebody's: it is never removed, nothing is done that it says. Readers read the set as it is, and what
-// makes it incomplete they find; writers refuse, for they need the name. A list that a reader may not open is the same
-// to it; one that it may not remove stays if all is done that it says.
+// set's) belongs to another user: it is never removed, nothing is done that it says. Readers read the set as it is, and
+// what makes it incomplete they find; writers refuse, for they need the name. A list that a reader may not open is the
+// same to it; one that it may not remove stays if all is done that it says.
 
 inline constexpr std::string_view unfinished_suffix = ".unfinished", commit_suffix = ".commit",
                                   commit_title = "MindRecord files to be renamed; removed when that is done\n",
@@ -79,7 +79,7 @@ struct CommitList {
 /// Whether the system has refused something to this user, or on this disk.
 inline bool is_not_permitted(int reason) { return reason == EACCES || reason == EPERM || reason == EROFS; }
 
-/// may_be_private: a list that may not be opened is somebody's.
+/// may_be_private: a list that may not be opened belongs to another user.
 [[gnu::cold]] inline CommitList read_commit_list(const std::string& set, bool may_be_private) {
   using enum CommitList::Kind;
   constexpr std::uint64_t most = 1 << 20;  // bytes; 1000 files of the longest names need fewer
@@ -107,10 +107,10 @@ inline bool is_not_permitted(int reason) { return reason == EACCES || reason == 
   return list;
 }
 
-/// False if somebody has locked it, and the lock is not waited for.
+/// False if another process has locked it, and the lock is not waited for.
 [[gnu::cold]] inline bool lock_list(const FileHandle& list, bool waits) {
   while (::flock(list.get(), waits ? LOCK_EX : LOCK_EX | LOCK_NB) != 0)
-    if (errno != EINTR) return errno != EWOULDBLOCK;  // a file system without locks: nobody else is there
+    if (errno != EINTR) return errno != EWOULDBLOCK;  // a file system without locks: no other process is there
   return true;
 }
 [[gnu::cold]] inline void remove_if_there(const std::string& path) {
@@ -166,7 +166,7 @@ inline bool waits(const std::string& folder, const std::string& line) {
 }
 
 /// Who finds a list. One that is not complete is nothing to a reader; a writer removes it if it is a killed one's; if
-/// its writer lives, another one waits for it when it commits, and goes on before that.
+/// its writer lives, another one waits for it when it commits, and continues before that.
 enum class CommitUse { read, begin, commit };
 
 /// Ends an interrupted commit for a reader, who may not be permitted to. False if nothing could be done, nor had to be.
@@ -183,7 +183,7 @@ enum class CommitUse { read, begin, commit };
   if (!is_not_permitted(errno)) throw_system_error("remove", path);
   return left;
 }
-/// Ends a commit of that set that was interrupted, or waits for one that goes on. False if there is none.
+/// Ends a commit of that set that was interrupted, or waits for one that continues. False if there is none.
 [[gnu::cold]] inline bool settle_commit(const std::string& set, CommitUse use) {
   using enum CommitList::Kind;
   const std::string path = commit_path(set), folder = directory_of(path);
@@ -276,7 +276,7 @@ class MindRecordCommit {
     lines.insert(lines.end(), lines_.begin(), lines_.end());
     std::string content(commit_title);
     for (const std::string& line : lines) content += line + "\n";
-    TemporaryFile complete(path_);  // locked until its end, as the first one is: nobody else does what it says
+    TemporaryFile complete(path_);  // locked until its end, as the first one is: no other process does what it says
     complete.write(std::as_bytes(std::span(content)));
     complete.move_into_place();
     published_ = true;

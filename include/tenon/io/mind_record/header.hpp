@@ -20,7 +20,7 @@ namespace tenon::inline TENON_ABI::io {
   throw_error<RuntimeError>("Cannot read '", path, "' as a MindRecord file: ", reason, ".");
 }
 
-/// A page of a file: a place of page_size bytes behind the header, by its number.
+/// A page of a file: a place of page_size bytes after the header, by its number.
 struct MindRecordPage {
   std::uint32_t id = 0;
   bool blob = false;
@@ -58,10 +58,10 @@ struct MindRecordHeader {
 };
 
 namespace detail {
-/// A path behind its last slash.
+/// A path after its last slash.
 inline std::string file_name_of(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-/// The files of a set: one has the set's name, several have a number behind it, each as long as the longest.
+/// The files of a set: one has the set's name, several have a number after it, each as long as the longest.
 [[gnu::cold]] inline std::vector<std::string> names_of_set(const std::string& set, std::size_t shards) {
   if (shards == 1) return {set};
   const std::size_t digits = std::to_string(shards - 1).size();

@@ -127,7 +127,7 @@ class MindRecordIndexWriter {
     database_.step(insert_);
     sqlite3_reset(insert_.get());
   }
-  /// To be called behind the last row.
+  /// To be called after the last row.
   [[gnu::cold]] void finish() { database_.run("COMMIT"); }
 
  private:

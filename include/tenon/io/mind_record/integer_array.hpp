@@ -46,7 +46,7 @@ void append_compressed(std::span<const T> elements, std::string& out) {
   }
 }
 
-/// The number of elements that the bytes say they have, or -1 if they cannot have so many: each needs a byte or more.
+/// The number of elements that the bytes say they have, or -1 if they cannot have this many: each needs a byte or more.
 inline std::int64_t compressed_count(std::string_view bytes) {
   if (bytes.size() < 4) return -1;
   std::uint64_t count = 0;

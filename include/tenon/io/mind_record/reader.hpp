@@ -103,8 +103,8 @@ class MindRecordReader {
         throw_error<RuntimeError>("Cannot read '", files.front(), "': another set takes its place again and again.");
     }
   }
-  /// What stands at the names, and whether a commit goes on. It changes whenever another set takes their place: a file
-  /// that could not be read may be one of the old set and its index one of the new one.
+  /// What stands at the names, and whether a commit continues. It changes whenever another set takes their place: a
+  /// file that could not be read may be one of the old set and its index one of the new one.
   [[gnu::cold]] static std::string look_at(const std::vector<std::string>& files) {
     std::string seen;
     struct stat status;

@@ -95,7 +95,7 @@ class MindRecordRow {
     throw_error<TypeError>("The field '", name, "' of this MindRecord file is no number.");
   }
 
-  /// The parts of a row of blobs: the only one, or each behind its length.
+  /// The parts of a row of blobs: the only one, or each after its length.
   std::string split(std::string_view blob) {
     const std::size_t count = schema_->blobs();
     for (std::size_t i = 0; i < schema_->size(); ++i) {

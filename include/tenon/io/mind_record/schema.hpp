@@ -136,7 +136,7 @@ class MindRecordSchema {
 
 namespace detail {
 
-/// The types and shapes behind "schema" in a header: what FileWriter.add_schema takes.
+/// The types and shapes after "schema" in a header: what FileWriter.add_schema takes.
 [[gnu::cold]] inline MindRecordSchema schema_from_json(const Json& json, std::string description) {
   if (!json.is(Json::Kind::object)) throw_error<ValueError>("A schema is a JSON object of names and their types.");
   std::vector<MindRecordField> fields;

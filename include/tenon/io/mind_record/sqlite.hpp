@@ -29,7 +29,7 @@ class SqliteStatement {
 
 class SqliteDatabase {
  public:
-  /// A database that nobody changes: no lock, no journal, no code in its schema, no more work than its size explains.
+  /// A database that does not change: no lock, no journal, no code in its schema, no more work than its size explains.
   /// Throws RuntimeError if it is none.
   [[gnu::cold]] static SqliteDatabase open_to_read(const std::string& path) {
     std::uint64_t size = 0;
@@ -77,7 +77,7 @@ class SqliteDatabase {
     if (sqlite3_prepare_v2(get(), sql.c_str(), -1, &statement, nullptr) != SQLITE_OK) fail();
     return SqliteStatement(statement);
   }
-  /// The next row: false behind the last one.
+  /// The next row: false after the last one.
   bool step(const SqliteStatement& statement) const {
     const int result = sqlite3_step(statement.get());
     if (result != SQLITE_ROW && result != SQLITE_DONE) fail();

@@ -47,9 +47,9 @@ struct MindRecordOptions {
 ///     writer.write({{"label", 3}, {"data", jpeg}});
 ///     writer.commit();
 ///
-/// One file has the set's name; of several each has a number behind it, as long as the longest. Before commit() nothing
+/// One file has the set's name; of several each has a number after it, as long as the longest. Before commit() nothing
 /// can be seen, and nothing is left of a writer that goes away without one. What a killed one has left the next one
-/// removes; it, or whoever reads the set, ends a commit that was interrupted.
+/// removes; it, or the next reader of the set, ends a commit that was interrupted.
 ///
 /// values      a number becomes one of the field's type if that has it (reals may be rounded to float32), an array
 ///             likewise, element by element. MindSpore 1.x stored an array of int8 as it was and read it as float64,
@@ -160,10 +160,10 @@ class MindRecordWriter {
   std::int64_t skipped() const { return skipped_; }
   const MindRecordSchema& schema() const { return schema_; }
 
-  /// Makes the files appear, all of them at once for whoever reads with Tenon; for others a file is incomplete as long
+  /// Makes the files appear, all of them at once for readers with Tenon; for others a file is incomplete as long
   /// as its index is missing. Nothing can be written after that. Of several writers of a set one commits after the
   /// other, and the set is the last one's; an error says so if it may not take the place of what is there by now, and
-  /// the writer goes on as before.
+  /// the writer continues as before.
   [[gnu::cold]] void commit() try {
     create_files();
     std::uint64_t all = 0;
@@ -330,7 +330,7 @@ class MindRecordWriter {
           left.insert(left.end(), {name + ".db", name});
       }
     } catch (const Error&) {
-      // there is none, or nobody can read it
+      // it is missing, or cannot be read
     }
     return left;
   }

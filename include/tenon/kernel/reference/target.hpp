@@ -95,7 +95,7 @@ class Queue {
     wait(lock);
     if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   }
-  /// Waits for all that is in the queue, and lets nobody change queue and memory until resume().
+  /// Waits for all that is in the queue, and keeps others from changing queue and memory until resume().
   void pause() {
     std::unique_lock lock(mutex_);
     wait(lock);
@@ -172,7 +172,7 @@ struct Reference {
 
   /// Memory of the target. Throws std::bad_alloc.
   static std::byte* allocate(std::size_t bytes) { return kernel::reference::Queue::memory().allocate(bytes); }
-  /// For use behind all that is in the queue.
+  /// For use after all that is in the queue.
   static void free(std::byte* block) { kernel::reference::Queue::memory().free(block); }
   /// From the host, which may change it as soon as this returns.
   static void copy_in(std::byte* to, const std::byte* from, std::size_t bytes) {
@@ -185,7 +185,7 @@ struct Reference {
     enqueue([to, from, bytes] { std::memcpy(to, from, bytes); });
     queue().wait();
   }
-  /// Calls `work` behind all that is in the queue.
+  /// Calls `work` after all that is in the queue.
   template <class Work>
   static void enqueue(Work work) {
     queue().put(std::move(work));

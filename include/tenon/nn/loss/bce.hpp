@@ -12,7 +12,7 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// -w (y ln x + (1 - y) ln(1 - x)), the mean over all elements by default. BCEWithLogitsLoss takes what is in front of
+/// -w (y ln x + (1 - y) ln(1 - x)), the mean over all elements by default. BCEWithLogitsLoss takes what is before
 /// the sigmoid and keeps more digits.
 ///
 /// prediction  x in 0 .. 1, such as a sigmoid; floating-point

@@ -33,7 +33,7 @@ class Accuracy {
 
 /// Share of the samples whose set of labels is predicted as a whole: a single wrong label makes the sample wrong.
 ///
-/// prediction, label  [n, C, ...] of one shape and any dtype, 0 or 1; behind the axis C each place is a sample
+/// prediction, label  [n, C, ...] of one shape and any dtype, 0 or 1; after the axis C each place is a sample
 /// source             MindSpore nn.Accuracy with eval_type "multilabel"
 class MultilabelAccuracy {
  public:

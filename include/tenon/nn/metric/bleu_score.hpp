@@ -34,7 +34,7 @@ class BleuScore {
     candidate_words_ = reference_words_ = 0;
     sentences_ = 0;
   }
-  /// Sentences, and one or more references for each. Throws ValueError if there is not that.
+  /// Sentences, and one or more references for each. Throws ValueError if a candidate has no reference.
   void update(const std::vector<Words>& candidates, const std::vector<std::vector<Words>>& references) {
     if (candidates.size() != references.size())
       throw_error<ValueError>("BleuScore got ", candidates.size(), " sentences and references for ", references.size(),

@@ -101,7 +101,7 @@ class MultilabelMetric {
   }
   /// The mean of values(). Throws RuntimeError if nothing was counted.
   double eval() const { return mean_rate(static_cast<const M&>(*this), counts_); }
-  /// One per sample, those of an update behind those of the updates before, or one per class. Throws as eval().
+  /// One per sample, those of an update after those of the updates before, or one per class. Throws as eval().
   std::vector<double> values() const { return rates(static_cast<const M&>(*this), counts_); }
 
  private:

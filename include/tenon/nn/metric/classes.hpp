@@ -60,7 +60,7 @@ inline void check_batch(std::string_view metric, const Sentence& wrong, const An
                             ": call clear() before it judges another network.");
   classes = found;
 }
-/// Places behind the axis of the classes.
+/// Places after the axis of the classes.
 inline long inner_places(const AnyTensor& t) {
   long places = 1;
   for (int axis = 2; axis < t.rank; ++axis) places *= t.extent[axis];

@@ -124,7 +124,7 @@ inline AnyMetric metric_by_name(std::string_view name) {
                         did_you_mean(name, names));
 }
 
-/// Metrics for a Model by names: `nn::MetricSet{"accuracy", "loss", {"top 3", nn::TopKCategoricalAccuracy{3}}}` behind
+/// Metrics for a Model by names: `nn::MetricSet{"accuracy", "loss", {"top 3", nn::TopKCategoricalAccuracy{3}}}` after
 /// the optimizer, or as many as there are in a file by add(). What a metric has against the types of the network is
 /// said when it runs.
 class MetricSet {

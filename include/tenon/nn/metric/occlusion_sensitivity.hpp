@@ -12,8 +12,8 @@
 namespace tenon::inline TENON_ABI::nn {
 
 /// pad_value  what covers a part of the input
-/// margin     a part goes from so many elements before its place to one less behind it, along each axis
-/// n_batch    so many covered inputs are predicted at once
+/// margin     a part goes from this many elements before its place to one less after it, along each axis
+/// n_batch    this many covered inputs are predicted at once
 /// box        [first, last] of each axis but the batch's, last one included: only these places; empty: all
 struct OcclusionSensitivityOptions {
   double pad_value = 0;

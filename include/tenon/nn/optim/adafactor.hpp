@@ -40,7 +40,7 @@ struct AdafactorSquares : UpdateSums<AdafactorSquares, "AdaFactorSquares"> {
                                             A(a.operand<float>(Call::operands - 1)[2]), begin, count);
   }
 };
-/// The learning rate in proportion to the parameter, and behind the common three what it is after clipping.
+/// The learning rate in proportion to the parameter, and after the common three what it is after clipping.
 struct AdafactorNumbers : RenewedNumbers<AdafactorNumbers, "AdaFactorNumbers"> {
   template <class A>
   static void renew(const A (&sum)[2], long count, float* number) {

@@ -7,7 +7,7 @@
 namespace tenon::inline TENON_ABI {
 
 namespace nn {
-/// Where LARS has its numbers, behind those of the optimizer inside.
+/// Where LARS has its numbers, after those of the optimizer inside.
 inline constexpr int lars_numbers = max_numbers - 4;
 }  // namespace nn
 

@@ -54,7 +54,7 @@ class LearningRate {
     static_cast<void>(Wrong::corrected);
   }
 
-  /// The value of a step. Throws ValueError behind the end of a list.
+  /// The value of a step. Throws ValueError after the end of a list.
   float at(long step) const;
   /// Whether it is one number for all steps.
   bool is_number() const { return list_.empty() && !function_; }

@@ -64,7 +64,7 @@ struct WrongOrder {
   static constexpr Sentence sentence = Sentence{} << "the optimizer comes first, then the number: nn::" << Name.view()
                                                   << "{nn::SGD{.learning_rate = 0.1f}, 1}";
 };
-/// Stands for an optimizer that is given to another one, Name, behind its number.
+/// Stands for an optimizer that is given to another one, Name, after its number.
 template <FixedString Name, Optimizer O>
 struct OtherOrder : O {
   using Wrong = Mistake<WrongOrder<Name>>;

@@ -23,7 +23,7 @@ inline void check_count(std::string_view schedule, std::string_view name, long v
   if (value < 1) throw_error<ValueError>(schedule, ": ", name, " must be 1 or more, got ", value, ".");
 }
 
-/// The values of `schedule.at(epoch)` for so many steps.
+/// The values of `schedule.at(epoch)` for this many steps.
 template <class Schedule>
 std::vector<double> each_epoch(std::string_view function, const Schedule& schedule, long total_step,
                                long step_per_epoch) {

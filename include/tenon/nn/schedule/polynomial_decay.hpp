@@ -7,7 +7,7 @@
 namespace tenon::inline TENON_ABI::nn {
 
 /// (learning_rate - end_learning_rate) · (1 - min(step, D) / D)^power + end_learning_rate,  D = decay_steps;
-/// with update_decay_steps D grows to the next multiple of decay_steps, so that the rate rises again behind each.
+/// with update_decay_steps D grows to the next multiple of decay_steps, so that the rate rises again after each.
 /// Throws ValueError for numbers that are not above 0 (end_learning_rate: 0 or more) and decay_steps below 1.
 /// Source: MindSpore nn.PolynomialDecayLR.
 class PolynomialDecayLR {

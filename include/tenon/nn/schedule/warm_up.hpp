@@ -28,7 +28,7 @@ inline std::vector<double> warmup_lr(double learning_rate, long total_step, long
   return detail::each_epoch("warmup_lr", WarmUpLR(learning_rate, warmup_epoch), total_step, step_per_epoch);
 }
 
-/// Another schedule behind a warm-up: in the first `steps` steps the rate rises in equal steps to what the schedule
+/// Another schedule after a warm-up: in the first `steps` steps the rate rises in equal steps to what the schedule
 /// begins with, (step + 1) / (steps + 1) of it, then the schedule begins:
 /// `nn::WarmUpThen(500, nn::CosineDecayLR(0, 3e-4, 10000))`. No step has a rate of 0. Throws ValueError for less than 1
 /// step.

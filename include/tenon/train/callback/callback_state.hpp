@@ -16,8 +16,8 @@ namespace tenon::inline TENON_ABI {
 ///
 ///     void state(CallbackState& state) { state(best), state(wait), state(values); }
 ///
-/// with numbers, texts, and vectors of them. It is called when the training is saved, and by the run that goes on with
-/// it, behind on_train_begin.
+/// with numbers, texts, and vectors of them. It is called when the training is saved, and by the run that continues
+/// with it, after on_train_begin.
 class CallbackState {
  public:
   /// To save.

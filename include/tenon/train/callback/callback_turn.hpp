@@ -1,4 +1,4 @@
-// CallbackTurn: which callbacks of a list hear of an event before others, wherever they stand in it.
+// CallbackTurn: which callbacks of a list are notified of an event before others, wherever they stand in it.
 #pragma once
 #include <concepts>
 #include <type_traits>
@@ -7,8 +7,8 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// Callbacks hear of an event in the order of the list, except those that say otherwise, so that no order is a wrong
-/// one: `static constexpr CallbackTurn turn = CallbackTurn::saves;`
+/// Callbacks are notified of an event in the order of the list, except those that say otherwise, so that no order is a
+/// wrong one: `static constexpr CallbackTurn turn = CallbackTurn::saves;`
 enum class CallbackTurn {
   /// In the order of the list; at the end of a run after those below, so that it sees the final weights.
   in_order,

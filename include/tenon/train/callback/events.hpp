@@ -1,4 +1,4 @@
-// The events of a run, and the hooks of a callback that hear of each.
+// The events of a run, and the hooks of a callback that are notified of each.
 #pragma once
 #include <tuple>
 #include <type_traits>
@@ -8,7 +8,7 @@
 namespace tenon::inline TENON_ABI::detail {
 
 // An event has three hooks, each found by its name: `any` for every run (MindSpore 1.x), `train` and `eval` for one
-// kind (MindSpore 2.x), which go before it. in_eval: whether `any` hears of it in an evaluation.
+// kind (MindSpore 2.x), which go before it. in_eval: whether `any` is notified of it in an evaluation.
 struct Begin {
   static constexpr int number = 0;
   static constexpr bool in_eval = true;

@@ -1,4 +1,4 @@
-// The learning rates of the Model that a callback hears of.
+// The learning rates of the Model that a callback is notified of.
 #pragma once
 #include <optional>
 #include <string>

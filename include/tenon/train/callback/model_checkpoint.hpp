@@ -31,13 +31,13 @@ enum class CheckpointFormat { safetensors, ckpt };
 
 /// When ModelCheckpoint saves, and which files it keeps; 0 switches a rule off.
 struct CheckpointConfig {
-  long save_checkpoint_steps = 1;          // after so many steps
+  long save_checkpoint_steps = 1;          // every n steps
   double save_checkpoint_seconds = 0;      // after so much time; only without a number of steps
-  long keep_checkpoint_max = 5;            // so many files of this run stay, the last ones
-  long keep_checkpoint_per_n_minutes = 0;  // of each so many minutes the first file stays; only without a maximum
-  long save_total_limit = 0;               // so many files stay in all, of this run and of runs that have ended
+  long keep_checkpoint_max = 5;            // the last n files of this run stay
+  long keep_checkpoint_per_n_minutes = 0;  // the first file of every n minutes stays; only without a maximum
+  long save_total_limit = 0;               // this many files stay in all, of this run and of runs that have ended
   CheckpointFormat format = CheckpointFormat::safetensors;  // ckpt: MindSpore's, with <tenon/train/ckpt.hpp>
-  bool async_save = false;                                  // written while the training goes on, from a copy in memory
+  bool async_save = false;                                  // a thread writes a copy while the training continues
   // saved beside the training; "epoch_num" and "step_num" grow from the number given here, `{{"epoch_num"}}` from 0
   std::vector<io::NamedValue> append_info{};
 };
@@ -79,7 +79,7 @@ class CheckpointFiles {
 };
 }  // namespace detail
 
-/// Saves the training, with all that load_training needs to go on with it, to `<directory>/<prefix>-<epoch>_<step in
+/// Saves the training, with all that load_training needs to continue with it, to `<directory>/<prefix>-<epoch>_<step in
 /// epoch>.safetensors`, or `.ckpt`, as often as the config says, and at the end:
 ///
 ///     if (const auto file = latest_checkpoint("lenet", "ckpt")) load_training(*file, model);
@@ -137,7 +137,7 @@ class ModelCheckpoint {
   std::shared_ptr<detail::BackgroundWriter> writer_;  // shared: callbacks may be copied before a training
 };
 
-/// The file that a ModelCheckpoint of this prefix wrote last, of whichever run: the one with the largest number behind
+/// The file that a ModelCheckpoint of this prefix wrote last, of whichever run: the one with the largest number after
 /// the prefix, epoch, and step. None if there is no such file, or no such directory.
 std::optional<std::string> latest_checkpoint(std::string_view prefix = "CKP", std::string_view directory = ".");
 

@@ -54,7 +54,7 @@ class Monitor {
 
 #if TENON_DEFINES
 /// What MonitorMode::automatic makes of a name, by MindSpore's list. Of all others more is better there; here of the
-/// metrics that there are, and who monitors another name has to say.
+/// metrics that there are, and another name needs a mode.
 [[gnu::cold]] TENON_INLINE bool less_is_better(std::string_view caller, std::string_view name) {
   constexpr std::string_view smaller =
       "loss mae mse perplexity hausdorff_distance mean_surface_distance root_mean_square_distance error rmse";

@@ -44,7 +44,7 @@ struct ProgressNow {
   bool evaluating = false;
 };
 
-/// Four digits behind the point, or, of what is very large or small, four digits. "nan", "inf".
+/// Four digits after the point, or, of what is very large or small, four digits. "nan", "inf".
 [[gnu::cold]] std::string progress_number(double x);
 /// "0:27", "1:03:09". Of an epoch: "3.2 s" below a minute.
 [[gnu::cold]] std::string progress_duration(long seconds);
@@ -129,7 +129,7 @@ inline bool is_finite_loss(double x) { return x - x == 0; }
   return line;
 }
 
-/// A bar of so many columns.
+/// A bar of this many columns.
 [[gnu::cold, gnu::noinline]] inline std::string progress_bar_text(long done, long total, int columns,
                                                                   const ProgressStyle& style) {
   const int cells = style.utf8 ? columns : columns - 2;

@@ -39,7 +39,7 @@ class Note {
   std::uint64_t type_ = 0;
 };
 
-/// What a callback can know about the run: MindSpore's RunContext and the cb_params behind it in one, so that
+/// What a callback can know about the run: MindSpore's RunContext and the cb_params after it in one, so that
 /// `run.original_args().cur_step_num` and `run.cur_step_num` are the same. Counts start at 1, as in MindSpore.
 ///
 /// A hook that takes `auto& run` gets the Model, too: `run.model`, with network() and optimizer(). Whatever callbacks
@@ -47,7 +47,7 @@ class Note {
 /// `if (const double* begun = run.find<double>("begun"))` finds it again.
 struct RunInfo {
   RunInfo() = default;
-  RunInfo(const RunInfo&) = delete;  // what a hook says to a copy of it nobody would hear
+  RunInfo(const RunInfo&) = delete;  // what a hook sets in a copy would be lost
   RunInfo& operator=(const RunInfo&) = delete;
 
   Mode mode = Mode::graph;

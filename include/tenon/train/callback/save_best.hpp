@@ -11,7 +11,7 @@ namespace tenon::inline TENON_ABI {
 /// Writes the parameters to `path` whenever an epoch is the best so far: `model.fit(10, data, valid,
 /// SaveBest{.path = "best.safetensors", .monitor = "accuracy"})`. They are those that were judged: the averages beside
 /// an ExponentialMovingAverage. While another program that is running writes there, `path` becomes best_1.safetensors,
-/// after a warning. In further runs the same object goes on with the best so far, as long as path, monitor,
+/// after a warning. In further runs the same object continues with the best so far, as long as path, monitor,
 /// and mode stay.
 ///
 /// monitor, mode   as in EarlyStopping; with train() "loss" keeps those of the lowest loss at the end of an epoch

@@ -78,7 +78,7 @@ void add_checkpoint(io::TrainLineage& lineage, const std::string* path);
 /// In the first step, and in every step whose number collect_freq divides, it records loss/auto, input_data/auto, and
 /// <parameter>/auto, and what summary operators see; before that the graph and the stages of the data set, at the end
 /// the lineage. Each training, and each evaluation outside of one, makes a file (train/summary_record.hpp). A disk that
-/// is full, or a folder that is gone, is one warning, and the training goes on; it has the same bits as without.
+/// is full, or a folder that is gone, is one warning, and the training continues; it has the same bits as without.
 ///
 /// throws      ValueError for frequencies below 1, an expression that is none, and for a second SummaryCollector among
 ///             the callbacks of a run; RuntimeError if the folder cannot be made

@@ -38,7 +38,7 @@ void give_averages(const Net& net, const WeightAverage& average) {
 }  // namespace detail
 
 /// Keeps an exponential moving average of the weights: after each step average = decay · average + (1 - decay) ·
-/// weight, beginning with the weights behind the first step. Evaluations by fit() judge the averages, and the network
+/// weight, beginning with the weights after the first step. Evaluations by fit() judge the averages, and the network
 /// has them when the training is over: `model.fit(10, data, valid, ExponentialMovingAverage{.decay = 0.999})`.
 ///
 /// Batch norm's statistics are averaged, too, as in PyTorch's AveragedModel with use_buffers. SaveBest and

@@ -108,7 +108,7 @@ constexpr ArgmaxScratch argmax_scratch(const Conv2dSizes& s, const PatchImages& 
 /// The kernel that adds up the patches of a convolution.
 template <int Rows, int Vectors>
 inline constexpr detail::PatchKernel patch_kernel = &detail::add_patches<Rows, Vectors>;
-/// The kernel that spreads patches of so many rows and vectors.
+/// The kernel that spreads patches of this many rows and vectors.
 template <int Rows, int Vectors>
 inline constexpr detail::SpreadKernel spread_kernel =
                                           &detail::spread_patches < detail::patch_in_registers(Rows, Vectors) ? Rows

@@ -45,7 +45,7 @@ class ChannelsLastConv {
     starts_[++phase_] = count_;
   }
 
-  /// Packs the weights of `rows` result channels, which run() then finds `packed` channels behind the first.
+  /// Packs the weights of `rows` result channels, which run() then finds `packed` channels after the first.
   [[gnu::noinline]] void pack(const T* weight, long rows) {
     const bool joined = c_.plane_step == count_;  // the weights of a row follow each other
     const long channels = unit == 1 ? c_.image.planes : c_.image.planes + c_.source.seconds,
@@ -75,7 +75,7 @@ class ChannelsLastConv {
   struct Samples {
     long count, from_step, to_step;  // distances of two samples
   };
-  /// Result channels of some samples, the first of which is the one that lies `packed` channels behind the first packed
+  /// Result channels of some samples, the first of which is the one that lies `packed` channels after the first packed
   /// one. next: as `from`, of the samples that come then, if there are any.
   [[gnu::noinline]] void run(const T* from, T* to, long rows, long packed, const Samples& samples, const T* next) {
     Source source{image_, c_.image.elements(), c_.image.plane(), c_.image.pitch, 1, false};

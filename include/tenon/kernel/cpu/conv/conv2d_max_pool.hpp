@@ -1,4 +1,4 @@
-// Convolution with the maximum over windows of 2 x 2 behind it: what is between never reaches memory but a row of
+// Convolution with the maximum over windows of 2 x 2 after it: what is between never reaches memory but a row of
 // windows at a time.
 #pragma once
 #include <cstddef>

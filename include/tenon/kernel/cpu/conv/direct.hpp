@@ -46,12 +46,12 @@ class DirectConv {
   /// which the final + 0 clears.
   void leave_out_padding() { finite_ = true; }
 
-  /// Packs the weights of `rows` result channels, which run() then finds `packed` channels behind the first.
+  /// Packs the weights of `rows` result channels, which run() then finds `packed` channels after the first.
   [[gnu::noinline]] void pack(const T* weight, long rows) {
     for (long i = 0; i < rows; ++i, weight += c_.row_step) pack_row(weight, weight_ + i * count_);
   }
 
-  /// What takes the sums of `count` channels, `pitch` apart, from channel `first` behind row0 on, for rows i0 .. i0 +
+  /// What takes the sums of `count` channels, `pitch` apart, from channel `first` after row0 on, for rows i0 .. i0 +
   /// band - 1 of the grid: (sums, pitch, first, count, i0, band). They are in the place of the padded image.
   using TakeSums = FunctionRef<const A*, long, long, long, long, long>;
   /// As run, for a convolution of one phase whose sums are not written but taken.

@@ -1,4 +1,4 @@
-// The element-wise steps behind a convolution, as its kernels call them.
+// The element-wise steps after a convolution, as its kernels call them.
 #pragma once
 #include <tenon/core/function_ref.hpp>
 #include <tenon/kernel/cpu/elementwise/fused.hpp>

@@ -73,7 +73,7 @@ constexpr Reach reach(int kernel, int stride, int pad, int dilation) {
   return g;
 }
 
-/// Describes the taps to whoever computes: add(weight within its plane, row, column of the padded image) for each, and
+/// Describes the taps to the caller: add(weight within its plane, row, column of the padded image) for each, and
 /// end_phase() after those of a phase.
 template <class Worker>
 [[gnu::noinline]] void add_taps(Worker& worker, const ConvGeometry& g) {

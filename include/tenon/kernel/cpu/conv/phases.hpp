@@ -24,7 +24,7 @@ template <class A, class T>
   if constexpr (std::is_same_v<T, float>) {
     using V = Simd<float>;
     constexpr auto every_other = [](int lane) { return lane % 2 * V::width + lane; };
-    // one is left at least: no element behind the last one is touched
+    // one is left at least: no element after the last one is touched
     for (; step == 2 && j + V::width < count; j += V::width)
       for (int half = 0; half < 2; ++half) {
         float* const pairs = to + 2 * j + half * V::width;

@@ -27,7 +27,7 @@ struct TileCosts {
   // phases, which have few taps each; where a large kernel meets few planes, so that a tile has few steps.
   long narrow = 1, phases = 4, few_steps = 2, few_steps_avx2 = 4;
   // With narrow vectors: to write a sum that has channels as lanes; with pixels as lanes and a stride, to sort an
-  // element of the image by phases. A vector that has a tile for itself takes the time of so many halves of a vector.
+  // element of the image by phases. A vector that has a tile for itself takes the time of this many halves of a vector.
   long writing_avx2 = 12, sorting_avx2 = 64, lone_vector_avx2 = 3;
   // of a product with pixels as lanes: everywhere; where its weights lie apart
   long pixels_avx2 = 1, apart_avx2 = 4;
@@ -80,7 +80,7 @@ constexpr bool can_be_in_place(const ConvPlan& c) {
   return std::is_same_v<T, Packed<T>> && alike && !c.by_rows && c.grid_w >= tile_step<T>;
 }
 
-// Zeros behind a row are those before the next one, too.
+// Zeros after a row are those before the next one, too.
 constexpr void share_zeros(Padded& image, long grid_w) {
   const long behind = image.pitch - image.left - image.w, shared = behind < image.left ? behind : image.left,
              pitch = image.pitch - (shared > 0 ? shared : 0);
@@ -132,7 +132,7 @@ constexpr bool channels_pay(const ConvPlan& c, const Conv2dSizes& s, long work) 
              few_steps = s.kh * s.kw > tile_costs.large_kernel && c.image.planes < tile_costs.few_planes;
   const long sixteenths = 16 + (narrow ? tile_costs.narrow : 0) + (phases && !narrow_vectors ? tile_costs.phases : 0) +
                           (few_steps ? simd_bytes < 64 ? tile_costs.few_steps_avx2 : tile_costs.few_steps : 0);
-  // beyond, as many_samples decide: conv_bytes asks for so many
+  // beyond, as many_samples decide: conv_bytes asks for this many
   const long samples = s.n < many_samples ? s.n : many_samples;
   long direct = work * (16 + (narrow_vectors ? tile_costs.pixels_avx2 : 0) + (apart ? tile_costs.apart_avx2 : 0)) / 16;
   if (narrow_vectors) {
@@ -144,8 +144,8 @@ constexpr bool channels_pay(const ConvPlan& c, const Conv2dSizes& s, long work) 
   return (met * lanes * sixteenths / 16 - direct) * samples + packing * s.taps() * c.rows < 0;
 }
 
-// Tiles of neighbouring columns go on from row to row, through the columns between rows. There are no such columns if
-// the image lies there once for each column of taps. Tiles of one row each waste other lanes, but leave out the taps
+// Tiles of neighbouring columns continue from row to row, through the columns between rows. There are no such columns
+// if the image lies there once for each column of taps. Tiles of one row each waste other lanes, but leave out the taps
 // that meet only rows of padding. Tiles with channels as lanes leave out all of padding. What is the least work?
 template <class T>
 constexpr void choose_tiles(ConvPlan& c, const Conv2dSizes& s) {

@@ -1,4 +1,4 @@
-// Direct convolution, channels last, with the maximum over windows of 2 x 2 behind it: for small images, which fill
+// Direct convolution, channels last, with the maximum over windows of 2 x 2 after it: for small images, which fill
 // vectors badly, while their channels often do so well.
 #pragma once
 #include <cstddef>

@@ -26,7 +26,7 @@ constexpr long packed_border(const ConvPlan& c, long block) {
   return whole < c.rows ? whole : c.rows;
 }
 // The same items where weights are packed: pack(group, row0, rows) for as many rows as fit, then the runs within them
-// of all samples, body(sample, group, row0, rows, rows behind the first packed one, samples): up to `together` samples
+// of all samples, body(sample, group, row0, rows, rows after the first packed one, samples): up to `together` samples
 // of which all these rows are asked.
 template <class T, class Pack, class Body>
 [[gnu::always_inline]] inline void each_packed_run(const ConvPlan& c, int groups, long begin, long end, Pack&& pack,

@@ -188,7 +188,7 @@ class WeightGradient {
   }
   // The first row of a list; those of a list are lists_ apart if there are several.
   long first_row(long list) const { return leaves_out_ ? (list + lists_ - row0_ % lists_) % lists_ : 0; }
-  // The pixels of rows y0 .. y0 + band - 1 of the result, those of several images one behind the other: all, or for
+  // The pixels of rows y0 .. y0 + band - 1 of the result, those of several images one after the other: all, or for
   // each tap those for which it meets no padding.
   [[gnu::noinline]] void list_pixels(long image, long y0, long band, long pixel_h, long pitch) {
     listed_ = band;

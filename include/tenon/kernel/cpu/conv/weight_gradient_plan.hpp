@@ -26,7 +26,7 @@ struct WeightPlan {
   long band;                       // output rows per visit of an image
   long together;                   // column blocks that are computed together: an image is packed once for them
   long images;                     // visited at once: several pairs of small images make longer chains
-  // samples, a power of two, whose sums a tile joins before they are stored: images and panels of so many lie there
+  // samples, a power of two, whose sums a tile joins before they are stored: images and panels of this many lie there
   long group;
   bool segments;    // a band is a chain of its own, bands are added one after the other
   bool in_place;    // no tap meets padding: the image is read where it is, all of its rows
@@ -175,7 +175,7 @@ inline constexpr long nchw16n_weight_pixels = simd_bytes == 64 ? 256 : 64;
 
 // Of NCHW16n images, for many planes: a tile has the same tap of several planes, so it leaves out the pixels of dy
 // for which the tap meets padding, and nothing is copied. Rows of dy are walked in bands; the chains of several tiles
-// go on from band to band, or end with them, so that large planes come from memory once for all of them.
+// continue from band to band, or end with them, so that large planes come from memory once for all of them.
 struct WeightPlanes {
   bool used, segments;
   long band;        // rows of dy, if there are segments those of one

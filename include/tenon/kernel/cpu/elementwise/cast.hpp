@@ -16,7 +16,7 @@ struct Kernel<Cpu, ops::Cast> {
   struct To {
     template <class X>
     [[gnu::always_inline]] auto operator()(X x) const {
-      // who stores it rounds
+      // the store rounds
       if constexpr (is_half<Result> && (is_half<X> || std::is_same_v<X, float>)) return static_cast<float>(x);
       else return kernel::convert<Result>(x);
     }

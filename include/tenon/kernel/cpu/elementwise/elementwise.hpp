@@ -1,4 +1,4 @@
-// The loop behind every element-wise operator, single or fused, with broadcasting.
+// The loop after every element-wise operator, single or fused, with broadcasting.
 #pragma once
 #include <cstring>
 
@@ -79,7 +79,7 @@ struct RowLayout {
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// out[i] = f(in[i]...), operands whose Moves is false at their first element: the loop behind all shapes of an
+/// out[i] = f(in[i]...), operands whose Moves is false at their first element: the loop after all shapes of an
 /// operator, which stands in a program once.
 template <class F, class Result, bool... Moves, class... T>
 [[gnu::noinline]] void map_row(F f, std::integer_sequence<bool, Moves...>, Result* out, long count, const T*... in) {
@@ -129,7 +129,7 @@ constexpr auto flat_kernel(std::integer_sequence<int, K...>) {
                      typename Call::template Operand<K>...>::run;
 }
 
-/// A call whose result is operand 0, of elements of so many bytes.
+/// A call whose result is operand 0, of elements of this many bytes.
 template <std::size_t bytes>
 void copy_elements(const Arguments& a, long begin, long end) {
   const std::size_t first = static_cast<std::size_t>(begin) * bytes;

@@ -1,4 +1,4 @@
-// Fused element-wise steps: operators, one behind the other, applied to one element while it is in a register.
+// Fused element-wise steps: operators, one after the other, applied to one element while it is in a register.
 #pragma once
 #include <tenon/kernel/cpu/elementwise/elementwise.hpp>
 
@@ -7,7 +7,7 @@ namespace tenon::inline TENON_ABI::kernel {
 
 // The value a step's argument has: an operand's element, or what an earlier step left. Every step rounds to the dtype
 // it would have had as a kernel of its own, which for all operands of one fused node is T. 16-bit floats stay in
-// float32 meanwhile, and who stores the last one rounds it.
+// float32 meanwhile, and the store of the last one rounds it.
 template <class T>
 using StepValue = std::conditional_t<is_half<T>, float, T>;
 template <int Source, class V>
@@ -50,7 +50,7 @@ struct FusedFunction {
 // How an epilogue reads an operand.
 enum EpilogueOperand { number, whole, channels };
 
-/// Applies the steps of an epilogue to `count` results from element `first` on. Operands behind those of the operator
+/// Applies the steps of an epilogue to `count` results from element `first` on. Operands after those of the operator
 /// itself belong to the epilogue. One with a value per channel is read at `channel`, moving with the elements or not;
 /// one with the shape of the result at the element's own place; a single number at 0.
 template <class Call, bool moves, int... K>

@@ -22,7 +22,7 @@ constexpr long copy_cost(const GemmPlan<T>& plan, const GemmPart& part) {
   return (part.rows * a + part.columns * b) * plan.k + (plan.swapped ? 4 : 1) * part.rows * part.columns;
 }
 
-// Packs `steps` <= 32 steps of 16 rows that lie side by side, as a tile: the pairs of each row, zeros behind them.
+// Packs `steps` <= 32 steps of 16 rows that lie side by side, as a tile: the pairs of each row, zeros after them.
 inline void pack_tile(const bfloat16* from, long step, long steps, Bfloat16Pair* to) {
   constexpr int side = int(amx_side);
   Simd<Bfloat16Pair, side> square[side];
@@ -107,7 +107,7 @@ class GemmAmxBlock {
       round_sums(sums_ + r * sums_row_, g_.c + (part_.row0 + i + r) * g_.c_row + part_.column0, part_.columns);
   }
 
-  // Group after group, each of them a tile of so many rows.
+  // Group after group, each of them a tile of this many rows.
   void pack_a(const T* a, long rows, long taken, long groups) const {
     const long by_tiles = plan_.a_row == 1 ? rows / amx_side * amx_side : 0;
     for (long group = 0; group < groups; ++group) {

@@ -22,7 +22,7 @@ class GemmBlock {
   // The first row of tiles packs whole panels of B while it computes, if they lie in rows of the same type. Not
   // with wide vectors: their programs stay smaller without a second kind of tile.
   static constexpr bool can_pack_by_tile = simd_bytes < 64 && std::is_same_v<T, P> && std::is_floating_point_v<T>;
-  static constexpr long unit = steps_per_unit<T>;  // `first` and `depth` below count units of so many steps
+  static constexpr long unit = steps_per_unit<T>;  // `first` and `depth` below count units of this many steps
 
  public:
   GemmBlock(const GemmPlan<T>& plan, const Gemm<T>& g, void* workspace, const GemmPart& part,
@@ -65,7 +65,7 @@ class GemmBlock {
   }
 
   // Would a tile find its rows of A in the nearest cache only once? Steps that lie apart are a line each; rows that are
-  // a multiple of so many bytes apart compete for the same places. With wide vectors A is packed in any case.
+  // a multiple of this many bytes apart compete for the same places. With wide vectors A is packed in any case.
   bool a_is_scattered() const {
     return simd_bytes == 64 || plan_.a_col != 1 || plan_.a_row * long(sizeof(T)) % gemm_competing_bytes == 0;
   }
@@ -153,7 +153,7 @@ class GemmBlock {
   void pack_a(const T* a, long depth, long taken, long block, long i) {
     Strip<T> strips[gemm_group];
     long count = 0;
-    // Whole strips are packed faster: behind the rows of a block come some of the next one.
+    // Whole strips are packed faster: after the rows of a block come some of the next one.
     for (long rows; count < gemm_group && block + count < row_blocks_; ++count, i += rows) {
       rows = rows_of(block + count, part_.rows - i);
       strips[count] = {a + i * plan_.a_row, at_most(packed_rows, part_.rows - i), packed_rows};

@@ -10,8 +10,8 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// Panels of so many vectors of columns or one less, all steps of k of a panel before the next one: so many chains at
-/// once hide the latency of an addition (4 cycles at 2 of them in each).
+/// Panels of this many vectors of columns or one less, all steps of k of a panel before the next one: this many chains
+/// at once hide the latency of an addition (4 cycles at 2 of them in each).
 inline constexpr long kept_vectors = 8;
 
 /// A product of one row, [k] times the transpose of b [n, k], in float32.

@@ -83,7 +83,7 @@ template <class T, class A>
       copy_matrix(strips[s].from, step, lane, to + s * strip_pitch, pitch, depth, strips[s].lanes, strips[s].padded);
     return;
   }
-  // Steps lie in memory one behind the other: all strips of a step are read as they lie. Each step may be a page of its
+  // Steps lie in memory one after the other: all strips of a step are read as they lie. Each step may be a page of its
   // own, which no processor fetches ahead by itself.
   for (long p = 0; p < depth; ++p) {
     const long ahead = at_most(p + 4, depth - 1);

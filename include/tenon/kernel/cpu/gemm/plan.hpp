@@ -154,8 +154,8 @@ constexpr bool gemm_packs_a(long rows, long columns) {
 
 // Costs in vector steps: lanes that hold no column are computed too, packing B across its rows costs a third per
 // element. A whose steps are lines of their own costs half a step per element if it is packed, or if these lines
-// compete for so few places, or lie on so many pages, that the next rows do not find them again (measured on Zen 4: 0.1
-// to 0.8 steps).
+// compete for so few places, or lie on this many pages, that the next rows do not find them again (measured on Zen 4:
+// 0.1 to 0.8 steps).
 template <class A>
 constexpr long gemm_cost(long rows, long columns, long k, long a_col, bool b_is_rows) {
   constexpr long width = simd_width<A>;

@@ -10,11 +10,11 @@ namespace tenon::inline TENON_ABI::kernel::detail {
 // Lanes are columns, as everywhere: a sum over lanes would be another order. Small blocks of b are transposed in
 // registers; several groups of columns take turns, which hides the latency of a chain.
 inline constexpr int row_groups = 4;
-// Rows of b a power of two apart compete for the same places of the nearest cache: with wide vectors so many steps of
+// Rows of b a power of two apart compete for the same places of the nearest cache: with wide vectors this many steps of
 // them are copied first, with others several segments are read side by side, which take 0.6 of the time.
 inline constexpr bool row_by_segments = simd_bytes < 64;
 inline constexpr long row_copied_steps = 64, row_gap = 16;
-// So many steps ahead of its use b is fetched: two cache lines.
+// This many steps ahead of its use b is fetched: two cache lines.
 template <class T>
 inline constexpr long row_ahead = 32 * steps_per_unit<T>;
 
@@ -97,8 +97,8 @@ template <class T, int Groups, bool by_segments = false>
   for (; p + 4 * unit <= k; p += 4 * unit) {
     Operand f0 = factor(p), f1 = factor(p + unit), f2 = factor(p + 2 * unit), f3 = factor(p + 3 * unit);
     const T* from = b + p;
-    // So many rows are more streams than a processor follows by itself. A quarter of them is fetched in each quarter of
-    // a cache line.
+    // This many rows are more streams than a processor follows by itself. A quarter of them is fetched in each quarter
+    // of a cache line.
     const T* next = !by_segments || p + ahead < k ? from + ahead : after + (p + ahead - k);
     next += p / unit % 16 / 4 * (by_segments ? quarter : Groups * quarter) * row;
 #pragma GCC unroll 8

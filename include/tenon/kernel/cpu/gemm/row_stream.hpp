@@ -7,7 +7,7 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::detail {
 
-// Rows of b that are added at once: so many streams a processor follows by itself, and they find places in the
+// Rows of b that are added at once: this many streams a processor follows by itself, and they find places in the
 // nearest cache even if they are a power of two apart. Of four, sums are loaded and stored too often.
 inline constexpr int streamed_rows = 8;
 // Columns whose sums stay in the nearest cache, those of a segment beside those of all: 8 KB each.

@@ -28,7 +28,7 @@ struct CtcSample {
   double log_prob(long frame, long state) const {
     return static_cast<double>(log_probs[frame * classes + label(state)]);
   }
-  /// Whether a path may go on to `state` from the label two states before it, without a blank between the two.
+  /// Whether a path may continue to `state` from the label two states before it, without a blank between the two.
   bool skips_blank(long state) const { return state % 2 && state >= 3 && label(state) != label(state - 2); }
 };
 
@@ -48,7 +48,7 @@ inline double log_sum(double a, double b, double c) {
 template <class T, class I>
 void ctc_forward(const CtcSample<T, I>& sample, long frame, const double* before, double* now) {
   using detail::log_of_zero;
-  for (long s = sample.states(); s-- > 0;) {  // from behind, as `before` may be `now`
+  for (long s = sample.states(); s-- > 0;) {  // from after, as `before` may be `now`
     double paths = s < 2 ? 0 : log_of_zero;
     if (frame > 0)
       paths = detail::log_sum(before[s], s >= 1 ? before[s - 1] : log_of_zero,

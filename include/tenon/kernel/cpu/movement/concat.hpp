@@ -11,7 +11,7 @@ struct Concat;
 
 template <>
 struct Kernel<Cpu, ops::Concat> {
-  // Elements of operand k behind one index of the axes before the joined one.
+  // Elements of operand k after one index of the axes before the joined one.
   template <class Call>
   static constexpr long run_length(int k, long n) {
     long length = 1;

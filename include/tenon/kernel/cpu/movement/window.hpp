@@ -7,7 +7,7 @@ namespace tenon::inline TENON_ABI::kernel {
 
 inline constexpr int window_axes = 3;
 
-/// The axes last - 2 .. last of a tensor, those before and behind in one each. Element j of the part along axis k is
+/// The axes last - 2 .. last of a tensor, those before and after in one each. Element j of the part along axis k is
 /// element first[k] + j step[k] of the whole.
 struct Window {
   long outer = 1, inner = 1;

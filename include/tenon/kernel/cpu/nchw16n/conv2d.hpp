@@ -22,7 +22,7 @@ constexpr std::size_t nchw16n_conv2d_backward_input_workspace(const Conv2dSizes&
 /// complete.
 using ChannelDone = FunctionRef<long, long, long>;
 
-/// y as by conv2d, x and y in NCHW16n. `done` hears of rows of channels as soon as they are complete.
+/// y as by conv2d, x and y in NCHW16n. `done` is notified of rows of channels as soon as they are complete.
 void nchw16n_conv2d(const Conv2dSizes& s, const float* x, const float* weight, float* y, long begin, long end,
                     void* workspace, ChannelDone done);
 
@@ -53,7 +53,7 @@ class Nchw16nConv {
     taps_[count_++] = {std::int32_t(weight), std::int32_t(row), std::int32_t(column)};
   }
   void end_phase() { starts_[++phase_] = count_; }
-  /// Of the blocks that are computed next, so many samples are there.
+  /// Of the blocks that are computed next, this many samples are there.
   void take_samples(long count) { lanes_ = block_lanes(count); }
 
   /// Result channels row0 .. of one block and group. weight: of row0; from: the group's planes; to: plane of row0. Taps

@@ -17,9 +17,9 @@ struct Nchw16nPlan : ConvGeometry {
   bool copied = false;                       // with zeros around it, or since it is larger than the cache
   long band = 0, image_rows = 0, pitch = 0;  // rows of the grid per pass; of the copy
   long image_pixel = 0, image_plane = 0;     // elements from a pixel of the image to the next, and from plane to plane
-  long pass = 0;                             // planes at a time; the chains of small results go on from pass to pass
+  long pass = 0;                             // planes at a time; the chains of small results continue from pass to pass
   bool packed = false;                       // weights are copied: those of one row block lie far apart in each plane
-  // only two rows of the result are kept, one channel behind the other: those that are complete
+  // only two rows of the result are kept, one channel after the other: those that are complete
   bool pooled = false;
   // no zeros around the image: tiles are cut at its borders, so that all pixels of one have the same taps
   bool cut = false;
@@ -35,7 +35,7 @@ inline constexpr int cut_rows = 4;  // a tile of one pixel has a chain per row: 
 // pixels up to which it costs less to load and store the result again than to cut the image in bands
 inline constexpr long small_result = 64;
 
-// The image one plane behind the other, as it lies in memory.
+// The image one plane after the other, as it lies in memory.
 constexpr Nchw16nPlan by_planes(Nchw16nPlan c) {
   c.image_pixel = block_samples, c.image_plane = c.image_rows * c.pitch * block_samples;
   return c;

@@ -34,14 +34,14 @@ struct Nchw16nWeightTile {
   const float* image;
   long tap[nchw16n_weight_taps];
   const WeightPixel *pixels, *end;
-  bool begun;  // the chains go on from what stands in lanes
+  bool begun;  // the chains continue from what stands in lanes
   bool added;  // they are added to it
   float* lanes;
   long computed;  // of the lanes of a block
 };
 
-// The chains of some lanes go on over the pixels [at, end): from +0, or from what stands at `from` if they have begun.
-// They are stored to `to`, or added to what stands there.
+// The chains of some lanes continue over the pixels [at, end): from +0, or from what stands at `from` if they have
+// begun. They are stored to `to`, or added to what stands there.
 template <int Rows, int Taps>
 [[gnu::always_inline]] inline void run_weight_chains(const Nchw16nWeightTile& t, int lane, const WeightPixel* at,
                                                      const WeightPixel* end, bool begun, bool added, const float* from,
@@ -257,7 +257,7 @@ class WeightByPlanes {
       }
     *start = to - pixels_;
   }
-  // `channels` of dy in row blocks, and `planes` of the image, of which so many tiles are taken.
+  // `channels` of dy in row blocks, and `planes` of the image, of which this many tiles are taken.
   void add_group(const float* x, const float* dy, float* dw, long channels, long row_blocks, long planes, long tiles,
                  long count) {
     const long plane = s_.h * s_.w * block_samples, gradient = s_.oh * s_.ow * block_samples, taps = s_.taps();

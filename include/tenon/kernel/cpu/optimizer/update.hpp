@@ -1,4 +1,4 @@
-// The loop behind an optimizer's update: a parameter and its moments change in place, element by element.
+// The loop after an optimizer's update: a parameter and its moments change in place, element by element.
 #pragma once
 #include <tenon/kernel/cpu/elementwise/math.hpp>
 #include <tenon/kernel/cpu/gemm/tile.hpp>
@@ -6,7 +6,7 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-// What updates compute with vectors, for the single elements behind them.
+// What updates compute with vectors, for the single elements after them.
 template <class C>
 requires std::is_floating_point_v<C>
 [[gnu::always_inline]] inline C max(C a, C b) {

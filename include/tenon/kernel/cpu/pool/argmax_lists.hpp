@@ -18,7 +18,7 @@ namespace tenon::inline TENON_ABI::kernel {
 
 /// The argmaxes of a plane: pixels that get a gradient, in their order. place: see core/argmax_places.hpp. They stand
 /// where the whole plane would stand: their number and the sum of their gradients, then the places; from the middle on,
-/// the gradients. Who adds them up anyway leaves the sum; NaN says that nobody did.
+/// the gradients. Code that adds them up anyway leaves the sum; NaN means that no code did.
 struct ArgmaxList {
   const std::int32_t* place;
   const float* gradient;

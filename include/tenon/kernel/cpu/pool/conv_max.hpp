@@ -1,4 +1,4 @@
-// Max pooling behind a convolution: the maxima over windows of 2 x 2 of what fused steps make of its sums, while these
+// Max pooling after a convolution: the maxima over windows of 2 x 2 of what fused steps make of its sums, while these
 // are in the nearest cache.
 #pragma once
 #include <tenon/core/function_ref.hpp>

@@ -41,7 +41,7 @@ struct PoolGrid {
     if (sorted && s.stride_w == 2 && columns >= least_split) parts = 2;
     step = s.stride_w / parts;
     image = {1, s.h, s.w, s.pad_top, s.pad_left, s.stride_h, 1, phases, 1, 0, round_up(covered, s.stride_w) / parts};
-    // a window that begins at the last element of a band, rounded up to whole vectors, reads s.kw elements behind it
+    // a window that begins at the last element of a band, rounded up to whole vectors, reads s.kw elements after it
     const long more = (s.kh - 1) / s.stride_h, room = grid_cells<A> / parts - 3 * grid_step<A> - s.kw,
                fitting = room / (phases * image.pitch) - more;
     if (long(s.kh) * s.kw > grid_taps || fitting < 1) return;
@@ -196,7 +196,7 @@ template <class From, class To>
         if (j + V::width > end) j = end - V::width;  // overlaps the one before
         const V share = V::load(from + j) / V(whole);
         if (step == 1) share.store(to + j);
-        else if (step == 2)  // the zero behind the last one comes before the next row
+        else if (step == 2)  // the zero after the last one comes before the next row
           for (int half = 0; half < 2; ++half) interleaved(share, V(A(0)), half).store(to + 2 * j + half * V::width);
         else
 #pragma GCC unroll 8

@@ -17,7 +17,7 @@ template <class A>
 using PoolPlace = std::conditional_t<sizeof(A) == 8, std::int64_t, std::int32_t>;
 
 /// A band: element q of a row of windows is the window that begins q - pad_left columns from the left, also where none
-/// does, so that vectors go on from row to row.
+/// does, so that vectors continue from row to row.
 template <class A>
 struct PlaceBand {
   static constexpr long cells = 16384 / long(sizeof(A));

@@ -40,7 +40,7 @@ template <class A>
 [[gnu::noinline]] void gru(const Gru<A>& layer, const A* projected, A* states, long begin, long end, void* workspace);
 
 /// The gradient of `projected`, [n, steps, 3 hidden], from that of all h, [n, steps, hidden]. If asked for, the part of
-/// the gradient of h0 that does not come through W follows behind the rows of each sample.
+/// the gradient of h0 that does not come through W follows after the rows of each sample.
 template <class A>
 [[gnu::noinline]] void gru_grad(const Gru<A>& layer, const A* states, const A* dh, A* result, bool with_h0, long begin,
                                 long end, void* workspace);
@@ -70,7 +70,7 @@ template <class A>
   }
 }
 
-// One sample and step backward; dh is what comes from the step after without its product, and goes on. Writes the
+// One sample and step backward; dh is what comes from the step after without its product, and continues. Writes the
 // gradients of the arguments of r, z, m to `result`, and those of h W (r, z, q) to a row for the next product.
 template <class A>
 [[gnu::noinline]] void gru_cell_grad(long hidden, const A* state, const A* h_before, const A* above, const A* after,

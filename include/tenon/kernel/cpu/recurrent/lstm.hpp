@@ -61,7 +61,7 @@ template <class A>
 [[gnu::noinline]] void lstm(const Lstm<A>& layer, const A* x, A* states, long begin, long end, void* workspace);
 
 /// The gradient of x W, [n, steps, 4 hidden], from those of all h ([n, steps, hidden]) or of the last h and c ([n, 2,
-/// hidden]; the other one null). If there are first states, the gradient of the first c follows behind the rows of each
+/// hidden]; the other one null). If there are first states, the gradient of the first c follows after the rows of each
 /// sample.
 template <class A>
 [[gnu::noinline]] void lstm_grad(const Lstm<A>& layer, const A* states, const A* dh, const A* last, A* result,
@@ -69,7 +69,8 @@ template <class A>
 
 #if TENON_DEFINES
 namespace detail {
-// One sample and step: from the products, x W + h W, and the bias (null: zeros) to the states. c goes on, h is copied.
+// One sample and step: from the products, x W + h W, and the bias (null: zeros) to the states. c continues, h is
+// copied.
 template <bool past_caches, class A>
 [[gnu::noinline]] void lstm_cell(long hidden, const A* product, const A* bias, A* c, A* h, A* state, A* next) {
   using V = Simd<A>;
@@ -98,7 +99,7 @@ struct LstmAhead {
 };
 
 // One sample and step backward: dh is the sum of what comes from above (may be null) and from the step after (may be
-// null), dc goes on. Writes the gradient of the gates' arguments twice: to the result and to a row for the next
+// null), dc continues. Writes the gradient of the gates' arguments twice: to the result and to a row for the next
 // product.
 template <bool past_caches, class A>
 [[gnu::noinline]] void lstm_cell_grad(long hidden, const A* state, const A* c_before, const A* above, const A* after,
@@ -234,7 +235,7 @@ struct Lstm;
 }  // namespace ops
 
 namespace kernel {
-/// Which operands of a call, behind x and the two weights, there are. `From` is the place of x.
+/// Which operands of a call, after x and the two weights, there are. `From` is the place of x.
 template <class Call, int From = 0>
 struct LstmOperands {
   static constexpr bool bias = Call::operands > From + 3 && Call::operand(From + 3).rank == 1;

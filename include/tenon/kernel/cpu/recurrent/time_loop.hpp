@@ -18,7 +18,8 @@ inline constexpr long recurrent_rows = tile_rows;
 /// Elements of a sample that may be between two rows of a tile, whose distances are numbers of 32 bits.
 inline constexpr long longest_sample = ((1l << 31) - 1) / recurrent_rows;
 
-/// What the sum of a product's first segment begins with: +0, what stands there as a sum, or as a chain to go on with.
+/// What the sum of a product's first segment begins with: +0, what stands there as a sum, or as a chain to continue
+/// with.
 enum class StepSums { fresh, add, resume };
 
 /// The matrix b [k, columns] of many products a b with few rows a, in panels as wide as the tile for that number of
@@ -77,7 +78,7 @@ class StepWeight {
 
 #if TENON_DEFINES
 namespace detail {
-// `count` elements of a row, which are a whole vector nearly always; zeros behind them.
+// `count` elements of a row, which are a whole vector nearly always; zeros after them.
 template <class A>
 [[gnu::always_inline]] inline Simd<A> load_some(const A* from, long count) {
   if (count >= Simd<A>::width) [[likely]]

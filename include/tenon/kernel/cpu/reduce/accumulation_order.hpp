@@ -41,7 +41,7 @@ template <class A, int Lanes, class F>
   }
 }
 
-/// Lanes that a row of so many elements, known to the compiler, reaches: the others would be combined as they began,
+/// Lanes that a row of this many elements, known to the compiler, reaches: the others would be combined as they began,
 /// which changes nothing.
 template <long count>
 inline constexpr int lanes_reached = count < reduce_lanes ? int(std::bit_ceil(std::size_t(count))) : reduce_lanes;

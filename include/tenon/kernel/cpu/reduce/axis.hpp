@@ -1,4 +1,4 @@
-// One axis of a tensor, and what is before and behind it: softmax and argmax walk along it.
+// One axis of a tensor, and what is before and after it: softmax and argmax walk along it.
 #pragma once
 #include <tenon/core/shape.hpp>
 

@@ -19,7 +19,7 @@ inline long masked_offset(const TensorType& t, unsigned mask, long n, long index
   return offset;
 }
 
-/// dx = dy · (product of the elements before) · (product of the elements behind), for kept elements begin .. end - 1 of
+/// dx = dy · (product of the elements before) · (product of the elements after), for kept elements begin .. end - 1 of
 /// the axes that `mask` does not name. `before` has room for the elements of one product. No division, so zeros are
 /// fine.
 template <class A, class T>

@@ -19,7 +19,7 @@ class SumTree {
  public:
   bool empty() const { return chains_ == 0; }
   /// Takes the sums of a chain: `count` of them, for all chains the same, and a multiple of a vector's lanes if Width
-  /// is. With `from`: those of 2^from neighbouring chains, behind a multiple of 2^from chains.
+  /// is. With `from`: those of 2^from neighbouring chains, after a multiple of 2^from chains.
   [[gnu::noinline]] void add(const A* chain, long count = Width, int from = 0) { add_here(chain, count, from); }
   /// Adds to the sums of the last chain those of the others.
   [[gnu::noinline]] void finish(A* chain, long count = Width) const { finish_here(chain, count); }

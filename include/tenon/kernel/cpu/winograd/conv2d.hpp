@@ -24,8 +24,8 @@ constexpr long winograd_conv2d_backward_input_workspace(const Conv2dSizes& s, bo
 }
 
 /// y = x * weight for a 3 x 3 kernel, stride and dilation 1, one group. Tile by tile of 4 x 4 results: a value that is
-/// not finite reaches all of them. `done` hears of neighbouring elements that are complete: the place of the first one,
-/// its channel, how many.
+/// not finite reaches all of them. `done` is notified of neighbouring elements that are complete: the place of the
+/// first one, its channel, how many.
 void winograd_conv2d(const Conv2dSizes& s, bool blocks, const float* x, const float* weight, float* y, long begin,
                      long end, void* workspace, FunctionRef<long, long, long> done);
 /// Weights of a convolution of rows in the order in which they become lanes, [vector of channels, plane, tap, channel],
@@ -42,7 +42,7 @@ void winograd_conv2d_backward_input(const Conv2dSizes& s, bool blocks, const flo
 
 #if TENON_DEFINES
 namespace detail {
-// body(first column, columns) for each panel of columns, which lies behind those before.
+// body(first column, columns) for each panel of columns, which lies after those before.
 template <class Body>
 [[gnu::always_inline]] inline void each_panel(long columns, Body&& body) {
   for (long first = 0, width; first < columns; first += width)
@@ -157,7 +157,7 @@ class WinogradConv {
   }
 
   // `count` times nine weights, `step` floats apart, become lanes, and those 36 vectors at to(0, lane); so do the next
-  // ones, `next` floats behind, at to(1, lane), and so on. What is contiguous is copied at once.
+  // ones, `next` floats after, at to(1, lane), and so on. What is contiguous is copied at once.
   template <class To>
   void transform_weights(const float* from, long step, long count, long next, long others, To&& to, long points) {
     const long lanes = round_up(count, simd_width<float>), sign = c_.flipped ? -1 : 1,

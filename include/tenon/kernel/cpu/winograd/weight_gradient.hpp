@@ -13,7 +13,7 @@ inline constexpr long winograd_sums_bytes = 2400 << 10, winograd_kept_bytes = 48
 // product of matrices:
 //   sum(point, o, c) = chain over some tiles and all samples of their block, from +0, and so on: the chains are added
 //   one after the other
-// Tiles are counted through blocks of 16 samples. So many make a chain that it has 64 steps where blocks are full, or
+// Tiles are counted through blocks of 16 samples. This many make a chain that it has 64 steps where blocks are full, or
 // in a batch of less than 16 just as many or some more. Longer chains would round more, shorter ones take longer. An
 // item is some rows o. As many of them as there is room for sums are computed in one pass over the tiles.
 struct WinogradWeight {
@@ -22,7 +22,7 @@ struct WinogradWeight {
   long across, per_image, tiles;              // tiles of a row, of an image, of all blocks of samples
   long chunk, chunks, items, rows, pass;      // rows: of an item, pass: of a pass
   long samples, chain;                        // of a block, at most; tiles of a chain
-  long inputs, outputs;                       // channels, and room for those behind the last
+  long inputs, outputs;                       // channels, and room for those after the last
   long image_step, gradient_step, sums_step;  // from one point to the next
 
   constexpr long steps() const { return chunk * samples; }
@@ -155,7 +155,7 @@ class WinogradWeightProducts {
       step += count * samples;
     }
   }
-  // strip[row][column][sample][channel] of some rows and columns of a block's images, with zeros around them and behind
+  // strip[row][column][sample][channel] of some rows and columns of a block's images, with zeros around them and after
   // the last channel.
   [[gnu::noinline]] void fill_strip(const Planes& p, long c, long own, long block, long samples, long y0, long x0,
                                     long rows, long columns) {
