@@ -62,7 +62,7 @@ sentences=-
 mistakes() {
   sh tests/error/run.sh --compiler "$compiler" tests/error/table/images.txt tests/error/cell/typo.cpp \
     tests/error/core/tensor_extents.cpp tests/error/model/column_count.cpp
-  ! grep -E 'FAILED: (the compiler does not say|it )|does not compile' "$work/log" &&
+  ! grep -q -E 'FAILED: (the compiler does not say|it )|does not compile' "$work/log" &&
     awk '$4 == "of" && $3 > 60 { print "more than 60 lines: " $0; bad = 1 } END { exit bad }' "$work/log"
 }
 if step "sentences of mistakes" mistakes; then
