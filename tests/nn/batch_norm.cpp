@@ -244,6 +244,20 @@ TEST_CASE("BatchNorm: a frozen part among others, images in blocks, equal bits i
   CHECK(!rests(by_grad.norm1, 1.5f));
 }
 
+TEST_CASE("BatchNorm: a part that evaluates before its network is bound does so in it") {
+  const auto trained = [](auto freeze) {
+    Residual net;
+    freeze(net);
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, momentum()};
+    model.train(1, samples<Shape<3, 6, 6>>(40) | dataset::batch(20));
+    return net;
+  };
+  const Residual rested = trained([](const auto& net) { net.norm1.set_train(false); });
+  CHECK((rests(rested.norm1) && !rests(rested.norm2)));
+  CHECK(!rests(trained([](const auto& net) { net.norm1.set_train(false), net.norm1.set_train(); }).norm1));
+  CHECK(!rests(trained([](const auto& net) { net.norm1.set_train(false), net.set_train(); }).norm1));
+}
+
 TEST_CASE("BatchNorm: direct calls of a training network with a part that evaluates") {
   for (const Mode mode : modes) {
     const ContextScope scope({.mode = mode});

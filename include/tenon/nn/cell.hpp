@@ -134,7 +134,7 @@ struct Cell {
   /// Says whether direct calls of the network train (dropout, batch statistics) or evaluate. A Model decides for its
   /// own steps. Of a part of a network, it concerns the batch norms of that part, in training steps of any kind: with
   /// false they evaluate until true says otherwise, there or of the whole network, as eval() and train() of PyTorch's
-  /// modules.
+  /// modules; also if it is said before the network has its parameters.
   const Self& set_train(bool mode = true) const {
     bound().set_train(mode);
     return self();

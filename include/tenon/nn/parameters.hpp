@@ -114,6 +114,10 @@ class ParameterList {
   [[gnu::cold]] void bind_once() const;
   enum Freezer { by_requires_grad = 1, by_set_train = 2 };
   [[gnu::cold]] void freeze_cells(Freezer by, bool frozen) const;
+  static void add_freezer(void* number, Freezer by, bool frozen) {
+    float& value = *static_cast<float*>(number);
+    value = static_cast<float>(frozen ? int(value) | by : int(value) & ~by);
+  }
   // True if all parameters are in one arena at the places of the table: a part that was replaced, or used alone before,
   // is elsewhere. An arena that was made for a part counts its entries from there, so that they have lower numbers than
   // in this table. Reads nothing of the arena: another thread may just let it go.
@@ -221,6 +225,8 @@ void ParameterList::bind_to_new(Fill fill) const {
       if (own.arena) fresh->training |= own.arena->training;
       if (own.data) std::memcpy(data, own.values_at(), std::size_t(entry.dims.bytes(1)));
       else entry.initialize(data, entry.dims, hash_number(entry.path, get_context().seed), own);
+      if (entry.freezes && own.arena && own.arena->evaluates && own.arena->entry_count < count_)
+        add_freezer(data, by_set_train, true);
     }
     own.bind(fresh, data, i, entry.trainable);
   }
@@ -283,14 +289,13 @@ TENON_INLINE void ParameterList::set_train(bool mode) const {
   ParameterArena* const whole = arena();
   if (!whole) return;
   const bool part = count_ < whole->entry_count;
-  if (!part) whole->training = mode;
+  if (!part) whole->training = mode, whole->evaluates = !mode;
   if (part || mode) freeze_cells(by_set_train, !mode);
 }
 [[gnu::noinline]] TENON_INLINE void ParameterList::freeze_cells(Freezer by, bool frozen) const {
   for (int i = 0; i < count_; ++i) {
     if (!table_[i].freezes) continue;
-    float& value = *reinterpret_cast<float*>(handle(i).values_at());
-    value = static_cast<float>(frozen ? int(value) | by : int(value) & ~by);
+    add_freezer(handle(i).values_at(), by, frozen);
     handle(i).change();
   }
 }

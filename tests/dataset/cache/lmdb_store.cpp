@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <tenon/dataset/cache/lmdb_store.hpp>
 
@@ -335,6 +337,37 @@ TEST_CASE("lmdb store: any bit of a page's head or of its nodes") {
     REQUIRE(killed::in_child([&] { return use_all(s.path); }) == 0);
     REQUIRE(killed::in_child([&] { return use_all(s.path); }) == 0);
   }
+}
+TEST_CASE("lmdb store: a number of a transaction that stands in the wrong one of the first two pages") {
+  if (support::sanitized) return support::say_skipped("a child of a process with a sanitizer's threads may hang");
+  Session s;
+  const std::string data = s.path + "/data.mdb";
+  REQUIRE(killed::in_child([&] { return use_all(s.path); }) == 0);
+  const std::string whole = io::read_file(data);
+  constexpr std::size_t number =
+      sizeof(dataset::detail::LmdbPageHead) + offsetof(dataset::detail::LmdbMeta, transaction);
+  for (const std::size_t page : {0, 1})
+    for (const int bit : {0, 1, 7}) {
+      CAPTURE(page);
+      CAPTURE(bit);
+      put_file(data, whole);
+      const std::size_t at = page * page_bytes + number;
+      damage(data, at, std::string(1, static_cast<char>(whole[at] ^ (1 << bit))));
+      REQUIRE(killed::in_child([&] { return ::alarm(60), use_all(s.path); }) == 0);
+    }
+}
+TEST_CASE("lmdb store: a file that there are no addresses for to look through is opened") {
+  if (support::sanitized) return support::say_skipped("a sanitizer needs addresses");
+  Session s;
+  const std::string data = s.path + "/data.mdb";
+  REQUIRE(killed::in_child([&] { return use_all(s.path); }) == 0);
+  fs::resize_file(data, 3u << 30);  // the file has more pages than it uses
+  CHECK(killed::in_child([&] {
+          ::alarm(60);
+          rlimit most{5ull << 30, 5ull << 30};  // for LMDB's own map, and not for another one
+          ::setrlimit(RLIMIT_AS, &most);
+          return rows_there(s.path, 1, damaged_rows) == long(damaged_rows) ? 0 : 1;
+        }) == 0);
 }
 TEST_CASE("lmdb store: a damaged file of locks that nobody uses is made anew") {
   if (support::sanitized) return support::say_skipped("a child of a process with a sanitizer's threads may hang");

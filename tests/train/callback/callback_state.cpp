@@ -150,3 +150,39 @@ TEST_CASE("a run without the callback leaves its state alone, and parameters are
   model.train(2, samples(24) | dataset::shuffle(24) | dataset::batch(8));
   CHECK(model.global_step() == 6);
 }
+
+namespace {
+/// small::Net with its members in another order: a file has the same names for both.
+struct Turned : nn::Cell<Turned> {
+  nn::Dense<8, 2> fc2;
+  nn::Dense<3, 8> fc1;
+  constexpr auto construct(auto x) const { return fc2(ops::relu(fc1(x))); }
+};
+struct SaveLate {
+  std::string path;
+  void on_train_epoch_begin(auto& run) const {
+    if (run.cur_epoch_num == 3) save_training(run.model, path);
+  }
+};
+}  // namespace
+TEST_CASE("weights that callbacks have kept of a network with other members are refused, not written over its end") {
+  const Folder folder;
+  const std::string path = (folder.path / "run.safetensors").string();
+  const auto refused = [&](auto callback) {
+    const auto train = [&](auto& net, auto hook, bool resumes) {
+      Model model(net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Adam{.learning_rate = 0.05}, nn::Accuracy{});
+      if (resumes) load_training(path, model);
+      auto own = callback;
+      model.fit(3, ten(), ten(), own, hook);
+    };
+    Net net, again;
+    Turned other;
+    train(net, SaveLate{path}, false);
+    train(again, Counts{}, true);
+    CHECK(bits(again) == bits(net));
+    CHECK_THROWS_AS(train(other, Counts{}, true), ValueError);
+  };
+  refused(ExponentialMovingAverage{.decay = 0.9});
+  refused(StochasticWeightAverage{});
+  refused(EarlyStopping{.patience = 9, .restore_best_weights = true});
+}

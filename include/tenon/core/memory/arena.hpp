@@ -26,7 +26,8 @@ inline void free_target_memory(std::byte* data, std::size_t bytes) { delete_bloc
 /// Memory of one network's parameters, shared by their handles; freed with the last of them.
 struct ParameterArena {
   std::atomic<int> references{0};
-  bool training = false;  // what set_train() said for this network
+  bool training = false;   // what set_train() said for this network
+  bool evaluates = false;  // it said false: what a part that was alone then brings into a network
   // of the last change of requires_grad, so that an executor knows when to ask again; 0: none
   unsigned freeze_version = 0;
   // A number for the values: a writer takes another one, so that what was made of the old ones is made again. 0:

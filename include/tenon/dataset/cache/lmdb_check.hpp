@@ -97,6 +97,7 @@ class LmdbCheck {
     bytes_ = static_cast<std::size_t>(status.st_size) / page_ * page_;
     if (bytes_ < 2 * page_) return;
     void* const map = ::mmap(nullptr, bytes_, PROT_READ, MAP_SHARED, file, 0);
+    is_snapshot_ = map == MAP_FAILED;  // of which nothing is looked at
     if (map == MAP_FAILED) return;
     map_ = static_cast<const char*>(map);
     const char* const meta = at(transaction & 1) + sizeof(LmdbPageHead);

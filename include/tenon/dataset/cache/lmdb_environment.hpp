@@ -187,16 +187,20 @@ class LmdbEnvironment {
   std::string fault_of_pages() const {
     ::mdb_filehandle_t file = -1;
     if (::mdb_env_get_fd(env_, &file) != 0) return "";
-    for (;;) {
+    for (std::size_t before = ~std::size_t{0};;) {
       MDB_txn* txn = nullptr;
       const int result = ::mdb_txn_begin(env_, nullptr, MDB_RDONLY, &txn);
       if (result == MDB_READERS_FULL) return "";
       if (result != 0) return ::mdb_strerror(result);
-      LmdbCheck check(file, ::mdb_txn_id(txn));
+      const std::size_t id = ::mdb_txn_id(txn);
+      LmdbCheck check(file, id);
       const bool is_snapshot = check.is_snapshot();
       const std::string fault = is_snapshot ? check.fault() : "";
       ::mdb_txn_abort(txn);
       if (is_snapshot) return fault;
+      // who comes after others have committed gets a later snapshot: no page says what this one is
+      if (id == before) return text("page ", id & 1, " is damaged");
+      before = id;
     }
   }
   /// All pages that the file's header speaks of are there: a page that is missing ends the program that reads it.

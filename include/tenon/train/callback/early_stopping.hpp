@@ -64,6 +64,8 @@ struct EarlyStopping {
       }
   }
   void on_train_resumed(auto& run) {
+    if constexpr (requires { run.model.network(); })
+      best_weights.check(ParameterList(run.model.network()), "EarlyStopping");
     if (wait > 0 && wait >= patience) stop(run);
   }
   void state(CallbackState& state) {

@@ -2,10 +2,12 @@
 #pragma once
 #include <cstddef>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <tenon/train/callback/callback_state.hpp>
 #include <tenon/train/callback/callback_turn.hpp>
+#include <tenon/train/callback/snapshot.hpp>
 #include <tenon/train/checkpoint.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -20,6 +22,8 @@ class WeightAverage {
   void add(std::span<const io::NamedTensor> parameters, double share);
   /// Writes the averages to the parameters; those of which there are none stay.
   void write_to(std::span<const io::NamedTensor> parameters) const;
+  /// Throws ValueError if these are not its parameters, as it may be with what a file had.
+  void check(std::span<const io::NamedTensor> parameters, std::string_view whose) const;
   void state(CallbackState& state) { state(values_); }
 
  private:
@@ -65,6 +69,10 @@ struct ExponentialMovingAverage {
   {
     detail::give_averages(run.model.network(), average);
   }
+  void on_train_resumed(auto& run) requires requires { run.model.network(); }
+  {
+    average.check(detail::named_parameters_of(ParameterList(run.model.network())), "ExponentialMovingAverage");
+  }
   void on_train_end(auto& run) requires requires { run.model.network(); }
   {
     detail::give_averages(run.model.network(), average);
@@ -94,6 +102,10 @@ struct StochasticWeightAverage {
     if (run.cur_epoch_num < first_epoch) return;
     average.add(detail::named_parameters_of(ParameterList(run.model.network())), 1 / double(++count));
   }
+  void on_train_resumed(auto& run) requires requires { run.model.network(); }
+  {
+    average.check(detail::named_parameters_of(ParameterList(run.model.network())), "StochasticWeightAverage");
+  }
   void on_train_end(auto& run) requires requires { run.model.network(); }
   {
     detail::give_averages(run.model.network(), average);
@@ -119,6 +131,16 @@ TENON_INLINE void WeightAverage::add(std::span<const io::NamedTensor> parameters
                                                         : static_cast<const double*>(tensor.data)[k];
       values_[i][k] = first ? own : values_[i][k] + share * (own - values_[i][k]);
     }
+  }
+}
+[[gnu::cold]] TENON_INLINE void WeightAverage::check(std::span<const io::NamedTensor> parameters,
+                                                     std::string_view whose) const {
+  if (values_.empty()) return;
+  if (values_.size() != parameters.size()) refuse_kept(whose);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const AnyTensor& tensor = parameters[i].tensor;
+    const bool averaged = tensor.dtype == Dtype::float32 || tensor.dtype == Dtype::float64;
+    if (values_[i].size() != (averaged ? std::size_t(tensor.count()) : 0)) refuse_kept(whose);
   }
 }
 TENON_INLINE void WeightAverage::write_to(std::span<const io::NamedTensor> parameters) const {
