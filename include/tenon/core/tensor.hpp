@@ -193,11 +193,11 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   long count() const { return storage_ ? dims.count(n_) : 0; }
   /// The batch size of a dynamic leading axis; 1 for a static shape.
   long n() const { return n_; }
-  /// The extent of an axis; of the leading one n, or k * n.
+  /// The extent of an axis; that of a dynamic leading axis is n, or k * n.
   long extent(int axis) const { return dims.size(axis, n_); }
   /// A view for code that works on any tensor. The elements belong to this tensor.
   AnyTensor view() const { return AnyTensor(dims, n_, elements()); }
-  /// A tensor with elements of its own; a plain copy shares them.
+  /// A deep copy; copying the Tensor object shares the elements.
   Tensor copy() const {
     if (!storage_) return {};
     Tensor t = empty(n_);
@@ -279,8 +279,8 @@ class Tensor : public ops::Value<Tensor<T, S>> {
     }
   }
 
-  /// The elements converted to U by static_cast, with its limits: a float outside the range of an integer type is
-  /// undefined.
+  /// The elements converted to U by static_cast; a float outside the range of an integer type is undefined behaviour,
+  /// as in C++.
   template <Element U>
   Tensor<U, S> to() const {
     Tensor<U, S> t = Tensor<U, S>::empty(needed());

@@ -273,13 +273,14 @@ struct Value : OperandTag {
     return Wrong::corrected;
   }
 
-  /// The extents: `x.shape()[1]`, a constant where it is static, also in construct; `x.shape().size()` is the rank.
+  /// The extents: `x.shape()[1]`, which is a constant if it is static, even in construct; `x.shape().size()` is the
+  /// rank.
   constexpr auto shape() const { return detail::Extents<Self>{static_cast<const Self*>(this)}; }
 
   // Method forms. The functions are found when a method is used, by argument-dependent look-up: their headers may come
   // later.
-  /// Over Axes (all of them if none is given), counted from the end if negative: `x.mean<0>()`, `x.sum<1, 2>()`,
-  /// `x.max()`.
+  /// Reduction over Axes, or over all axes if none is given; negative axes count from the end: `x.mean<0>()`, `x.sum<1,
+  /// 2>()`, `x.max()`.
   template <int... Axes>
   constexpr auto mean(std::source_location at = std::source_location::current()) const {
     return reduce_mean<Axes...>(self(), Place{at});
@@ -300,7 +301,7 @@ struct Value : OperandTag {
   constexpr auto prod(std::source_location at = std::source_location::current()) const {
     return reduce_prod<Axes...>(self(), Place{at});
   }
-  /// Where the largest element along an axis is, the last one by default: `x.argmax<0>()`.
+  /// Index of the largest element along an axis, by default along the last one: `x.argmax<0>()`.
   template <int axis = -1>
   constexpr auto argmax(std::source_location at = std::source_location::current()) const {
     return detail::index_of_largest<axis>(self(), Place{at});
@@ -327,7 +328,7 @@ struct Value : OperandTag {
   constexpr auto tanh(std::source_location at = std::source_location::current()) const {
     return detail::tanh_of(self(), Place{at});
   }
-  /// Under another shape: `x.reshape<Shape<dyn, 400>>()`, `x.flatten()`.
+  /// The same elements in another shape: `x.reshape<Shape<dyn, 400>>()`, `x.flatten()`.
   template <class S>
   constexpr auto reshape(std::source_location at = std::source_location::current()) const {
     return detail::reshaped<S>(self(), Place{at});

@@ -337,9 +337,9 @@ class ContactSheet {
 
 }  // namespace detail
 
-/// Writes the first images of a data set as one PNG file for people to look at, in rows from the left to the right,
-/// each with its label below. The file appears complete or not at all. Of the data set, of rows or of batches, only the
-/// rows that are shown are read, so that it may be without end. The same data makes the same bytes.
+/// Writes the first images of a data set into one PNG file, in rows from left to right, each image with its label
+/// below. The file appears complete or not at all. Of the data set, of rows or of batches, only the rows that are shown
+/// are read, so that it may be without end. The same data makes the same bytes.
 ///
 /// image       the first column of uint8 or floats, and of [H, W, C] or [C, H, W] with 1, 3, or 4 channels, ragged or
 ///             not; else of [H, W]; or the one that options name, of any dtype. uint8 is shown as it is. Of others, 0

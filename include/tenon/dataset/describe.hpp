@@ -69,7 +69,7 @@ inline std::string aligned_table(const std::vector<std::vector<std::string>>& li
 
 }  // namespace detail
 
-/// A text for people about a data set: its stages, the number of rows, the columns with dtypes and shapes, and the
+/// A description of a data set as text: its stages, the number of rows, the columns with dtypes and shapes, and the
 /// first rows of epoch 0 with the range of their values. Reads those rows; after filter, all rows of epoch 0.
 template <Dataset D>
 std::string describe(const D& data, long rows = 2) {

@@ -11,13 +11,13 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
-/// The number of rows of epoch 0: batches after batch. The same as data.size().
+/// The number of rows in epoch 0; after batch, the number of batches. The same as data.size().
 template <Dataset D>
 long get_dataset_size(const D& data) {
   return data.size();
 }
 
-/// The batch size as it was given, 1 before batch.
+/// The batch size that batch was given, or 1 without batch.
 template <Dataset D>
 long get_batch_size(const D& data) {
   if constexpr (!HasBefore<D>) return 1;
@@ -26,7 +26,7 @@ long get_batch_size(const D& data) {
   else return get_batch_size(data.data);
 }
 
-/// How often repeat has the rows come in one epoch, 1 without it.
+/// How many times repeat returns the rows in one epoch; 1 without repeat.
 template <Dataset D>
 long get_repeat_count(const D& data) {
   long count = 1;

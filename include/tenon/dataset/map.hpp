@@ -1,4 +1,4 @@
-// map<I>(function): computes columns anew, element by element or sample by sample.
+// map<I>(function): computes new columns, element by element or sample by sample.
 #pragma once
 #include <span>
 #include <type_traits>

@@ -87,7 +87,7 @@ struct WantedOf<Column<T, Ragged<Extents...>, Name>> {
 
 }  // namespace detail
 
-/// The rows of MindRecord files, in the order of the files, of as many columns as are asked for:
+/// The rows of MindRecord files, in the order of the files, with the columns that are named:
 ///
 ///     dataset::MindRecord{"train.mindrecord", as<Column<std::uint8_t, Ragged<any>, "data">,
 ///                                                Column<std::int32_t, Shape<>, "label">>}

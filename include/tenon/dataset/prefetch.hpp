@@ -153,10 +153,10 @@ struct PrefetchConfig {
   int num_parallel_workers = default_workers();
 };
 
-/// Reads up to depth rows ahead on threads of its own: the last stage, after batch. The rows and their order are the
-/// same as without it. The threads live as long as the iterator that open() returns. Costs depth + 1 rows of memory;
-/// the depth is 2 unless set_prefetch_size says another. Throws ValueError if depth is outside 1 .. 1024 or the number
-/// of workers outside 1 .. 256.
+/// Reads up to depth rows ahead in separate threads; must be the last stage, after batch. The rows and their order are
+/// the same as without it. The threads live as long as the iterator that open() returns. Costs depth + 1 rows of
+/// memory; the depth is 2 unless set_prefetch_size says another. Throws ValueError if depth is outside 1 .. 1024 or the
+/// number of workers outside 1 .. 256.
 PrefetchMaker prefetch(long depth = default_prefetch_size(), PrefetchConfig config = {});
 
 #if TENON_DEFINES

@@ -1,4 +1,4 @@
-// repeat(count): the data set several times in one epoch.
+// repeat(count): repeats the data set within one epoch.
 #pragma once
 #include <tenon/dataset/stage.hpp>
 
@@ -68,8 +68,8 @@ struct RepeatMaker {
   }
 };
 
-/// The data set count times; a shuffle before it gives another order each time. A batch after it crosses the seams.
-/// Throws ValueError if count < 1.
+/// Repeats the data set count times; a shuffle before it gives a different order each time. A batch after it crosses
+/// the seams. Throws ValueError if count < 1.
 inline RepeatMaker repeat(long count) {
   detail::check_at_least("repeat", count, 1, "the number of passes");
   return {count};

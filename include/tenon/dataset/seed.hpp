@@ -1,4 +1,4 @@
-// The seed of all stages that are given none.
+// The default seed of stages.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -10,11 +10,11 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
-/// The seed that a stage takes when it is written without one: set_seed's, or the context's if there is none. So one
+/// The seed of a stage that is created without one: that of set_seed, or else that of the context. So one
 /// `set_context({.seed = 1})` reaches initial values, dropout, and the order of the data.
 std::uint64_t default_seed();
-/// Sets the seed for the stages that are written from here on, whatever the context's seed; those that exist keep
-/// theirs. std::nullopt takes it back.
+/// Sets the default seed of stages that are created from now on, instead of the context's; existing stages keep theirs.
+/// std::nullopt restores the context's seed.
 void set_seed(std::optional<std::uint64_t> seed);
 
 #if TENON_DEFINES

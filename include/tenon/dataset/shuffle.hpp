@@ -1,4 +1,4 @@
-// shuffle(buffer_size): another order in each epoch.
+// shuffle(buffer_size): a different order of the rows in each epoch.
 #pragma once
 #include <algorithm>
 
@@ -58,7 +58,7 @@ struct ShuffleMaker {
   }
 };
 
-/// Shuffles the rows, in an order that depends on (seed, epoch) only.
+/// Shuffles the rows, in an order that depends only on (seed, epoch).
 ///
 /// buffer_size >= size   a permutation of all rows
 /// buffer_size < size    rows are permuted inside consecutive windows of buffer_size rows and do not leave them

@@ -1,4 +1,4 @@
-// take(count): the first rows only.
+// take(count): only the first rows.
 #pragma once
 #include <algorithm>
 
@@ -32,9 +32,9 @@ struct TakeMaker {
   }
 };
 
-/// The first count samples, or batches after batch; all of them if there are fewer. After shuffle these are others in
-/// each epoch: what is left of the rows is no set to test with, split makes one. Throws ValueError if count < 1
-/// (MindSpore's take(-1) is a data set without take).
+/// The first count samples; after batch, the first count batches; all of them if there are fewer. After shuffle these
+/// are others in each epoch: what is left of the rows is no set to test with, split makes one. Throws ValueError if
+/// count < 1 (MindSpore's take(-1) is a data set without take).
 inline TakeMaker take(long count) {
   detail::check_at_least("take", count, 1, "the number of rows");
   return {count};

@@ -1,4 +1,4 @@
-// Activation functions as layers, for SequentialCell; in construct the functions read better: `relu(fc1(x))`.
+// Activation functions as layers, for SequentialCell; in construct prefer the functions: `relu(fc1(x))`.
 #pragma once
 #include <tenon/nn/cell.hpp>
 #include <tenon/ops/gelu.hpp>

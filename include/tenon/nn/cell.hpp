@@ -1,4 +1,4 @@
-// Cell: the base of everything that has parameters or contains cells, and how a call of one runs.
+// Cell: the base class of networks and layers, and how a call of a cell runs.
 #pragma once
 #include <tenon/eager/apply.hpp>
 #include <tenon/eager/batch_size.hpp>

@@ -1,4 +1,4 @@
-// Embedding: a vector per number.
+// Embedding: a vector for each index.
 #pragma once
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/init/initializer.hpp>

@@ -1,4 +1,4 @@
-// Frozen: a cell whose parameters the training leaves alone, decided in the type.
+// Frozen: a cell whose parameters are not trained, as stated by its type.
 #pragma once
 #include <tenon/nn/cell.hpp>
 

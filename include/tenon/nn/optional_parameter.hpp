@@ -1,4 +1,4 @@
-// A bias that a cell may have or not.
+// An optional parameter of a cell, such as a bias.
 #pragma once
 #include <tenon/graph/parameter.hpp>
 #include <tenon/ops/add.hpp>

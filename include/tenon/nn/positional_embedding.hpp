@@ -1,4 +1,4 @@
-// Positional embedding: a vector per position, added to what stands there.
+// Positional embedding: a vector for each position, which is added to the input at this position.
 #pragma once
 #include <cmath>
 

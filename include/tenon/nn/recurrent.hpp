@@ -1,4 +1,4 @@
-// What recurrent cells share: the parameters of their layers under MindSpore's names, and the walk through layers and
+// Common parts of recurrent cells: the parameters of their layers under MindSpore's names, and the loop over layers and
 // directions.
 #pragma once
 #include <tuple>

@@ -1,4 +1,4 @@
-// Sum of two tensors; its operator is in ops/accumulate.hpp.
+// Sum of two tensors. The operator is in ops/accumulate.hpp.
 #pragma once
 #include <tenon/ops/binary.hpp>
 

@@ -1,4 +1,4 @@
-// Where the largest or smallest element along an axis is.
+// Index of the largest or smallest element along an axis.
 #pragma once
 #include <tenon/eager/apply.hpp>
 #include <tenon/kernel/cpu/reduce/argmax.hpp>

@@ -1,4 +1,4 @@
-// Repeating a tensor along axes.
+// Repeats a tensor along axes.
 #pragma once
 #include <tenon/kernel/cpu/elementwise/broadcast_to.hpp>
 #include <tenon/ops/elementwise.hpp>

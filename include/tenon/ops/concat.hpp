@@ -1,4 +1,4 @@
-// Tensors one after another along an axis.
+// Joins tensors along an axis.
 #pragma once
 #include <tuple>
 

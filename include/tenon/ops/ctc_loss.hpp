@@ -1,4 +1,5 @@
-// Connectionist temporal classification: how unlikely a sequence of labels is, wherever its labels stand in time.
+// Connectionist temporal classification: negative log-likelihood of a sequence of labels, over all its alignments in
+// time.
 #pragma once
 #include <tenon/eager/apply.hpp>
 #include <tenon/kernel/cpu/loss/ctc_loss.hpp>

@@ -1,5 +1,5 @@
-// Tensors of one number, or of consecutive ones, beside a tensor that says where: zeros_like, ones_like, full_like,
-// arange.
+// Tensors of one number with the shape of another tensor, and tensors of consecutive numbers: zeros_like, ones_like,
+// full_like, arange.
 #pragma once
 #include <tenon/eager/apply.hpp>
 #include <tenon/kernel/cpu/movement/full_like.hpp>

@@ -1,4 +1,4 @@
-// Rows of a table by number: the embedding look-up.
+// Selects rows of a table by index: the embedding look-up.
 #pragma once
 #include <tenon/kernel/cpu/movement/gather.hpp>
 #include <tenon/ops/accumulate.hpp>

@@ -1,4 +1,4 @@
-// Layer normalization: every sample by the statistics of its own last axes.
+// Layer normalization: normalizes every sample by the statistics of its last axes.
 #pragma once
 #include <tenon/kernel/cpu/norm/layer_norm.hpp>
 #include <tenon/ops/elementwise.hpp>

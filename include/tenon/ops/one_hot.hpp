@@ -1,4 +1,4 @@
-// Class numbers as vectors of zeros and a one.
+// Class numbers as one-hot vectors.
 #pragma once
 #include <tenon/eager/apply.hpp>
 #include <tenon/kernel/cpu/movement/one_hot.hpp>

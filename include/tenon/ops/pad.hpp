@@ -1,4 +1,4 @@
-// A border of a constant around a tensor.
+// Adds a border of a constant around a tensor.
 #pragma once
 #include <tenon/kernel/cpu/movement/pad.hpp>
 #include <tenon/ops/slice.hpp>

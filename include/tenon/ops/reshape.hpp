@@ -1,4 +1,4 @@
-// The same elements under another shape: reshape, flatten, expand_dims, squeeze.
+// The same elements in another shape: reshape, flatten, expand_dims, squeeze.
 #pragma once
 #include <tenon/ops/elementwise.hpp>
 

@@ -1,4 +1,4 @@
-// A choice between two tensors, element by element: select, where, masked_fill.
+// Selects elements from two tensors by a condition: select, where, masked_fill.
 #pragma once
 #include <tenon/ops/binary.hpp>
 

@@ -1,4 +1,4 @@
-// A tensor in pieces along an axis.
+// Splits a tensor along an axis.
 #pragma once
 #include <array>
 #include <tuple>

@@ -1,4 +1,4 @@
-// One side of the diagonal: tril, triu, and the mask of causal attention.
+// Lower and upper triangle of a matrix, and the mask of causal attention: tril, triu, causal_mask.
 #pragma once
 #include <limits>
 

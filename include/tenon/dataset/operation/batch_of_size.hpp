@@ -95,9 +95,9 @@ template <std::convertible_to<long> N, GivesSize F>
 inline constexpr bool is_batch_call<N, F> = true;
 }  // namespace detail
 
-/// Batches of as many samples as a function gives, 1 to `most` of them; the last one has what is left:
-/// `batch(64, [](const BatchInfo& info) { return info.batch_num < 100 ? 16 : 64; })`. Shape<...> becomes
-/// Shape<dyn, ...>, as with batch(n).
+/// Batches whose size a function returns, from 1 to `most`; the last batch has the remaining samples: `batch(64,
+/// [](const BatchInfo& info) { return info.batch_num < 100 ? 16 : 64; })`. Shape<...> becomes Shape<dyn, ...>, as with
+/// batch(n).
 ///
 /// f        is called once per batch and kept epoch, one thread at a time, with batch_num, epoch_num, and n = most; the
 ///          same numbers must give the same size. Of a stream or after filter it may be asked for batches after the

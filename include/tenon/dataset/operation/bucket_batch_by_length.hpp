@@ -171,8 +171,8 @@ struct Bucketed {
   }
 };
 
-/// Batches samples of similar length, so that little is padded: column Key, Ragged<any>, of samples of up to 16
-/// elements comes as batches of Shape<dyn, 16>, of longer ones as Shape<dyn, 64>:
+/// Batches samples of similar length, which reduces padding. Column Key is Ragged<any>. With lengths 16 and 64, samples
+/// of up to 16 elements become batches of Shape<dyn, 16>, and longer ones become batches of Shape<dyn, 64>:
 ///   const auto batches = bucket_batch_by_length<"text", 16, 64>(data, {32, 8});    // 32 short ones, or 8 long ones
 ///   batches.each(epoch, [&](const auto& batch) { step(batch.template get<"text">(), ...); });
 /// As the shapes are known to the compiler, what is done with a batch is compiled for each bucket. All other columns

@@ -104,7 +104,7 @@ requires(Pads<First> && (Pads<More> && ...))
 inline constexpr bool is_batch_call<N, First, More...> = true;
 }  // namespace detail
 
-/// Batches of n samples whose columns are padded before: `batch(32, pad<"text">(Shape<100>{}, 0))`.
+/// Batches of n samples with padded columns: `batch(32, pad<"text">(Shape<100>{}, 0))`.
 template <detail::Pads... P>
 requires(sizeof...(P) > 0)
 auto batch(long batch_size, P... pads) {

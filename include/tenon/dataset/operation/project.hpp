@@ -46,7 +46,7 @@ struct ProjectMaker {
   }
 };
 
-/// Keeps these columns, in this order, by name or place: `project<"image", "label">()`, `project<2, 0>()`.
+/// Keeps these columns, in this order, by name or position: `project<"image", "label">()`, `project<2, 0>()`.
 template <ColumnKey... Key>
 requires(sizeof...(Key) > 0)
 constexpr ProjectMaker<Key...> project() {

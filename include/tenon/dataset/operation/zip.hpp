@@ -69,7 +69,7 @@ template <class A, class B>
 inline constexpr bool reorders_rows<Zipped<A, B>> = reorders<B>();
 }  // namespace detail
 
-/// Joins the columns of data sets, row by row, as long as all of them have rows: `zip(images, labels)`. No two columns
+/// Joins the columns of data sets, row by row, up to the end of the shortest one: `zip(images, labels)`. No two columns
 /// may have the same name.
 template <Indexed A, Indexed B, Indexed... More>
 auto zip(const A& a, const B& b, const More&... more) {

@@ -57,10 +57,11 @@ struct ShardDraw {
 };
 }  // namespace detail
 
-/// Shard shard_id of num_shards: row (num_shards * i + shard_id) mod rows at position i, of ceil(rows / num_shards), so
-/// that the first rows come again if they cannot be dealt out evenly. shuffle permutes all rows before, in another way
-/// in each epoch, the same one in all shards of one seed. With an offset >= 0 the first row is dealt to that shard, and
-/// no row comes twice. Throws ValueError for numbers out of range. Source: MindSpore's DistributedSampler.
+/// Shard shard_id of num_shards, with ceil(rows / num_shards) rows: its row i is row (num_shards * i + shard_id) mod
+/// rows of the data set. The first rows therefore repeat if the shards cannot be equal. With shuffle all rows are
+/// permuted before, differently in each epoch, but equally in all shards with one seed. With an offset >= 0 the first
+/// row is dealt to that shard, and no row comes twice. Throws ValueError for numbers out of range. Source: MindSpore's
+/// DistributedSampler.
 struct DistributedSampler {
   long num_shards, shard_id;
   bool shuffle = true;

@@ -13,10 +13,10 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
-/// num_val rows of each class, in the order of the labels, or with shuffle in a random one; classes with fewer rows are
-/// left out. Which rows of a class come differs from epoch to epoch. num_class classes if that is given; num_samples
-/// rows of all. The label is a column of one number per sample, which is read once when the data set is written down.
-/// Source: MindSpore's PKSampler, which knows no num_class yet.
+/// num_val rows of each class, in the order of the labels, or, with shuffle, in random order; classes with fewer rows
+/// are left out. Which rows of a class come differs from epoch to epoch. num_class classes if that is given;
+/// num_samples rows of all. The label is a column of one number per sample, which is read once when the data set is
+/// written down. Source: MindSpore's PKSampler, which knows no num_class yet.
 template <ColumnKey Label>
 struct PKSampler {
   // deduced as a whole: nvcc finds no Label in a PKSampler<Label>

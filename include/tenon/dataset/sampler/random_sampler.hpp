@@ -6,8 +6,8 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
-/// num_samples rows, or as many as there are: each once at most, or with replacement, where each draw is of all rows.
-/// Other ones in each epoch. More than there are rows are as many as there are. Source: MindSpore's RandomSampler.
+/// num_samples random rows (all rows if it is 0), each at most once, or with replacement. Other ones in each epoch.
+/// More than there are rows are as many as there are. Source: MindSpore's RandomSampler.
 struct RandomSampler {
   bool replacement = false;
   long num_samples = 0;

@@ -84,8 +84,8 @@ struct SampleMaker {
 };
 }  // namespace detail
 
-/// Draws rows by a sampler: `data | sample(RandomSampler{.replacement = true, .num_samples = 1000})`. Before batch it
-/// draws samples, after it batches. A row that is drawn several times in an epoch is augmented anew each time.
+/// Selects rows with a sampler: `data | sample(RandomSampler{.replacement = true, .num_samples = 1000})`. Before batch
+/// it draws samples, after it batches. A row that is drawn several times in an epoch is augmented anew each time.
 template <SamplerSettings S>
 auto sample(S sampler) {
   return detail::SampleMaker<S>{std::move(sampler)};

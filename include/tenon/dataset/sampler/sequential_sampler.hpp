@@ -6,8 +6,8 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
-/// Rows start_index, start_index + 1, ...: num_samples of them, or all that there are. Throws ValueError if there is no
-/// row start_index. Source: MindSpore's SequentialSampler.
+/// Rows start_index, start_index + 1, ...: num_samples of them, or all rows up to the end. Throws ValueError if there
+/// is no row start_index. Source: MindSpore's SequentialSampler.
 struct SequentialSampler {
   long start_index = 0, num_samples = 0;
 

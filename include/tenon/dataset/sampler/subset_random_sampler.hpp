@@ -10,8 +10,8 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
-/// The rows of a list, in another order in each epoch; num_samples of them if that is given. Throws ValueError if the
-/// list is empty or an index is no row. Source: MindSpore's SubsetRandomSampler.
+/// The rows of a list, in a different order in each epoch; if num_samples is given, only this number of rows. Throws
+/// ValueError if the list is empty or an index is no row. Source: MindSpore's SubsetRandomSampler.
 struct SubsetRandomSampler {
   std::vector<long> indices;
   long num_samples = 0;

@@ -26,8 +26,9 @@ inline std::shared_ptr<const std::vector<Drawn>> listed_rows(const char* sampler
 }
 }  // namespace detail
 
-/// The rows of a list in its order: `SubsetSampler{.indices = {4, 2, 4}}`, the first num_samples of them if that is
-/// given. Throws ValueError if the list is empty or an index is no row. Source: MindSpore's SubsetSampler.
+/// The rows of a list, in the order of the list: `SubsetSampler{.indices = {4, 2, 4}}`; if num_samples is given, only
+/// the first num_samples rows. Throws ValueError if the list is empty or an index is no row. Source: MindSpore's
+/// SubsetSampler.
 struct SubsetSampler {
   std::vector<long> indices;
   long num_samples = 0;

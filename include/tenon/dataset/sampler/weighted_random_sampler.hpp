@@ -60,10 +60,10 @@ struct WeightedDraw {
 };
 }  // namespace detail
 
-/// Draws num_samples rows, or as many as there are at most, with probabilities in proportion to their weights, other
-/// ones in each epoch. Rows after the list of weights are never drawn. Throws ValueError if a weight is negative or
-/// not finite, if none is greater than 0, if there are more weights than rows, or if without replacement more rows are
-/// to be drawn than have a weight greater than 0. Source: MindSpore's WeightedRandomSampler.
+/// Draws num_samples rows (at most as many as the data set has), with probabilities in proportion to their weights,
+/// different rows in each epoch. Rows after the list of weights are never drawn. Throws ValueError if a weight is
+/// negative or not finite, if none is greater than 0, if there are more weights than rows, or if without replacement
+/// more rows are to be drawn than have a weight greater than 0. Source: MindSpore's WeightedRandomSampler.
 struct WeightedRandomSampler {
   std::vector<double> weights;
   long num_samples = 0;

@@ -55,7 +55,7 @@ inline bool has_extension(std::string_view name, std::span<const std::string> ex
 
 }  // namespace detail
 
-/// The images below a folder that has a sub-folder for each class; vision::Decode makes pixels of them.
+/// The image files below a folder that has a sub-folder for each class; vision::Decode decodes them.
 ///
 /// columns     image: uint8 [any], the bytes of the file;  label: int32 []
 /// order       class by class, in each the files by name (bytes compared), so that it is the same everywhere

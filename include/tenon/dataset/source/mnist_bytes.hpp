@@ -9,7 +9,7 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
-/// The files that Mnist reads, without its arithmetic.
+/// The files that Mnist reads, with the bytes of the pixels unchanged.
 ///
 /// columns     image: uint8 [28, 28, 1], 0 is background;  label: int32 [], 0 .. 9
 /// files, throws  as Mnist

@@ -23,7 +23,7 @@ TensorColumns<C...> npz_columns(const std::string& path, As<C...>) {
   return TensorColumns<C...>(file, path, [&](std::string_view name) { return file->find(name); });
 }
 
-/// The array of a .npy file as a column, whose name is free.
+/// The array of a .npy file as a column with any name.
 ///
 /// throws      RuntimeError if the file cannot be read, is damaged, larger than io::default_file_limit, or holds
 ///             elements that Tenon does not have; TypeError for another dtype, ValueError for another shape or no

@@ -20,8 +20,8 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
-/// Tokens 0 .. 255 are the bytes; each further one is two earlier ones in a row. Any text can be encoded, and
-/// decode gives it back byte by byte. No token goes beyond a piece of the text (text/pieces.hpp).
+/// Tokens 0 .. 255 are the bytes; each further token is a pair of earlier tokens. Any text can be encoded, and decode
+/// gives it back byte by byte. No token goes beyond a piece of the text (text/pieces.hpp).
 ///
 /// file        lines: `tenon-byte-pairs 1`, then for token 256, 257, ... the two numbers that it joins
 class BytePairEncoding {

@@ -48,7 +48,7 @@ struct RandomRotation {
   }
 };
 
-/// Turns, moves, stretches, and shears an image around its middle; its extents stay.
+/// Rotates, moves, scales, and shears an image around its middle; its size does not change.
 ///
 /// degrees     counter-clockwise
 /// translate_x, translate_y   in widths and heights of the image, whole pixels: 0.1 is a tenth to the right or down

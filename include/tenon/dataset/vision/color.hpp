@@ -9,7 +9,7 @@
 
 namespace tenon::inline TENON_ABI::vision {
 
-/// Changes brightness, contrast, saturation, and hue, in this order, by numbers drawn from these ranges:
+/// Changes brightness, contrast, saturation, and hue, in this order, by random amounts from these ranges:
 /// `RandomColorAdjust{.brightness = {0.6f, 1.4f}}`. Factors of 1 and a shift of 0 change nothing.
 ///
 /// column      uint8 [height, width, 3]

@@ -21,8 +21,7 @@ void crop_or_pad(ImageView<const T> in, const Rect& part, ImageView<T> out, Bord
 }
 }  // namespace detail
 
-/// The Height x Width pixels in the middle; where an image is smaller, there is black beside it. `CenterCrop<224>` is
-/// a square.
+/// Crops the Height x Width pixels in the middle; smaller images get black margins. `CenterCrop<224>` is a square.
 ///
 /// column      uint8 or float32 [height, width, channels]
 /// result      the same dtype [Height, Width, channels]
@@ -43,7 +42,7 @@ struct CenterCrop {
   }
 };
 
-/// Height x Width pixels at a random place of the image with its margins.
+/// Crops Height x Width pixels at a random position of the padded image.
 ///
 /// padding        pixels added on each side first
 /// pad_if_needed  add as many more as a smaller image lacks, on both sides; else it is an error

@@ -7,7 +7,8 @@
 
 namespace tenon::inline TENON_ABI::vision {
 
-/// Makes `num_patches` squares of `length` pixels black, their middles anywhere in the image; they may reach beyond.
+/// Makes `num_patches` squares of `length` pixels black; their middles are anywhere in the image, and they may extend
+/// beyond it.
 ///
 /// column      uint8 or float32 [height, width, channels]
 /// result      the same

@@ -6,7 +6,8 @@
 
 namespace tenon::inline TENON_ABI::vision {
 
-/// Decodes JPEG and PNG files, to Channels = 3: red, green, blue, or 1: gray. The options are those of DecodeOptions.
+/// Decodes JPEG and PNG files to red, green, and blue (Channels = 3), or to gray (1). The options are those of
+/// DecodeOptions.
 ///
 /// column      uint8 [any], the bytes of a file
 /// result      uint8 [any, any, Channels]

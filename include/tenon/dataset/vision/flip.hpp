@@ -15,7 +15,7 @@ void flip_sometimes(const SampleView<In>& in, const SampleSlot<In>& out, float p
 }
 }  // namespace detail
 
-/// Exchanges left and right of an image with probability `prob`.
+/// Flips an image horizontally with probability `prob`.
 ///
 /// column      uint8 or float32 [height, width, channels]
 /// result      the same
@@ -31,7 +31,7 @@ struct RandomHorizontalFlip {
   }
 };
 
-/// Exchanges top and bottom of an image with probability `prob`.
+/// Flips an image vertically with probability `prob`.
 ///
 /// column      uint8 or float32 [height, width, channels]
 /// result      the same

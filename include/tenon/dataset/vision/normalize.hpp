@@ -15,8 +15,8 @@ inline void check_statistics(const char* transform, const float* std, int channe
 }
 }  // namespace detail
 
-/// (x - mean) / std with numbers for each channel, in the units of the pixels: `Normalize{{123.7f, 116.3f, 103.5f},
-/// {58.4f, 57.1f, 57.4f}}` for the uint8 images that Decode makes.
+/// (x - mean) / std, with a mean and a std for each channel in the units of the pixels: `Normalize{{123.7f, 116.3f,
+/// 103.5f}, {58.4f, 57.1f, 57.4f}}` for the uint8 images that Decode makes.
 ///
 /// column      uint8 or float32 [height, width, channels]
 /// result      float32 of the same shape
@@ -63,7 +63,7 @@ struct NormalizeToCHW {
   }
 };
 
-/// x rescale + shift: `Rescale{}` makes numbers from 0 to 1 of bytes.
+/// x * rescale + shift: `Rescale{}` maps bytes to numbers from 0 to 1.
 ///
 /// column      uint8 or float32 of any shape
 /// result      float32 of the same shape

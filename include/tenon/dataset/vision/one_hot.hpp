@@ -9,7 +9,7 @@
 
 namespace tenon::inline TENON_ABI::vision {
 
-/// A label as a vector: 1 at its place, 0 elsewhere.
+/// A label as a one-hot vector.
 ///
 /// column      an integer [], 0 to Classes - 1
 /// result      float32 [Classes]

@@ -12,7 +12,7 @@
 
 namespace tenon::inline TENON_ABI::vision {
 
-/// What part of an image RandomResizedCrop draws.
+/// The part of an image that RandomResizedCrop draws.
 struct RandomPart {
   Between scale{0.08f, 1.0f};         ///< its area, in areas of the image
   Between ratio{3.0f / 4, 4.0f / 3};  ///< its width divided by its height; the logarithm is uniform
@@ -65,8 +65,8 @@ struct RandomResizedCrop {
   }
 };
 
-/// Decode and RandomResizedCrop in one: of a JPEG file only the part is decoded, the same pixels as Decode makes.
-/// `.scaled = true`: at 1/2, 1/4 or 1/8 of its size, where the part still has as many pixels as the result.
+/// Decode and RandomResizedCrop in one. It decodes only the part of a JPEG file that it needs, to the same pixels as
+/// Decode. `.scaled = true`: at 1/2, 1/4 or 1/8 of its size, where the part still has as many pixels as the result.
 ///
 /// scaled      other pixel values than decoding in full (DecodeOptions::eighths), in less time for large images
 ///

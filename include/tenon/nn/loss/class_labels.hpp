@@ -1,4 +1,4 @@
-// Class numbers as labels: the weights of their classes, and labels that do not count.
+// Class numbers as labels: class weights, and labels that the loss ignores.
 #pragma once
 #include <limits>
 

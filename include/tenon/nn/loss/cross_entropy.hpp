@@ -1,4 +1,4 @@
-// Softmax cross entropy with class weights, label smoothing, and labels that do not count.
+// Softmax cross entropy with class weights, label smoothing, and labels that are ignored.
 #pragma once
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/loss/class_labels.hpp>

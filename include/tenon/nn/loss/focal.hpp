@@ -1,4 +1,4 @@
-// Cross entropy that leaves out what is known well already.
+// Cross entropy that gives less weight to samples that are already classified well.
 #pragma once
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/loss/class_labels.hpp>

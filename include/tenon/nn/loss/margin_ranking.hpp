@@ -1,4 +1,4 @@
-// A loss of two scores of which one is to be the larger.
+// A loss of two scores, of which the label states the larger one.
 #pragma once
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/loss/reduction.hpp>

@@ -1,4 +1,4 @@
-// How a loss is brought to one number.
+// How a loss is reduced to one number.
 #pragma once
 #include <tenon/ops/reduce_mean.hpp>
 #include <tenon/ops/reduce_sum.hpp>

@@ -1,4 +1,4 @@
-// The numbers that keep a logarithm or a quotient of a loss finite.
+// Small constants that keep the logarithm or the quotient in a loss finite.
 #pragma once
 #include <tenon/ops/smallest_normal.hpp>
 

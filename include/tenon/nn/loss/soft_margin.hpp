@@ -1,4 +1,4 @@
-// A loss of scores whose sign is to be the label's.
+// A loss of scores that should have the same sign as their labels.
 #pragma once
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/loss/reduction.hpp>

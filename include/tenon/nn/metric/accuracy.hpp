@@ -1,4 +1,4 @@
-// Share of right predictions.
+// Share of correct predictions.
 #pragma once
 #include <string_view>
 

@@ -1,4 +1,4 @@
-// A metric under a name of the user's.
+// A metric with a custom name.
 #pragma once
 #include <string>
 #include <utility>

@@ -1,4 +1,4 @@
-// How many of those that were predicted as a class belong to it.
+// Precision: the share of the samples predicted as a class that belong to the class.
 #pragma once
 #include <tenon/nn/metric/class_rates.hpp>
 

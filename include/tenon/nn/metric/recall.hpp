@@ -1,4 +1,4 @@
-// How many of those that belong to a class were predicted as it.
+// Recall: the share of the samples of a class that were predicted as this class.
 #pragma once
 #include <tenon/nn/metric/class_rates.hpp>
 

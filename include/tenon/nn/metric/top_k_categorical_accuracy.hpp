@@ -1,4 +1,4 @@
-// Share of labels among the k largest predictions.
+// Share of samples whose label is among the k largest predictions.
 #pragma once
 #include <tenon/core/log.hpp>
 #include <tenon/nn/metric/classes.hpp>

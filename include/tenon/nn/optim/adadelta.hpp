@@ -1,4 +1,4 @@
-// Adadelta: steps as long as the last ones, scaled by the gradient.
+// Adadelta: steps scaled by running means of the squares of earlier steps and of the gradient.
 #pragma once
 #include <tenon/kernel/cpu/optimizer/adadelta.hpp>
 #include <tenon/nn/optim/moment_update.hpp>

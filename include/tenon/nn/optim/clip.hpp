@@ -1,4 +1,4 @@
-// Gradient clipping: optimizers whose gradients are cut off or scaled down before the update.
+// Gradient clipping: optimizers that cut off or scale down gradients before the update.
 #pragma once
 #include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/ops/clip_norm.hpp>

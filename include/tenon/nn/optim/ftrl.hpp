@@ -1,4 +1,4 @@
-// FTRL: parameters that follow the regularized leader, 0 where l1 allows it.
+// FTRL (follow the regularized leader): with l1, many parameters become exactly 0.
 #pragma once
 #include <tenon/kernel/cpu/optimizer/ftrl.hpp>
 #include <tenon/nn/optim/moment_update.hpp>

@@ -1,4 +1,4 @@
-// LARS: another optimizer's steps, in proportion to the parameter's norm.
+// LARS: the steps of another optimizer, scaled in proportion to the parameter's norm.
 #pragma once
 #include <tenon/kernel/cpu/optimizer/norms.hpp>
 #include <tenon/nn/optim/norms.hpp>

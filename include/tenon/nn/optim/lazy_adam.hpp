@@ -1,4 +1,4 @@
-// LazyAdam, which is Adam here.
+// LazyAdam, which is the same as Adam in Tenon.
 #pragma once
 #include <tenon/nn/optim/adam.hpp>
 

@@ -1,4 +1,4 @@
-// Sums of squares that an optimizer needs of whole parameters, and numbers of an update that are made of them.
+// Sums of squares over whole parameters, and the numbers that an optimizer derives from them for an update.
 #pragma once
 #include <tenon/eager/apply.hpp>
 #include <tenon/graph/guard.hpp>

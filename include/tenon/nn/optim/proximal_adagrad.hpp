@@ -1,4 +1,4 @@
-// Adagrad that draws parameters to 0 after each step.
+// Adagrad with a proximal step that moves parameters towards 0 after each update.
 #pragma once
 #include <tenon/kernel/cpu/optimizer/adagrad.hpp>
 #include <tenon/nn/optim/moment_update.hpp>

@@ -1,4 +1,4 @@
-// The one-cycle policy: the learning rate rises to a maximum and falls far below where it began.
+// The one-cycle policy: the learning rate rises to a maximum, then falls far below its initial value.
 #pragma once
 #include <algorithm>
 #include <numbers>
