@@ -137,8 +137,8 @@ function(tenon_has_one_set_of_flags fits target directory)
 endfunction()
 
 # Sets `precompiles` if a precompiled tenon.hpp changes nothing but the time: every source of the target includes it
-# before it defines a macro. Caches of compilers do not keep what reads one, clang would name other lines in messages,
-# and who has a precompiled header already may want no other.
+# before it defines a macro or includes a header of the project, which may define one. Caches of compilers do not keep
+# what reads one, clang would name other lines in messages, and a target with a precompiled header of its own keeps it.
 function(tenon_precompiles precompiles target)
   set(${precompiles} FALSE PARENT_SCOPE)
   get_target_property(own "${target}" PRECOMPILE_HEADERS)
@@ -157,9 +157,9 @@ function(tenon_precompiles precompiles target)
       set(lines "")
       if(EXISTS "${source}")
         file(STRINGS "${source}" lines LIMIT_COUNT 1
-          REGEX "^[ \t]*#[ \t]*(define|undef|include[ \t]*<tenon/tenon[.]hpp>)")
+          REGEX "^[ \t]*#[ \t]*(define|undef|include[ \t]*\"|include[ \t]*<tenon/tenon[.]hpp>)")
       endif()
-      if(NOT "${lines}" MATCHES "include")
+      if(NOT "${lines}" MATCHES "<tenon")
         return()
       endif()
     endif()

@@ -84,10 +84,12 @@ for options in -DTENON_HEADER_ONLY=ON -DSOURCE_OPTIONS=-mavx2 "-DDEFINITIONS=TEN
   rm -rf "$work/build"
 done
 
-# With g++ a program whose sources include tenon.hpp, and define nothing before, reads it precompiled.
+# With g++ a program whose sources include tenon.hpp, and define nothing before, also in no header of the project, reads
+# it precompiled.
 printf '#include <cstdio>\n#include <tenon/tenon.hpp>\nint main() {}\n' >"$work/includes.cpp"
 printf '#define OWN\n#include <tenon/tenon.hpp>\nint main() {}\n' >"$work/defines.cpp"
-quietly configure "-DPROBES=$work/includes.cpp;$work/defines.cpp"
+printf '#include "own.hpp"\n#include <tenon/tenon.hpp>\nint main() {}\n' >"$work/quotes.cpp"
+quietly configure "-DPROBES=$work/includes.cpp;$work/defines.cpp;$work/quotes.cpp"
 precompiled() {
   sed -n 's/.*-include [^ ]*cmake_pch.* -c [^ ]*\/\([a-z]*\.cpp\)".*/\1/p' "$work/build/compile_commands.json"
 }

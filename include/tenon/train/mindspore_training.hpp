@@ -113,7 +113,7 @@ struct MindSporeNumbers {
     if (step < -1 || step > std::numeric_limits<std::int32_t>::max())
       throw_error<ValueError>("'", path, "' is damaged: the global_step of its training is ", step, ".");
     numbers.global_step = std::int32_t(step);
-    numbers.epochs = std::max<std::int64_t>(whole("epoch_num", 0), 0);
+    numbers.epochs = std::clamp<std::int64_t>(whole("epoch_num", 0), 0, std::int64_t{1} << 62);
     numbers.learning_rate = real("learning_rate"), numbers.momentum = real("momentum");
     numbers.loss_scale = real("scale_sense");
     numbers.scaled_steps = std::max<std::int64_t>(whole("current_iterator_step", 0), 0);

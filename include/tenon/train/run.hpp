@@ -223,7 +223,8 @@ TENON_INLINE void check_run(std::string_view what, long epochs, long batches) {
   throw_error<ValueError>("Model.train: the loss is ", std::isnan(loss) ? "NaN" : "infinite", " at epoch ",
                           run.cur_epoch_num, ", step ", run.step_in_epoch(), " (global step ", run.cur_step_num,
                           "). Lower the learning rate, or look for bad input. The network has",
-                          others.empty() ? " the weights after the update of this step." : others, end);
+                          others.empty() ? " the weights after the update of this step." : others, end,
+                          " The optimizer's state has this update: train on with a new Model.");
 }
 #endif  // TENON_DEFINES
 }  // namespace detail

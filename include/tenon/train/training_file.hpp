@@ -325,7 +325,8 @@ namespace detail {
     throw_error<ValueError>("'", path, "' holds a training of version ", counts[0], ", this program reads version ",
                             version, ".");
   for (std::size_t i = 2; i < counts.size(); ++i)
-    if (counts[i] < 0) throw_error<ValueError>("'", path, "' is damaged: number ", i, " of its training is negative.");
+    if (counts[i] < 0 || counts[i] > std::int64_t{1} << 62)
+      throw_error<ValueError>("'", path, "' is damaged: number ", i, " of its training is ", counts[i], ".");
   for (std::size_t i = 0; i < 5; ++i)
     if (!(numbers[i] >= 0 && numbers[i] <= 0x1p62))
       throw_error<ValueError>("'", path, "' is damaged: number ", i, " of its loss scale is ", numbers[i], ".");

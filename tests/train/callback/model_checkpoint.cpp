@@ -69,6 +69,20 @@ TEST_CASE("three runs in one folder: none touches another's files") {
   CHECK_FALSE(latest_checkpoint("none", folder.path.string()).has_value());
   CHECK_FALSE(latest_checkpoint("m", (folder.path / "absent").string()).has_value());
 }
+TEST_CASE("copies of one ModelCheckpoint in two runs: neither writes over the other's files") {
+  const Folder folder;
+  const ModelCheckpoint fold("m", folder.path.string(), {.save_checkpoint_steps = 4});
+  CHECK(fs::path(train(fold, 1)).filename() == "m-1_4.safetensors");
+  CHECK(fs::path(train(fold, 1)).filename() == "m_1-1_4.safetensors");
+  CHECK(fs::exists(folder.path / "m-1_4.safetensors"));
+}
+TEST_CASE("a file with a number that no run has is none of a run") {
+  const Folder folder;
+  fs::create_directories(folder.path);
+  folder.put("m_9223372036854775807-1_1.safetensors"), folder.put("m_2-9223372036854775807_1.safetensors");
+  train(ModelCheckpoint("m", folder.path.string(), {.save_checkpoint_steps = 4}), 1);
+  CHECK(fs::exists(folder.path / "m-1_4.safetensors"));
+}
 TEST_CASE("neither steps nor seconds: nothing is saved") {
   const Folder folder;
   CHECK(train(ModelCheckpoint("m", folder.path.string(), {.save_checkpoint_steps = 0})).empty());

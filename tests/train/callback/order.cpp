@@ -350,24 +350,25 @@ TEST_CASE("a loss of NaN: hooks of the end are told, the sentence says which wei
     };
     const std::string begin = "Model.train: the loss is NaN at epoch 3, step 2 (global step 8). Lower the learning "
                               "rate, or look for bad input. The network has ";
+    const std::string advice = " The optimizer's state has this update: train on with a new Model.";
     long ended = 0;
     LambdaCallback end{.on_train_end = [&](RunInfo& run) { ended += run.diverged; }};
-    CHECK(sentence(end) == begin + "the weights after the update of this step. [NaN]");
+    CHECK(sentence(end) == begin + "the weights after the update of this step." + advice + " [NaN]");
     CHECK(ended == 1);
     EarlyStopping stop{.patience = 9, .restore_best_weights = true};
     const std::string restored = sentence(stop, end);
-    CHECK(restored ==
-          begin + text("the best weights that EarlyStopping has seen, of epoch ", stop.best_epoch, ". [finite]"));
+    CHECK(restored == begin + text("the best weights that EarlyStopping has seen, of epoch ", stop.best_epoch, ".",
+                                   advice, " [finite]"));
     ExponentialMovingAverage average{.decay = 0.5};
-    CHECK(sentence(average) == begin + "the averages of ExponentialMovingAverage. [finite]");
+    CHECK(sentence(average) == begin + "the averages of ExponentialMovingAverage." + advice + " [finite]");
     CHECK(sentence(stop, average).find("EarlyStopping has seen") != std::string::npos);
     CHECK(sentence(average, stop).find("EarlyStopping has seen") != std::string::npos);
     for (const bool background : {false, true}) {
       ModelCheckpoint checkpoint(background ? "b" : "f", folder.path.string(),
                                  {.save_checkpoint_steps = 3, .async_save = background});
       const std::string file = folder / (background ? "b-2_3.safetensors" : "f-2_3.safetensors");
-      CHECK(sentence(checkpoint) ==
-            begin + text("the weights after the update of this step. '", file, "' has the training before it. [NaN]"));
+      CHECK(sentence(checkpoint) == begin + text("the weights after the update of this step. '", file,
+                                                 "' has the training before it.", advice, " [NaN]"));
       CHECK(checkpoint.latest_ckpt_file_name() == file);
     }
     LambdaCallback throws = crash(&LambdaCallback::on_train_end);

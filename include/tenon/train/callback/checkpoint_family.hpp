@@ -26,10 +26,16 @@ struct CheckpointName {
 /// Not valid for the name of any other file.
 [[gnu::cold]] CheckpointName parse_checkpoint_name(std::string_view name, std::string_view prefix);
 
+/// What copies of a ModelCheckpoint share: the lock of their prefix, and whether one of them has begun a file.
+struct ReservedRun {
+  io::LockFile lock;
+  bool has_files = false;
+  explicit ReservedRun(const std::string& path) : lock(path) {}
+};
 /// A name that a run has for itself: its files begin with it. The lock lasts as long as the run.
 struct ReservedPrefix {
   std::string prefix{};
-  std::shared_ptr<io::LockFile> lock{};
+  std::shared_ptr<ReservedRun> run{};
 };
 /// The prefix itself for the first run in a folder, `<prefix>_<n>` for later ones, with n above that of all runs that
 /// have left files and of all that are alive. Two runs never get the same one, also when they start together. A run is
@@ -47,9 +53,11 @@ struct ReservedPrefix {
   from.remove_prefix(text.size());
   return true;
 }
+/// Takes a number; false if there is none, and for one that no run counts to: it is a foreign file.
 [[gnu::cold]] inline bool skip_number(std::string_view& from, long& number) {
+  constexpr long most = 1L << 60;
   const auto [end, error] = std::from_chars(from.data(), from.data() + from.size(), number);
-  if (error != std::errc() || number < 0) return false;
+  if (error != std::errc() || number < 0 || number > most) return false;
   from.remove_prefix(std::size_t(end - from.data()));
   return true;
 }
@@ -102,15 +110,15 @@ bool each_file(const std::string& directory, F f) {
 [[gnu::cold, gnu::noinline]] TENON_INLINE ReservedPrefix reserve_prefix(std::string_view prefix,
                                                                         const std::string& directory) {
   for (long run = last_run(prefix, directory) + 1;; ++run) {
-    auto lock = std::make_shared<io::LockFile>(lock_of_run(prefix, run, directory));
-    if (!lock->owned()) continue;
+    auto mine = std::make_shared<ReservedRun>(lock_of_run(prefix, run, directory));
+    if (!mine->lock.owned()) continue;
     // a run that has ended since the folder was read may have left files of this name
     if (const long last = last_run(prefix, directory); last >= run) {
       run = last;
       continue;
     }
     remove_abandoned_locks(prefix, directory);
-    return {prefix_of_run(prefix, run), std::move(lock)};
+    return {prefix_of_run(prefix, run), std::move(mine)};
   }
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE std::vector<std::string> checkpoints_of_ended_runs(

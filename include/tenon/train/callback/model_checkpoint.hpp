@@ -69,7 +69,7 @@ class CheckpointFiles {
   void remove(const std::string& path) const;
 
   std::string family_, prefix_, directory_;  // the prefix that was asked for, and the one of this run
-  std::shared_ptr<io::LockFile> lock_;       // which keeps the run's prefix from others
+  std::shared_ptr<ReservedRun> run_;         // which keeps the run's prefix from others
   CheckpointConfig config_;
   std::vector<std::string> kept_;  // the oldest first
   std::string latest_;
@@ -204,11 +204,11 @@ constexpr std::string_view suffix(CheckpointFormat format) {
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void CheckpointFiles::reserve() {
   ReservedPrefix mine = reserve_prefix(family_, directory_);
-  prefix_ = std::move(mine.prefix), lock_ = std::move(mine.lock);
+  prefix_ = std::move(mine.prefix), run_ = std::move(mine.run);
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void CheckpointFiles::begin(long step) {
-  // what is there is the parent's, or of a run before this one
-  if (!lock_->of_this_process() || (step == 0 && !latest_.empty())) kept_.clear(), latest_.clear(), reserve();
+  // what is there is the parent's, or of a run before this one, also of one with a copy of this object
+  if (!run_->lock.of_this_process() || (step == 0 && run_->has_files)) kept_.clear(), latest_.clear(), reserve();
   last_step_ = step;
   last_time_ = window_ = now();
   in_window_ = 0;
@@ -235,7 +235,7 @@ constexpr std::string_view suffix(CheckpointFormat format) {
   return result;
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void CheckpointFiles::begun(long step) {
-  last_step_ = step, last_time_ = now();
+  last_step_ = step, last_time_ = now(), run_->has_files = true;
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void CheckpointFiles::saved(std::string path) {
   latest_ = path;
