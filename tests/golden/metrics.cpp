@@ -235,7 +235,7 @@ const std::map<std::string, Runner>& classes() {
        }},
       {"F1", [](const Case& c) { run(c, nn::F1{}, each_class); }},
       {"Fbeta", [](const Case& c) { run(c, nn::Fbeta{c.arg("beta").number()}, each_class); }},
-      {"Loss", [](const Case& c) { run(c, nn::Loss{}, number); }},
+      {"Loss", [](const Case& c) { run(c, nn::Loss{nn::MeanOver::batches}, number); }},
       {"MAE", [](const Case& c) { run(c, nn::MAE{}, number); }},
       {"MSE", [](const Case& c) { run(c, nn::MSE{}, number); }},
       {"Top1CategoricalAccuracy", [](const Case& c) { run(c, nn::Top1CategoricalAccuracy{}, number); }},
