@@ -58,9 +58,11 @@ struct Folder {
   fs::path path = fs::temp_directory_path() / ("tenon_full_disk_" + std::to_string(::getpid()));
   Folder() { fs::remove_all(path), fs::create_directories(path); }
   ~Folder() { fs::remove_all(path); }
+  /// But for the lock of the ModelCheckpoint that is alive.
   std::vector<std::string> files() const {
     std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(path)) names.push_back(entry.path().filename().string());
+    for (const auto& entry : fs::directory_iterator(path))
+      if (const std::string name = entry.path().filename().string(); name != ".m.lock") names.push_back(name);
     return names;
   }
 };

@@ -225,7 +225,7 @@ TENON_INLINE io::LoadReport load_parameters(const std::string& path, const Param
 TENON_INLINE void report_load(const std::string& from, const io::LoadReport& report) {
   for (const std::string& note : report.notes) logging::info(from + ": " + note);
   if (const std::size_t left = report.missing.size() + report.mismatched.size())
-    logging::warning(std::to_string(left) + " parameters in the net are not loaded from " + from + "." +
+    logging::warning(from + ": " + std::to_string(left) + " parameters in the net are not loaded." +
                      io::detail::unmatched_text(report));
 }
 [[gnu::cold]] TENON_INLINE std::vector<io::NamedTensor> named_parameters_of(const ParameterList& list,
