@@ -66,7 +66,7 @@ mistakes() {
   sh tests/error/run.sh --compiler "$compiler" $table tests/error/cell/typo.cpp \
     tests/error/core/tensor_extents.cpp tests/error/model/column_count.cpp
   ! grep -q -E 'FAILED: (the compiler does not say|it )|does not compile' "$work/log" &&
-    awk '$4 == "of" && $3 > 60 { print "more than 60 lines: " $0; bad = 1 } END { exit bad }' "$work/log" &&
+    awk '$4 == "of" && $3 + 0 > 60 { print "more than 60 lines: " $0; bad = 1 } END { exit bad }' "$work/log" &&
     [ "$(said)" -eq "$expected" ]
 }
 if step "sentences of mistakes" mistakes; then sentences=$(said); fi

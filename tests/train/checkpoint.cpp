@@ -104,14 +104,14 @@ TEST_CASE("checkpoint: without strict, what has another shape is left out and sa
 
 TEST_CASE("checkpoint: other suffixes and missing files are refused") {
   Net net;
-  CHECK_THROWS_WITH_AS(save_checkpoint(net, "net.pt"),
-                       "Cannot save 'net.pt': the name of a checkpoint ends with '.safetensors', or with '.ckpt' for "
-                       "MindSpore.",
-                       ValueError);
-  CHECK_THROWS_WITH_AS(save_checkpoint(net, "net.ckpt"),
-                       "Cannot save 'net.ckpt': for MindSpore's checkpoints the program needs #include "
-                       "<tenon/train/ckpt.hpp>; without it the name ends with '.safetensors'.",
-                       ValueError);
+  for (const char* const name : {"net.pt", "net.ckpt", "net.npz"})
+    CHECK_THROWS_WITH_AS(save_checkpoint(net, name),
+                         text("Cannot save '", name,
+                              "': the name of a checkpoint ends with '.safetensors'; with "
+                              "#include <tenon/train/ckpt.hpp> also with '.ckpt' for MindSpore, with #include "
+                              "<tenon/train/npz.hpp> with '.npz'.")
+                             .c_str(),
+                         ValueError);
   CHECK_THROWS_AS(load_checkpoint("net.ckpt", net), ValueError);
   CHECK_THROWS_AS(load_checkpoint("net.ckpt"), ValueError);
   CHECK_THROWS_AS(load_checkpoint(".safetensors"), ValueError);

@@ -125,7 +125,7 @@ TEST_CASE("loss scale: more than 1000 overflows in a row end the training") {
     CHECK_THROWS_WITH_AS(model.train(1, data, ends),
                          "Model.train: the gradients overflowed in more than 1000 steps in a row, the loss scale is 1. "
                          "Lower the learning rate, or look for bad input or an operator that leaves the range of the "
-                         "16-bit type. The network has the weights before these steps.",
+                         "16-bit type. The network has the weights after the last update.",
                          RuntimeError);
     CHECK(ends.told);
   }

@@ -171,8 +171,8 @@ TEST_CASE("losses: one that nobody has reduced, [n, 4], is trained as its sum wi
   for (const Mode mode : modes) {
     const ContextScope scope({.mode = mode});
     CHECK(warned(nn::MSELoss<nn::Reduction::none>{}) ==
-          "WARNING ME] Model.train: the loss is [4, 4], which is no number and none per sample. Training takes the sum "
-          "of its elements, so that a step grows with their number: reduce it, as nn::Reduction::mean does.\n");
+          "WARNING ME] Model.train: the loss is [4, 4], not a number or one per sample: training takes the sum of its "
+          "elements. Reduce it, as nn::Reduction::mean does.\n");
     CHECK(warned(nn::MSELoss{}).empty());
   }
 }

@@ -277,7 +277,7 @@ TEST_CASE("model: a loss that is not finite stops the training with its place") 
     Trained model(net, {}, momentum(), {}, {});
     CHECK_THROWS_WITH_AS(model.train(3, data),
                          "Model.train: the loss is NaN at epoch 1, step 2 (global step 2). Lower the learning rate, or "
-                         "look for bad input. The network has the weights after the update of this step. The "
+                         "look for bad input. The network has the weights after the last update. The "
                          "optimizer's state has this update: train on with a new Model.",
                          ValueError);
   }

@@ -119,7 +119,7 @@ inline std::string_view program_name() {
 }
 /// "(123,7f0fe7a51b80,program):2026-11-21-00:22:59.302.052": process, thread, local time with milliseconds and
 /// microseconds.
-inline std::string origin_text() {
+[[gnu::cold]] inline std::string origin_text() {
   std::timespec now{};
   std::timespec_get(&now, TIME_UTC);
   std::tm local{};

@@ -79,7 +79,7 @@ TENON_INLINE int module_of_file(std::string_view file) {
 inline bool is_level(std::string_view s) { return s.size() == 1 && s[0] >= '0' && s[0] <= '4'; }
 inline int threshold_of(std::string_view s) { return s[0] - '0' + 1; }
 
-TENON_INLINE std::string visible(std::string_view s) {
+[[gnu::cold]] TENON_INLINE std::string visible(std::string_view s) {
   constexpr std::size_t longest = 120;
   std::string shown(s.substr(0, longest));
   for (char& c : shown)

@@ -49,14 +49,14 @@ namespace detail {
 [[gnu::cold]] inline std::string axes_text(std::uint64_t n) { return text(n, n == 1 ? " axis" : " axes"); }
 }  // namespace detail
 
-TENON_INLINE_CONSTRUCTOR Idx::Idx(const std::string& path, int rank, std::uint64_t limit)
+[[gnu::cold]] TENON_INLINE_CONSTRUCTOR Idx::Idx(const std::string& path, int rank, std::uint64_t limit)
     : Idx(path, io::read_gzip_or_plain(path, limit), rank) {}
 TENON_INLINE std::uint32_t Idx::big_endian(std::size_t at) const {
   std::uint32_t value = 0;
   for (std::size_t i = at; i < at + 4; ++i) value = value << 8 | static_cast<unsigned char>(content_[i]);
   return value;
 }
-TENON_INLINE void Idx::check_magic(const std::string& path) const {
+[[gnu::cold]] TENON_INLINE void Idx::check_magic(const std::string& path) const {
   const std::uint32_t magic = big_endian(0), type = magic >> 8, found = magic & 255u;
   const auto asked = static_cast<std::uint32_t>(rank_);
   if (magic >> 16 != 0)

@@ -37,7 +37,7 @@ class Permutation {
 
  private:
   static constexpr std::uint64_t most_drawn = 16;
-  constexpr void draw() {
+  [[gnu::cold, gnu::noinline]] constexpr void draw() {
     for (std::uint64_t last = size_; last-- > 1;) {
       const std::uint64_t other = (hash_number(last, key_) >> 32) * (last + 1) >> 32;
       const std::uint64_t change = (drawn_ >> 4 * last ^ drawn_ >> 4 * other) & 15;

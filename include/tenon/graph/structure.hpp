@@ -200,9 +200,11 @@ template <class Text>
   else text << entries[i].name;
 }
 
-/// The name of a parameter as checkpoints use it: "conv1.weight", "blocks.0.attention.query.bias". PyTorch's is that of
-/// a module with members of the same names: "bn1.weight" for "bn1.gamma".
-std::string parameter_name(const Entry* entries, int i, NameFamily family = NameFamily::mindspore);
+/// The name of a parameter as checkpoints use it: "conv1.weight", "blocks.0.attention.query.bias".
+std::string parameter_name(const Entry* entries, int i);
+/// The same of a PyTorch module with members of the same names: "bn1.weight" for "bn1.gamma". (A function of its own: a
+/// program that only saves has no code for it.)
+[[gnu::cold]] std::string pytorch_parameter_name(const Entry* entries, int i);
 
 namespace detail {
 /// Throws ValueError if a member has not the value with which graphs are traced.
@@ -221,12 +223,17 @@ void check_members(const Net& net, std::string_view root = "network") {
 }
 
 #if TENON_DEFINES
-TENON_INLINE std::string parameter_name(const Entry* entries, int i, NameFamily family) {
+TENON_INLINE std::string parameter_name(const Entry* entries, int i) {
   Sentence s;
   write_path(s, entries, i, ".", false);
-  std::string name(s.view());
-  if (const Entry& e = entries[i]; family == NameFamily::pytorch && !e.pytorch_name.empty())
-    name.replace(name.size() - e.name.size(), e.name.size(), e.pytorch_name);
+  return std::string(s.view());
+}
+TENON_INLINE std::string pytorch_parameter_name(const Entry* entries, int i) {
+  std::string name = parameter_name(entries, i);
+  if (const Entry& e = entries[i]; !e.pytorch_name.empty()) {
+    name.resize(name.size() - e.name.size());
+    name += e.pytorch_name;
+  }
   return name;
 }
 namespace detail {

@@ -27,13 +27,16 @@ inline constinit const CkptFormat* npz_format = nullptr;
 
 /// Whether a path's suffix says ".ckpt", not ".safetensors". Throws ValueError for others, and without that header.
 [[gnu::cold]] bool is_ckpt_path(std::string_view act, const std::string& path);
+/// Throws ValueError, with what to do, for the name of a file of torch.save.
+[[gnu::cold]] void refuse_torch_save(const std::string& path);
 /// Hands the tensors of a file of any format to use().
 [[gnu::cold]] void read_checkpoint(const std::string& path, FunctionRef<const io::HeldTensors&> use);
 /// Copies the tensors of a file into the parameters that match_parameters finds for them.
 [[gnu::cold]] io::LoadReport load_parameters(const std::string& path, const ParameterList& list, bool strict);
 /// Tells what a load did (INFO), and which parameters keep their values (WARNING).
 [[gnu::cold]] void report_load(const std::string& from, const io::LoadReport& report);
-std::vector<io::NamedTensor> named_parameters_of(const ParameterList& list, NameFamily family = NameFamily::mindspore);
+std::vector<io::NamedTensor> named_parameters_of(const ParameterList& list,
+                                                 std::string (*name_of)(const Entry*, int) = parameter_name);
 template <FixedString call, class Net>
 struct ArgumentsSwapped {
   static constexpr Sentence sentence = Sentence{} << "the arguments stand in the other order: " << call.view();
@@ -48,7 +51,8 @@ struct ArgumentsSwapped {
 template <AnyCell Net>
 std::vector<io::NamedTensor> named_parameters(const Net& net, NameFamily family = NameFamily::mindspore) {
   const ParameterList list(net);
-  std::vector<io::NamedTensor> result = detail::named_parameters_of(list, family);
+  std::vector<io::NamedTensor> result =
+      detail::named_parameters_of(list, family == NameFamily::pytorch ? pytorch_parameter_name : parameter_name);
   if (ParameterArena* const arena = list.arena()) arena->hand_out();
   return result;
 }
@@ -117,20 +121,19 @@ inline bool has_suffix(const std::string& path, std::string_view suffix) {
 }
 TENON_INLINE bool is_ckpt_path(std::string_view act, const std::string& path) {
   if (has_suffix(path, ".safetensors")) return false;
-  const bool needs_header = has_suffix(path, ".npz") && !npz_format;
-  if (act == "load" && (has_suffix(path, ".pt") || has_suffix(path, ".pth") || has_suffix(path, ".bin")))
-    throw_error<ValueError>("Cannot load '", path, "': ", io::torch_save_advice, ".");
-  if (!has_suffix(path, ".ckpt"))
-    throw_error<ValueError>("Cannot ", act, " '", path, "': the name of a checkpoint ends with '.safetensors', ",
-                            npz_format ? "with '.npz' for NumPy, " : "", "or with '.ckpt' for MindSpore.",
-                            needs_header ? " For parameters in NumPy's files #include <tenon/train/npz.hpp>." : "");
-  if (!ckpt_format)
-    throw_error<ValueError>("Cannot ", act, " '", path,
-                            "': for MindSpore's checkpoints the program needs #include <tenon/train/ckpt.hpp>; without "
-                            "it the name ends with '.safetensors'.");
+  if (!ckpt_format || !has_suffix(path, ".ckpt"))
+    throw_error<ValueError>(
+        "Cannot ", act, " '", path,
+        "': the name of a checkpoint ends with '.safetensors'; with #include <tenon/train/ckpt.hpp> "
+        "also with '.ckpt' for MindSpore, with #include <tenon/train/npz.hpp> with '.npz'.");
   return true;
 }
+TENON_INLINE void refuse_torch_save(const std::string& path) {
+  if (has_suffix(path, ".pt") || has_suffix(path, ".pth") || has_suffix(path, ".bin"))
+    throw_error<ValueError>("Cannot load '", path, "': ", io::torch_save_advice, ".");
+}
 TENON_INLINE void read_checkpoint(const std::string& path, FunctionRef<const io::HeldTensors&> use) {
+  refuse_torch_save(path);
   if (npz_format && has_suffix(path, ".npz")) return npz_format->read(path, use);
   if (is_ckpt_path("load", path)) return ckpt_format->read(path, use);
   const io::Safetensors file(path);
@@ -208,7 +211,7 @@ void widen(const AnyTensor& from, const AnyTensor& to) {
 }
 TENON_INLINE io::LoadReport load_parameters(const std::string& path, const ParameterList& list, bool strict) {
   const std::vector<io::NamedTensor> parameters = named_parameters_of(list),
-                                     pytorch = named_parameters_of(list, NameFamily::pytorch);
+                                     pytorch = named_parameters_of(list, pytorch_parameter_name);
   io::LoadReport report;
   read_checkpoint(path, [&](const io::HeldTensors& file) {
     std::vector<io::NamedTensor> held = with_shared_tensors(file.tensors, file.metadata);
@@ -229,14 +232,14 @@ TENON_INLINE void report_load(const std::string& from, const io::LoadReport& rep
                      io::detail::unmatched_text(report));
 }
 [[gnu::cold]] TENON_INLINE std::vector<io::NamedTensor> named_parameters_of(const ParameterList& list,
-                                                                            NameFamily family) {
+                                                                            std::string (*name_of)(const Entry*, int)) {
   list.bind();
   std::vector<io::NamedTensor> result(static_cast<std::size_t>(list.entries()));  // no push_back: 1 KB of code less
   std::size_t count = 0;
   for (int e = 0; e < list.entries(); ++e) {
     if (!list.table()[e].parameter || list.table()[e].setting) continue;
     io::NamedTensor& named = result[count++];
-    named.name = parameter_name(list.table(), e, family);
+    named.name = name_of(list.table(), e);
     named.tensor = AnyTensor(list.table()[e].dims, 1, list.handle(e).values_at());
   }
   while (result.size() > count) result.pop_back();
@@ -250,6 +253,7 @@ TENON_INLINE void save_checkpoint(std::span<const io::NamedTensor> tensors, cons
   else io::save_safetensors(path, tensors);
 }
 [[gnu::noinline]] TENON_INLINE io::Safetensors load_checkpoint(const std::string& path) {
+  detail::refuse_torch_save(path);
   if (detail::is_ckpt_path("load", path))
     throw_error<ValueError>("Cannot load '", path,
                             "' without a network: io::Ckpt(path) reads a checkpoint of MindSpore.");

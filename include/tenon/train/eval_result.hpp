@@ -1,5 +1,6 @@
 // What an evaluation returns: a number per metric.
 #pragma once
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,7 +16,7 @@ class EvalResult {
   double operator[](std::string_view name) const;
   /// The result of that name, or null.
   const double* find(std::string_view name) const;
-  void add(std::string_view name, double value) { values_.emplace_back(name, value); }
+  void add(std::string_view name, double value);
   /// Pairs of name and value.
   auto begin() const { return values_.begin(); }
   auto end() const { return values_.end(); }
@@ -25,6 +26,12 @@ class EvalResult {
 };
 
 #if TENON_DEFINES
+[[gnu::cold]] TENON_INLINE void EvalResult::add(std::string_view name, double value) {
+  std::vector<std::pair<std::string, double>> longer(values_.size() + 1);  // one that grows would be 500 bytes more
+  std::move(values_.begin(), values_.end(), longer.begin());
+  longer.back() = {std::string(name), value};
+  values_.swap(longer);
+}
 TENON_INLINE const double* EvalResult::find(std::string_view name) const {
   for (const auto& [known, value] : values_)
     if (known == name) return &value;

@@ -168,7 +168,7 @@ inline io::LoadReport load_param(const ParameterList& list, std::span<const io::
   constexpr std::string_view caller = "load_param_into_net";
   io::check_tensors("load", std::string(caller), held);
   const std::vector<io::NamedTensor> chosen = chosen_tensors(held, config), parameters = named_parameters_of(list),
-                                     pytorch = named_parameters_of(list, NameFamily::pytorch);
+                                     pytorch = named_parameters_of(list, pytorch_parameter_name);
   MatchedParameters found =
       match_parameters({parameters, pytorch, chosen, config.strict ? PrefixRule::none : PrefixRule::each});
   io::LoadReport& report = found.report;

@@ -15,6 +15,8 @@ namespace tenon::inline TENON_ABI::detail {
 class LossScale {
  public:
   static constexpr long most_overflows = 1000;  // in a row
+  /// Why a run ends after more of them.
+  [[gnu::cold]] static std::string overflow_text(const RunInfo& run);
 
   LossScale() = default;
   /// `divisor` is the optimizer's loss_scale. Both throw ValueError for numbers that cannot be right.
@@ -109,6 +111,11 @@ TENON_INLINE void LossScale::check_divided_once(std::string_view manager, float 
         manager,
         " divides the gradients by the loss scale; the optimizer would divide them again, by its own loss_scale of ",
         divisor, ": leave that at 1.");
+}
+TENON_INLINE std::string LossScale::overflow_text(const RunInfo& run) {
+  return text(
+      "the gradients overflowed in more than ", most_overflows, " steps in a row, the loss scale is ", run.loss_scale,
+      ". Lower the learning rate, or look for bad input or an operator that leaves the range of the 16-bit type");
 }
 #endif  // TENON_DEFINES
 

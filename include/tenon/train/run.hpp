@@ -11,9 +11,6 @@
 #include <tenon/train/clock.hpp>
 #include <tenon/train/model_options.hpp>
 #include <tenon/train/progress.hpp>
-#if TENON_DEFINES
-#include <tenon/train/loss_scale.hpp>
-#endif
 
 namespace tenon::inline TENON_ABI {
 
@@ -92,6 +89,8 @@ bool is_finite(const RunInfo& run);
 /// Throws ValueError, or RuntimeError for overflows, that says what the network has now. `also`: what a hook of the end
 /// threw.
 [[noreturn]] void refuse_run(const RunInfo& run, std::string_view also);
+/// Tells of the end; throws as refuse_run() then if the run diverged, else what a hook throws.
+[[gnu::cold]] void end_run(const RunInfo& run, FunctionRef<> tell);
 /// Tells of the begin of a training, and gives callbacks the states that a file had. False if the run is over.
 template <class List>
 bool tell_begin(RunInfo& run, List& list, const Progress& progress) {
@@ -112,14 +111,7 @@ double tell_epoch_begin(RunInfo& run, List& list, const Progress& progress) {
 template <class List>
 void tell_end(RunInfo& run, List& list, Running& running, const ParameterList& parameters) {
   if (list.ends_with_others()) running.keep_own(parameters);
-  if (!run.diverged) return list.template tell<End>();
-  std::string also;
-  try {
-    list.template tell<End>();
-  } catch (const std::exception& error) {
-    also = error.what();
-  }
-  refuse_run(run, also);
+  end_run(run, [&] { list.template tell<End>(); });
 }
 
 /// For a scope the network has the weights that an evaluation judges, if a callback has others than its own.
@@ -196,8 +188,8 @@ TENON_INLINE void check_run(std::string_view what, long epochs, long batches) {
   for (const AnyTensor& loss : run.net_outputs)
     if (loss.rank > 1)
       logging::warning("Model.train: the loss is ", shape_text(loss.shape()),
-                       ", which is no number and none per sample. Training takes the sum of its elements, so that a "
-                       "step grows with their number: reduce it, as nn::Reduction::mean does.");
+                       ", not a number or one per sample: training takes the sum of its elements. Reduce it, as "
+                       "nn::Reduction::mean does.");
 }
 [[gnu::noinline]] TENON_INLINE bool is_finite(const RunInfo& run) {
   if (run.overflow) return true;  // the loss scale counts how often
@@ -210,21 +202,28 @@ TENON_INLINE void check_run(std::string_view what, long epochs, long batches) {
   for (const AnyTensor& output : run.net_outputs)
     if (std::isfinite(loss)) loss = mean_of(output);
   const std::string* const file = run.find<std::string>("latest_ckpt_file");
-  const std::string others = run.final_weights.empty() ? std::string() : text(" ", run.final_weights, ".");
-  const std::string end = text(file ? text(" '", *file, "' has the training before it.") : "",
-                               also.empty() ? "" : text(" A hook of the end threw, too: ", also));
-  if (run.overflow)
-    throw_error<RuntimeError>(
-        "Model.train: the gradients overflowed in more than ", LossScale::most_overflows,
-        " steps in a row, the loss scale is ", run.loss_scale,
-        ". Lower the learning rate, or look for bad input or an operator that leaves the range of "
-        "the 16-bit type. The network has",
-        others.empty() ? " the weights before these steps." : others, end);
-  throw_error<ValueError>("Model.train: the loss is ", std::isnan(loss) ? "NaN" : "infinite", " at epoch ",
-                          run.cur_epoch_num, ", step ", run.step_in_epoch(), " (global step ", run.cur_step_num,
-                          "). Lower the learning rate, or look for bad input. The network has",
-                          others.empty() ? " the weights after the update of this step." : others, end,
-                          " The optimizer's state has this update: train on with a new Model.");
+  const std::string cause = run.overflow ? run.overflow_text(run)
+                                         : text("the loss is ", std::isnan(loss) ? "NaN" : "infinite", " at epoch ",
+                                                run.cur_epoch_num, ", step ", run.step_in_epoch(), " (global step ",
+                                                run.cur_step_num, "). Lower the learning rate, or look for bad input");
+  const std::string_view weights =
+      run.final_weights.empty() ? std::string_view("the weights after the last update") : run.final_weights;
+  const std::string message =
+      text("Model.train: ", cause, ". The network has ", weights, ".", file ? " '" : "",
+           file ? std::string_view(*file) : "", file ? "' has the training before it." : "",
+           run.overflow ? "" : " The optimizer's state has this update: train on with a new Model.",
+           also.empty() ? "" : " A hook of the end threw, too: ", also);
+  if (run.overflow) throw RuntimeError(message);
+  throw ValueError(message);
+}
+[[gnu::noinline]] TENON_INLINE void end_run(const RunInfo& run, FunctionRef<> tell) {
+  if (!run.diverged) return tell();
+  try {
+    tell();
+  } catch (const std::exception& error) {
+    refuse_run(run, error.what());
+  }
+  refuse_run(run, {});
 }
 #endif  // TENON_DEFINES
 }  // namespace detail

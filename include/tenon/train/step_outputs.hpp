@@ -48,8 +48,9 @@ class StepOutputs {
 
 #if TENON_DEFINES
 TENON_INLINE void StepOutputs::take(const Executor& executor) {
-  view_.clear();
-  for (int k = 0; k < executor.program().outputs; ++k) view_.push_back(executor.output_view(k));
+  const auto count = static_cast<std::size_t>(executor.program().outputs);
+  if (view_.size() != count) view_ = std::vector<AnyTensor>(count);  // one that grows would be 500 bytes of code more
+  for (std::size_t k = 0; k < count; ++k) view_[k] = executor.output_view(int(k));
 }
 #endif  // TENON_DEFINES
 

@@ -143,6 +143,7 @@ class StepRunner {
     if constexpr (precision.scales_loss) {
       run.loss_scale = double(state_.loss_scale());
       run.overflow = state_.overflow() == 1;
+      run.overflow_text = LossScale::overflow_text;
       if (state_.step() % nn::detail::batches_of(optimizer) == 0) run.diverged = !scale_.update(run.overflow);
     }
   }

@@ -169,6 +169,7 @@ void save_training(M& model, const std::string& path, const std::vector<io::Name
 ///            this Model or is damaged: then nothing has changed
 template <class M>
 void load_training(const std::string& path, M& model) {
+  detail::refuse_torch_save(path);
   static_cast<void>(detail::is_ckpt_path("load", path));
   const ParameterList list(model.network());
   detail::TrainingFile file;

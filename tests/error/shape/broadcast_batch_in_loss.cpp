@@ -1,5 +1,5 @@
-// expects: loss: Sub of [n,1] and [n] would be [n,n]: only the leading extent can depend on n; give both the same
-// rank, with expand_dims or squeeze
+// expects: loss: MSELoss got a prediction float32 [n,1] and a label float32 [n]: the shapes do not broadcast, the label
+// must have that of the prediction
 #include <tenon/tenon.hpp>
 using namespace tenon;
 

@@ -353,7 +353,7 @@ TEST_CASE("a loss of NaN: hooks of the end are told, the sentence says which wei
     const std::string advice = " The optimizer's state has this update: train on with a new Model.";
     long ended = 0;
     LambdaCallback end{.on_train_end = [&](RunInfo& run) { ended += run.diverged; }};
-    CHECK(sentence(end) == begin + "the weights after the update of this step." + advice + " [NaN]");
+    CHECK(sentence(end) == begin + "the weights after the last update." + advice + " [NaN]");
     CHECK(ended == 1);
     EarlyStopping stop{.patience = 9, .restore_best_weights = true};
     const std::string restored = sentence(stop, end);
@@ -367,7 +367,7 @@ TEST_CASE("a loss of NaN: hooks of the end are told, the sentence says which wei
       ModelCheckpoint checkpoint(background ? "b" : "f", folder.path.string(),
                                  {.save_checkpoint_steps = 3, .async_save = background});
       const std::string file = folder / (background ? "b-2_3.safetensors" : "f-2_3.safetensors");
-      CHECK(sentence(checkpoint) == begin + text("the weights after the update of this step. '", file,
+      CHECK(sentence(checkpoint) == begin + text("the weights after the last update. '", file,
                                                  "' has the training before it.", advice, " [NaN]"));
       CHECK(checkpoint.latest_ckpt_file_name() == file);
     }

@@ -9,7 +9,8 @@ namespace tenon::inline TENON_ABI::nn {
 ///
 /// prediction  [n, C, ...] float32 or float64, C >= 2: a number for each class
 /// label       int32 or int64 [n, ...], the classes; or one-hot like the prediction, of float32, float64, or int32
-constexpr Sentence wrong_classes(std::string_view metric, const TensorType& prediction, const TensorType& label) {
+[[gnu::cold]] constexpr Sentence wrong_classes(std::string_view metric, const TensorType& prediction,
+                                               const TensorType& label) {
   const auto is_real = [](Dtype d) { return d == Dtype::float32 || d == Dtype::float64; };
   bool sparse = label.rank == prediction.rank - 1 && (label.dtype == Dtype::int32 || label.dtype == Dtype::int64);
   for (int axis = 0; sparse && axis < label.rank; ++axis) sparse = label[axis] == prediction[axis == 0 ? 0 : axis + 1];

@@ -1,5 +1,6 @@
 // Which learning rate and weight decay each parameter gets: an optimizer's groups, matched with the parameters' names.
 #pragma once
+#include <memory>
 #include <span>
 
 #include <tenon/nn/optim/optimizer.hpp>
@@ -31,10 +32,10 @@ class UpdateRules {
   /// if the number of groups has changed.
   template <Optimizer O, class Write>
   void each(const O& optimizer, long step, Write write) {
-    if (optimizer.groups.size() + first_group != numbers_.size())
+    if (optimizer.groups.size() + first_group != rules_)
       throw_error<RuntimeError>(O::name,
                                 ": the groups have changed since the Model was made: make a new Model with them.");
-    for (std::size_t r = 0; r < numbers_.size(); ++r) {
+    for (std::size_t r = 0; r < rules_; ++r) {
       const ParameterGroup* group = r >= first_group ? &optimizer.groups[r - first_group] : nullptr;
       Numbers& n = numbers_[r] = Numbers{};
       n.learning_rate() = (group && group->learning_rate ? *group->learning_rate : optimizer.learning_rate).at(step);
@@ -50,7 +51,7 @@ class UpdateRules {
   }
 
   /// The learning rates of the last step: the optimizer's, then one for each of its groups.
-  const float* rates() const { return rates_.data() + without_decay; }
+  const float* rates() const { return rates_.get() + without_decay; }
 
  private:
   static constexpr int none = -1, own = 0, without_decay = 1, first_group = 2;
@@ -63,9 +64,10 @@ class UpdateRules {
   [[gnu::cold]] void join(std::string_view optimizer, const std::string& pattern, int g,
                           const std::vector<std::string>& names);
 
-  std::vector<int> rule_;         // of each entry: an index into numbers_
-  std::vector<Numbers> numbers_;  // own values, own values without decay, then those of the groups
-  std::vector<float> rates_;      // of these, as the optimizer has them
+  std::vector<int> rule_;               // of each entry: an index into numbers_
+  std::size_t rules_ = 0;               // own values, own values without decay, then those of the groups
+  std::unique_ptr<Numbers[]> numbers_;  // arrays: vectors that grow would be 1 KB of code
+  std::unique_ptr<float[]> rates_;      // learning rates, as the optimizer has them
 };
 
 #if TENON_DEFINES
@@ -103,8 +105,9 @@ TENON_INLINE void UpdateRules::start(std::string_view optimizer, Groups groups, 
   }
   for (std::size_t g = 0; g < groups.size(); ++g)
     for (const std::string& pattern : groups[g].params) join(optimizer, pattern, int(g), names);
-  numbers_.resize(groups.size() + first_group);
-  rates_.resize(numbers_.size());
+  rules_ = groups.size() + first_group;
+  numbers_ = std::make_unique<Numbers[]>(rules_);
+  rates_ = std::make_unique<float[]>(rules_);
 }
 TENON_INLINE void UpdateRules::join(std::string_view optimizer, const std::string& pattern, int g,
                                     const std::vector<std::string>& names) {

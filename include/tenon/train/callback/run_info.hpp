@@ -73,6 +73,7 @@ struct RunInfo {
   // end the run throws. A callback that gives the network other weights there says which, for the error: "the averages
   // of ExponentialMovingAverage".
   bool diverged = false;
+  std::string (*overflow_text)(const RunInfo&) = nullptr;  // of a run that ends because of overflows: what is said
   std::string final_weights{};
 
   // of MindSpore's cb_params: there is one process, and one device
