@@ -22,8 +22,8 @@
 #endif
 
 namespace tenon::inline TENON_ABI {
-namespace io {
-class LockFile;
+namespace detail {
+struct ReservedRun;
 }
 
 /// The format of the files of a ModelCheckpoint.
