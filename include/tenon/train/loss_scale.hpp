@@ -7,8 +7,13 @@
 #if TENON_DEFINES
 #include <algorithm>
 #include <cmath>
+
+#include <tenon/train/callback/run_info.hpp>
 #endif
 
+namespace tenon::inline TENON_ABI {
+struct RunInfo;
+}
 namespace tenon::inline TENON_ABI::detail {
 
 /// The numbers of a loss scale manager, whichever it is, and what the steps so far made of them.
