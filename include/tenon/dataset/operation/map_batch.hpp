@@ -62,7 +62,7 @@ struct BatchMapMaker {
   auto applied_to(const D& data) const {
     using List = typename D::columns;
     constexpr bool there = ((column_place<List, Key> >= 0) && ...), batches = D::batched;
-    static_assert(batches, "map_batch stands behind batch; map is for single samples");
+    static_assert(batches, "map_batch comes after batch; map is for single samples");
     if constexpr (!there) {
       using Wrong = Mistake<MissingColumn<List, Key...>>;
       return Wrong::corrected;

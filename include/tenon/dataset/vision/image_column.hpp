@@ -73,7 +73,7 @@ struct Images {
     describe_column<In>(s);
     const bool file = std::is_same_v<typename In::type, std::uint8_t> && ExtentsOf<typename In::shape>::rank == 1;
     if (file) s << ": vision::Decode, which makes images of files, stands before it";
-    else if (ExtentsOf<typename In::shape>::rank == 3) s << ": vision::HWC2CHW stands behind it";
+    else if (ExtentsOf<typename In::shape>::rank == 3) s << ": vision::HWC2CHW comes after it";
     return s;
   }
 };

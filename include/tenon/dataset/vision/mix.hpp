@@ -50,7 +50,7 @@ constexpr Sentence wrong_mix(const char* stage, bool batched) {
   Sentence s;
   constexpr TensorType image = Images::tensor_type, label = Labels::tensor_type;
   if (!batched || image.rank != 4 || image.dtype != Dtype::float32)
-    s << "vision::" << stage << " mixes batches of float32 images: it stands behind batch";
+    s << "vision::" << stage << " mixes batches of float32 images: it comes after batch";
   else if (label.rank != 2 || label.dtype != Dtype::float32)
     s << "vision::" << stage << " mixes labels that are vectors of float32: vision::OneHot<classes>{} makes them";
   return s;
