@@ -69,7 +69,8 @@ def size(bench):
     script = os.path.join(build.SOURCE, "tests", "compile", "size.sh")
     done = subprocess.run(["sh", script, build.SOURCE, build.compiler()[0]], stdout=subprocess.PIPE, text=True)
     kilobytes, bar = (int(digits) / 1024 for digits in re.search(r": (\d+) bytes, bar (\d+)", done.stdout).groups())
-    return [Figure("20", "stripped LeNet-5 trainer in graph mode, with data and saving", "", kilobytes, "KB", bar)]
+    title = "size of a stripped LeNet-5 trainer in graph mode, with data and saving"
+    return [Figure("20", title, "", kilobytes, "KB", bar)]
 
 
 NETWORKS = {"lenet/32": "LeNet-5, N = 32", "lenet/256": "LeNet-5, N = 256", "resnet18/32": "ResNet-18, N = 32"}
@@ -85,18 +86,18 @@ def memory(bench):
             title = f"memory of a training step, {what}"
             figures += [
                 Figure("22", title, "arena with kernels' scratch", arena / 1024, "KB"),
-                Figure("22", title, "values / what is alive at the worst moment", values / bound, "", 1.1),
+                Figure("22", title, "values / peak of live values", values / bound, "", 1.1),
                 Figure(
                     "22",
                     title,
-                    "alive at the worst moment / the same without passes (nothing fused or in place)",
+                    "peak of live values / the same without passes (nothing fused or in place)",
                     bound / bound_without_passes,
                     "",
                 ),
                 Figure(
                     "22",
                     title,
-                    "values / all values without passes, each in memory of its own",
+                    "values / all values without passes, each in its own memory",
                     values / all_values,
                     "",
                 ),
@@ -127,7 +128,7 @@ def bits(bench):
                 answers += [side.check(work, variant) for variant in ("graph", "pynative")]
             finally:
                 side.close()
-        title = "runs whose losses differ in a bit, of graph and PyNative mode on 1, 2, 3 threads"
+        title = "runs with losses that differ in a bit (graph and PyNative mode; 1, 2, and 3 threads)"
         figures.append(Figure("23", title, work, sum(answer != answers[0] for answer in answers), "", 0))
     return figures
 

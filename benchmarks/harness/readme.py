@@ -60,8 +60,8 @@ def machine(cpu, used, compiled, rivals):
     """On what it was measured: the instruction set is the one that our programs used."""
     versions = ", ".join(" ".join(v) for v in sorted(rivals.items()))
     return (
-        f"Measured on {cpu} with {used}, {compiled}, one thread unless the line says more; {versions}. `compare.py` "
-        "stands for `python3 benchmarks/compare.py`; `a x b` means `a` times as fast as `b`."
+        f"Measured on {cpu} with {used}, {compiled}, one thread unless the row states another number; {versions}. "
+        "`compare.py` is short for `python3 benchmarks/compare.py`; `a x b` means `a` times as fast as `b`."
     )
 
 

@@ -27,8 +27,8 @@ std::string legal(const ContextKey& key) {
     case KeyKind::target: return "`CPU`, that of `-DTENON_TARGET`";
     case KeyKind::flag: return "`True`, `False`";
     case KeyKind::level: return std::string(key.legal) + ", `True` (2), `False` (0)";
-    case KeyKind::gigabytes: return std::string("`2GB`, `0.5GB`, ...") + (*key.legal ? " from 1GB on" : "");
-    case KeyKind::folder: return "a folder; it is made";
+    case KeyKind::gigabytes: return std::string("`2GB`, `0.5GB`, ...") + (*key.legal ? ", at least 1GB" : "");
+    case KeyKind::folder: return "a folder, which Tenon creates";
     case KeyKind::file: return "a file, or nothing";
     case KeyKind::profiling: return "traces, or JSON";
     case KeyKind::object: return "`{...}`";
@@ -39,7 +39,7 @@ std::string legal(const ContextKey& key) {
       for (const std::string& word : words(key.legal)) all += (all.empty() ? "`" : ", `") + word + "`";
       return all;
     }
-    default: return "a text";
+    default: return "any text";
   }
 }
 template <int rows, class Choose>
@@ -58,15 +58,16 @@ int main() {
   const auto with = [](KeyEffect effect, bool devices = false) {
     return [=](const ContextKey& key) { return key.effect == effect && (*key.devices != 0) == devices; };
   };
-  table(context_keys, "What does something", "", [](const ContextKey& key) {
+  table(context_keys, "Settings that have an effect", "", [](const ContextKey& key) {
     return key.effect == KeyEffect::works || key.effect == KeyEffect::renamed;
   });
-  table(context_keys, "What always holds", "", with(KeyEffect::always));
-  table(context_keys, "What is checked and kept, with a warning", "Why it does nothing", with(KeyEffect::kept));
-  table(context_keys, "What has no meaning here", "Why", with(KeyEffect::fixed));
-  table(context_keys, "What belongs to other devices", "Why it is not needed here", with(KeyEffect::fixed, true));
-  table(parallel_keys, "set_auto_parallel_context", "Why it does nothing", with(KeyEffect::kept));
-  table(ps_keys, "set_ps_context", "Why it does nothing", with(KeyEffect::kept));
+  table(context_keys, "Settings that cannot be switched off", "", with(KeyEffect::always));
+  table(context_keys, "Settings that are checked and stored, with a warning", "Why it has no effect",
+        with(KeyEffect::kept));
+  table(context_keys, "Settings without a meaning here", "Why", with(KeyEffect::fixed));
+  table(context_keys, "Settings of other devices", "Why it is not needed here", with(KeyEffect::fixed, true));
+  table(parallel_keys, "set_auto_parallel_context", "Why it has no effect", with(KeyEffect::kept));
+  table(ps_keys, "set_ps_context", "Why it has no effect", with(KeyEffect::kept));
 }
 PROGRAM
 "$cxx" -std=c++20 -I"$root/include" "$work/tables.cpp" -o "$work/tables" -lpthread

@@ -8,10 +8,15 @@ page=$root/docs/limits.md
 new=$(mktemp)
 trap 'rm -f "$new"' EXIT
 
-# names KIND: what the file says that there is no such thing of, as one wrapped list.
+# names KIND: the names of which the file says "there is no NAME KIND yet", as one wrapped list.
 names() {
   sed -n "s/^[^:]*: there is no \(.*\) $1 yet\$/\`\1\`/p" "$root/tests/golden/ops_skipped.txt" | LC_ALL=C sort -u |
     paste -s -d ' ' | sed 's/` `/`, `/g' | fold -s -w 118 | sed 's/ *$//'
+}
+# The options of operators and cells of which the file says "NAME has no OPTION yet", an item each.
+options() {
+  sed -n 's/^[^:]*: \([A-Za-z_0-9]*\) has no \(.*\) yet$/- `\1`: no \2/p' "$root/tests/golden/ops_skipped.txt" |
+    LC_ALL=C sort -u
 }
 {
   sed '/^<!-- missing/q' "$page"
@@ -19,6 +24,8 @@ names() {
   names operator
   printf '\nCells:\n'
   names cell
+  printf '\nOptions:\n\n'
+  options
   echo
   sed -n '/^<!-- end of what is missing/,$p' "$page"
 } >"$new"
