@@ -86,18 +86,18 @@ def memory(bench):
             title = f"memory of a training step, {what}"
             figures += [
                 Figure("22", title, "arena with kernels' scratch", arena / 1024, "KB"),
-                Figure("22", title, "values / peak of live values", values / bound, "", 1.1),
+                Figure("22", title, "planned memory / peak of live values", values / bound, "", 1.1),
                 Figure(
                     "22",
                     title,
-                    "peak of live values / the same without passes (nothing fused or in place)",
+                    "peak of live values / this peak without passes (nothing fused or in place)",
                     bound / bound_without_passes,
                     "",
                 ),
                 Figure(
                     "22",
                     title,
-                    "values / all values without passes, each in its own memory",
+                    "planned memory / sum of all values without passes",
                     values / all_values,
                     "",
                 ),

@@ -58,7 +58,7 @@ struct Arrays : Source<Arrays<A...>> {
   }
 };
 
-/// Joins columns of equal length to a data set: `from_arrays(column<Shape<4>>(features), column<Shape<>>(labels))`.
+/// Joins columns of equal length into a data set: `from_arrays(column<Shape<4>>(features), column<Shape<>>(labels))`.
 /// Throws ValueError if the lengths differ.
 template <class... T, class... S>
 auto from_arrays(ArrayColumn<T, S>... columns) {

@@ -177,9 +177,9 @@ concept TransformLike = requires { typename std::remove_cvref_t<F>::transforms_s
 
 }  // namespace detail
 
-/// Computes each element of a column anew: `map<0>([](float pixel) { return (pixel - 0.1307f) / 0.3081f; })`, or
-/// `map<"image">(...)`. The shape stays, the dtype becomes what the function returns (1.0 is a double, 1.0f a float).
-/// Before or after batch.
+/// Replaces each element of a column by f(element): `map<0>([](float pixel) { return (pixel - 0.1307f) / 0.3081f;
+/// })`, or `map<"image">(...)`. The shape stays, the dtype becomes what the function returns (1.0 is a double, 1.0f a
+/// float). Before or after batch.
 ///
 /// The function is copied with the data set and may be called on any thread: it must not depend on earlier calls.
 template <ColumnKey Key, class F>
@@ -202,11 +202,11 @@ auto map(F) {
   static_assert(names_column, "map needs the number of the column that it changes: map<0>(f)");
 }
 
-/// Computes a column of each sample anew, with another shape or type:
-/// `map<0, Column<float, Shape<1, 32, 32>>>([](std::span<const float> in, std::span<float> out) { ... })`.
-/// The function must write all of out, which holds anything before. A ragged sample comes as a SampleView, which knows
-/// its extents, and goes into a SampleSlot, whose resize(...) returns the memory. With a Random& after them the
-/// function is given a stream of numbers that depends on the seed, the epoch, and the sample alone. Before batch only.
+/// Replaces a column of each sample by a column of another shape or type: `map<0, Column<float, Shape<1, 32,
+/// 32>>>([](std::span<const float> in, std::span<float> out) { ... })`. The function must write all of out, which holds
+/// anything before. A ragged sample comes as a SampleView, which knows its extents, and goes into a SampleSlot, whose
+/// resize(...) returns the memory. With a Random& after them the function is given a stream of numbers that depends on
+/// the seed, the epoch, and the sample alone. Before batch only.
 template <ColumnKey Key, class New, class F>
 auto map(F function) {
   return detail::SampleMapMaker<detail::KeyList<Key>, Columns<New>, F>{std::move(function), default_seed()};

@@ -1,4 +1,4 @@
-// Multi-head attention, the heart of a transformer.
+// Multi-head attention, as in transformers.
 #pragma once
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/dense.hpp>

@@ -1,4 +1,4 @@
-// Constant tensors and the end of gradients.
+// Constant tensors, the identity, and stop_gradient.
 #pragma once
 #include <tenon/kernel/cpu/movement/constant.hpp>
 #include <tenon/ops/elementwise.hpp>

@@ -1,4 +1,4 @@
-// Sign change.
+// Negation.
 #pragma once
 #include <tenon/ops/elementwise.hpp>
 

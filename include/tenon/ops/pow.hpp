@@ -1,4 +1,4 @@
-// Power of two tensors.
+// Power: one tensor raised to another.
 #pragma once
 #include <tenon/kernel/cpu/elementwise/math.hpp>
 #include <tenon/ops/div.hpp>

@@ -1,4 +1,4 @@
-// A regular part of a tensor.
+// A part of a tensor: a range with a step on each axis.
 #pragma once
 #include <tenon/kernel/cpu/movement/slice.hpp>
 #include <tenon/ops/accumulate.hpp>

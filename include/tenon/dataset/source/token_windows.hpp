@@ -1,4 +1,4 @@
-// Pieces of a long text, each with what follows: what a language model learns from.
+// Windows of a long text, each with the tokens that follow, for training a language model.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -15,9 +15,9 @@ struct TokenWindowsConfig {
   long stride = 0;
 };
 
-/// Pieces of `length` tokens: `TokenWindows<32>(vocabulary.encode(text), {.stride = 5})`.
+/// Windows of `length` tokens: `TokenWindows<32>(vocabulary.encode(text), {.stride = 5})`.
 ///
-/// columns     text: int32 [length];  next: int32 [length], the same piece one token further
+/// columns     text: int32 [length]; next: int32 [length], the same window shifted by one token
 /// rows        (tokens - length - 1) / stride + 1: a rest at the end is left out
 /// throws      ValueError for fewer than length + 1 tokens, and for a stride below 0
 template <int length>

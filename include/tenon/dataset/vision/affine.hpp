@@ -10,19 +10,19 @@
 
 namespace tenon::inline TENON_ABI::vision {
 
-/// For RandomRotation: the result has the size that the turned image needs.
+/// For RandomRotation: the result has the size of the whole rotated image.
 inline constexpr bool expand = true;
 
-/// Turns an image counter-clockwise around its middle by an angle out of `degrees`. Its extents stay, and what is
-/// turned out of it is lost; `RandomRotation<expand>{.degrees = {-30, 30}}` makes an image as large as all of it needs.
+/// Rotates an image counter-clockwise around its center by a random angle from `degrees`. The extents do not change, so
+/// corners are cut off; `RandomRotation<expand>{.degrees = {-30, 30}}` enlarges the result so that the whole rotated
+/// image fits.
 ///
 /// column      uint8 or float32 [height, width, channels]
-/// result      the same; with expand [any, any, channels], as each angle has another size (vision::rotated_size):
-///             Resize or a crop brings them to one before batch
+/// result      the same; with expand [any, any, channels], because the size depends on the angle
+///             (vision::rotated_size): Resize or a crop brings the images to one size before batch
 /// throws      ValueError with expand for an image so thin that the result would have more than most_pixels
-/// source      MindSpore's RandomRotation. With expand, the middle of the image comes to the middle of the result, as
-///             in PIL, where OpenCV, in MindSpore, has it up to a quarter of a pixel beside it. PIL's result may be up
-///             to 2 pixels larger
+/// source      MindSpore's RandomRotation. With expand, the center of the image is the center of the result, as in PIL;
+///             OpenCV, in MindSpore, shifts it by up to a quarter of a pixel. PIL's result may be up to 2 pixels larger
 template <bool Expand = false>
 struct RandomRotation {
   Between degrees;
@@ -48,7 +48,7 @@ struct RandomRotation {
   }
 };
 
-/// Rotates, moves, scales, and shears an image around its middle; its size does not change.
+/// Rotates, translates, scales, and shears an image around its center; its size does not change.
 ///
 /// degrees     counter-clockwise
 /// translate_x, translate_y   in widths and heights of the image, whole pixels: 0.1 is a tenth to the right or down

@@ -7,8 +7,8 @@
 
 namespace tenon::inline TENON_ABI::vision {
 
-/// Makes `num_patches` squares of `length` pixels black; their middles are anywhere in the image, and they may extend
-/// beyond it.
+/// Makes `num_patches` squares of `length` pixels black; their centers are anywhere in the image, and the squares may
+/// extend beyond it.
 ///
 /// column      uint8 or float32 [height, width, channels]
 /// result      the same

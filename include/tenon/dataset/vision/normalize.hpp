@@ -40,7 +40,7 @@ struct Normalize {
   }
 };
 
-/// Normalize and HWC2CHW in one, in half the time: straight into the batch where batch follows.
+/// Normalize and HWC2CHW in one transform, which takes half the time; before batch it writes directly into the batch.
 ///
 /// column      uint8 or float32 [height, width, channels]
 /// result      float32 [channels, height, width]
@@ -91,7 +91,7 @@ struct Rescale {
   }
 };
 
-/// Channels first.
+/// Moves the channels to the front: [height, width, channels] becomes [channels, height, width].
 ///
 /// column      uint8 or float32 [height, width, channels]
 /// result      the same dtype [channels, height, width]

@@ -7,7 +7,7 @@
 namespace tenon::inline TENON_ABI::vision {
 
 /// Resizes images: `Resize<224, 320>` to height 224 and width 320, `Resize<256>` so that the shorter side has 256
-/// pixels and the ratio of the sides stays.
+/// pixels and the aspect ratio does not change.
 ///
 /// column      uint8 or float32 [height, width, channels]
 /// result      the same dtype [224, 320, channels]; [any, any, channels] for one number on images of unequal size

@@ -1,4 +1,4 @@
-// A loss of distances, which are to be small for pairs that belong together, and at least a margin for other pairs.
+// A loss of distances that should be small for pairs that belong together, and at least a margin for other pairs.
 #pragma once
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/loss/reduction.hpp>

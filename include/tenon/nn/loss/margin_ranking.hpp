@@ -1,4 +1,4 @@
-// A loss of two scores, of which the label states the larger one.
+// A ranking loss of two scores; the label states which score should be larger.
 #pragma once
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/loss/reduction.hpp>

@@ -1,4 +1,4 @@
-// What a metric is.
+// The requirements for a metric.
 #pragma once
 #include <concepts>
 #include <string_view>

@@ -1,4 +1,4 @@
-// AdaFactor: Adam's second moment as a factor per row and one per column.
+// AdaFactor: Adam with the second moment factored into a value per row and a value per column.
 #pragma once
 #include <algorithm>
 #include <cmath>
