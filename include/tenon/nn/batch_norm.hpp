@@ -24,7 +24,7 @@ constexpr bool fits_batch_norm(const TensorType& x, int rank, int features) {
   return x.rank == rank && x[1] == features;
 }
 
-/// Whether the cell stands below nn::Frozen.
+/// Whether the cell is inside nn::Frozen.
 template <class X, class Norm>
 constexpr bool is_frozen_in_type(const X& x, const Norm& norm) {
   if constexpr (tenon::detail::is_traced<X>) {

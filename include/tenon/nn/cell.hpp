@@ -39,12 +39,12 @@ namespace nn {
 
 /// Base of all cells: `struct Net : nn::Cell<Net> { ...members...; constexpr auto construct(auto x) const { ... } };`
 ///
-/// A cell has public members only (parameters, cells, arrays of cells, numbers), one base, no constructor, and stands
-/// at namespace scope. Numbers keep their initial values, which graphs are compiled with: a call throws ValueError if
-/// one has changed; nn::Setting may change. `construct` is the one source for both modes. Calling the outermost cell on
-/// tensors runs it as the context's mode says: compiled as a graph, or operator by operator. Several
-/// threads may call one network at the same time, also for the first time; a thread that writes its parameters or flags
-/// needs exclusive access.
+/// A cell has only public members (parameters, cells, arrays of cells, numbers), one base, and no constructor. It is
+/// defined at namespace scope. Graphs are compiled with the initial values of numbers: a call throws ValueError if a
+/// number has changed; an nn::Setting may change. Both modes run the same `construct`. A call of the outermost cell on
+/// tensors runs in the context's mode: as a compiled graph, or operator by operator. Several threads may call one
+/// network at the same time, also for the first time; a thread that writes its parameters or flags needs exclusive
+/// access.
 template <class Self>
 struct Cell {
   constexpr Cell() {
@@ -132,14 +132,15 @@ struct Cell {
   /// moving statistics, and normalizes by them.
   void requires_grad(bool wanted) const { bound().requires_grad(wanted); }
   /// Says whether direct calls of the network train (dropout, batch statistics) or evaluate. A Model decides for its
-  /// own steps. Of a part of a network, it concerns the batch norms of that part, in training steps of any kind: with
-  /// false they evaluate until true says otherwise, there or of the whole network, as eval() and train() of PyTorch's
-  /// modules; also if it is said before the network has its parameters.
+  /// own steps. For a part of a network, it applies to the batch norms of that part, in training steps of any kind.
+  /// After set_train(false) they use their moving statistics, until set_train(true) of the part or of the whole
+  /// network, like eval() and train() of PyTorch's modules. The call may come before the network has its parameters.
   const Self& set_train(bool mode = true) const {
     bound().set_train(mode);
     return self();
   }
-  /// A network of its own with equal parameters and flags. Throws ValueError if a number among the members was changed.
+  /// A copy of the network, with equal parameters and flags. Throws ValueError if a number among the members was
+  /// changed.
   Self clone() const {
     check_members(self());
     Self copy{};

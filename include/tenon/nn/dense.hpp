@@ -30,7 +30,7 @@ struct Dense : Cell<Dense<In, Out, config, weight_init, bias_init>> {
   }
 };
 
-/// PyTorch's name, which says ours.
+/// PyTorch's name of Dense; its use is a compile error that names Dense.
 template <int In, int Out, auto...>
 struct Linear {
   static_assert(In < 0 && In > 0,

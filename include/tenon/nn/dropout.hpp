@@ -6,8 +6,7 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// `p` is the probability with which an element is dropped, as in MindSpore 2.x (1.x asked for the opposite,
-/// keep_prob).
+/// `p` is the probability of dropping an element, as in MindSpore 2.x (1.x had the opposite, keep_prob).
 struct DropoutConfig {
   float p = 0.5f;
 };
@@ -16,10 +15,10 @@ struct DropoutConfig {
 ///
 /// x           any shape; floating-point
 /// result      shape and dtype of x
-/// rate        p, a setting: `net.dropout.set_rate(0.1f)` holds from the next step on, no graph is made anew, and
-///             checkpoints do not contain it
-/// random      every call of every cell draws a mask of its own, which seed, step, the cell's path in the network, and
-///             the number of the call in that cell fix: no line of the source, and no compiler
+/// rate        p, a setting: `net.dropout.set_rate(0.1f)` takes effect at the next step, without a new graph;
+///             checkpoints do not contain the rate
+/// random      every call of every cell draws a separate mask, which depends on the seed, the step, the cell's path in
+///             the network, and the number of the call in that cell, but not on source lines or compilers
 /// source      MindSpore nn.Dropout
 template <DropoutConfig config = DropoutConfig{}>
 struct Dropout : Cell<Dropout<config>> {

@@ -5,9 +5,9 @@
 namespace tenon::inline TENON_ABI::nn {
 
 /// A cell without gradients for its parameters: `nn::Frozen<Backbone> backbone;`. The captured step contains no code
-/// for them. Names stay those of the cell: "backbone.conv1.weight". Gradients still flow through it to what stands
-/// before. Batch norms in it evaluate: they keep their moving statistics and normalize by them. To freeze at run time
-/// use requires_grad(false).
+/// for them. Names stay those of the cell: "backbone.conv1.weight". Gradients still flow through it to the cells before
+/// it. Batch norms in it evaluate: they keep their moving statistics and normalize by them. To freeze at run time use
+/// requires_grad(false).
 template <class Inner>
 struct Frozen : Cell<Frozen<Inner>> {
   static_assert(AnyCell<Inner> && is_own_cell<Inner>, "Frozen<...> takes a cell: struct Net : nn::Cell<Net>");

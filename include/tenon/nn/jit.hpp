@@ -55,7 +55,7 @@ constexpr bool draws(const Graph<N>& graph) {
   return false;
 }
 
-/// The value of output k of a run as a tensor of its own.
+/// The value of output k of a run as a separate tensor.
 template <class Graph, int K>
 auto output_tensor(const Executor& executor, long n) {
   constexpr TensorType type = Graph::graph[Graph::graph.output[K]].type;
@@ -126,10 +126,10 @@ struct Jit {
 };
 
 /// Compiles f, a function object without state (a lambda that captures nothing): `auto fast = jit([](auto x) { ... });`
-/// It runs as one graph in both modes and gives the same bits as calling f, but for the second and further random calls
-/// of an f outside of a network: one by one each is a step of its own. Where gradients are recorded for an argument, or
-/// where f draws random numbers inside of a model's step, it runs operator by operator instead. Source: MindSpore's
-/// ms_function / jit.
+/// It runs as one graph in both modes and gives the same bits as calling f, except for the second and later random
+/// calls of an f outside of a network: run operator by operator, each such call is a separate step. Where gradients are
+/// recorded for an argument, or where f draws random numbers inside of a model's step, it runs operator by operator
+/// instead. Source: MindSpore's ms_function / jit.
 template <class F>
 constexpr auto jit(F) {
   static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>,

@@ -47,7 +47,7 @@ struct LstmStep {
 /// cost        the time loop is one kernel per layer and direction; if gradients come from the output as well as from h
 ///             or c, its backward runs twice
 /// dropout     between layers: write two LSTMs with an nn::Dropout between them
-/// source      MindSpore and PyTorch nn.LSTM, whose tuple (h, c) stands here as two results
+/// source      MindSpore and PyTorch nn.LSTM; their tuple (h, c) is two results here
 template <int In, int Hidden, LSTMConfig config = LSTMConfig{}>
 struct LSTM : Cell<LSTM<In, Hidden, config>> {
   static_assert(In > 0 && Hidden > 0 && config.num_layers > 0,
@@ -89,7 +89,7 @@ struct LSTMCellConfig {
 /// h, c        [n, Hidden], before and after the step
 /// parameters  weight_ih [4 Hidden, In], weight_hh [4 Hidden, Hidden], bias_ih and bias_hh [4 Hidden]; rows and initial
 ///             values as of LSTM
-/// source      MindSpore and PyTorch nn.LSTMCell, whose tuple (h, c) stands here as two arguments
+/// source      MindSpore and PyTorch nn.LSTMCell; their tuple (h, c) is two arguments here
 template <int In, int Hidden, LSTMCellConfig config = LSTMCellConfig{}>
 struct LSTMCell : Cell<LSTMCell<In, Hidden, config>> {
   static_assert(In > 0 && Hidden > 0, "LSTMCell<In, Hidden> needs positive sizes");

@@ -133,7 +133,7 @@ constexpr std::vector<int> traced_parameter_gradients(Builder& b, int loss, int 
 }  // namespace detail
 
 namespace detail {
-/// What stands for gradients after a mistake.
+/// The gradients after a mistake: any lookup compiles, to avoid further errors.
 struct BrokenGradients {
   constexpr Broken operator()(const auto&...) const { return {}; }
   constexpr BrokenGradients map(const auto&) const { return {}; }
@@ -187,8 +187,8 @@ struct NetworkGradient {
 ///          differentiated then
 /// result   std::tuple of what f returns and ParameterGradients
 /// It runs operator by operator, and is compiled inside of jit(step, net, optimizer). Direct calls of the network train
-/// if net.set_train() said so. Throws RuntimeError inside of another gradient. Source: MindSpore's
-/// value_and_grad(fn, None, weights).
+/// after net.set_train(). Throws RuntimeError inside of another gradient. Source: MindSpore's value_and_grad(fn, None,
+/// weights).
 template <class F, class Net>
 requires AnyCell<Net>
 constexpr auto value_and_grad(F f, const Net& net) {

@@ -92,8 +92,8 @@ class ParameterList {
   /// The address from which the offsets of the table count. Parameters of a part of a network lie together, in the
   /// order of its table, somewhere in the network's arena.
   std::byte* base() const;
-  /// Makes the arena and draws initial values, unless that has been done. A part that was used alone before, and so has
-  /// an arena of its own, keeps its values. Several threads may ask for it at the same time.
+  /// Makes the arena and draws initial values, unless that has been done. A part that was used alone before has a
+  /// separate arena, and keeps its values. Several threads may ask for it at the same time.
   void bind() const;
   /// Makes an arena with the values and flags of another network of the same type.
   void copy_from(const ParameterList& other) const;
@@ -102,8 +102,8 @@ class ParameterList {
   void share(const ParameterList& other) const;
 
   void requires_grad(bool wanted) const;
-  /// Of a whole network the flag of direct calls; training ends what set_train(false) of a part began. Of a part
-  /// whether its cells that can be frozen are.
+  /// For a whole network, sets the flag of direct calls; `mode` = true also resets set_train(false) of all parts. For a
+  /// part, sets whether its cells that can be frozen are frozen.
   void set_train(bool mode) const;
   ParameterRef ref(int entry) const;
   ParameterDict dict() const;

@@ -4,7 +4,7 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// Settings of a pooling layer, with MindSpore's defaults. A stride of 0 stands for the window.
+/// Settings of a pooling layer, with MindSpore's defaults. A stride of 0 means the size of the window.
 struct Pool2dConfig {
   Pair stride = 1;
   PadMode pad_mode = PadMode::valid;

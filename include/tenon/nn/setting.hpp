@@ -24,10 +24,10 @@ namespace tenon::inline TENON_ABI::nn {
 /// numbers among the members are part of the compiled graph, and must keep their initial values.
 ///
 /// initial  the value of a new cell, of which `Net net{.factor = 3};` makes another
-/// T        the dtype, float by default; beside 16-bit floats a float takes their dtype, as parameters do
-/// shape    []: an operand of all operators, beside at least one tensor
+/// T        the dtype, float by default; combined with 16-bit floats a float takes their dtype, as parameters do
+/// shape    []: an operand of all operators, combined with at least one tensor
 ///
-/// `net.factor.set(3)` holds from the next step or call on, in both modes, and compiles nothing anew; it may come
+/// `net.factor.set(3)` takes effect at the next step or call, in both modes, without a new compilation; it may come
 /// before the network is bound. `net.factor.value()` reads it. clone() copies it. Checkpoints, parameter lists, and
 /// optimizers leave it out.
 template <auto initial, Element T = float>

@@ -1,5 +1,5 @@
-// What PyTorch and MindSpore take as arguments, and Tenon as template arguments: calls that say how to write it. Shapes
-// are known to the compiler only so.
+// Calls with function arguments where Tenon has template arguments, as PyTorch and MindSpore users write: a compile
+// error that shows the right call. Shapes are known to the compiler only so.
 #pragma once
 #include <tenon/core/text/report.hpp>
 #include <tenon/core/value.hpp>

@@ -33,9 +33,9 @@ using ElementOf = typename detail::ElementOf<std::remove_cvref_t<V>>::type;
 
 /// Calls Op on two operands of which one may be a number: `binary<Add>(at, x, 2)`.
 ///
-/// A number takes the dtype of the tensor, except that a fractional one beside integers or bool casts the tensor to
-/// float32, and a whole one beside bool casts it to int64. As PyTorch. Throws ValueError for a whole number that the
-/// integers of the tensor do not have; in graph mode that is an error of the compiler.
+/// A number takes the dtype of the tensor, with two exceptions: a fractional number casts a tensor of integers or bool
+/// to float32, and a whole number casts a tensor of bool to int64. As PyTorch. Throws ValueError for a whole number
+/// that the integers of the tensor do not have; in graph mode that is an error of the compiler.
 template <class Op, class A, class B>
 constexpr auto binary(const Location& at, const A& a, const B& b) {
   if constexpr (Scalar<A>) {

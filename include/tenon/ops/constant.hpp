@@ -36,7 +36,7 @@ struct ConstantTable : Operator<ConstantTable<Values>, "ConstantTable"> {
   static constexpr void derivative(Derivative&) {}
 };
 
-/// A tensor of numbers known when the program is compiled, for use beside x: in a graph a constant, no parameter.
+/// A tensor of numbers known at compile time, for use with x: in a graph a constant, not a parameter.
 ///
 ///     struct Sharpen {
 ///       using shape = Shape<1, 1, 3, 3>;

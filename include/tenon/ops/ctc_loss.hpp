@@ -7,7 +7,7 @@
 
 namespace tenon::inline TENON_ABI::ops {
 
-/// The class that stands for no label, and whether an infinite loss counts as 0, without a gradient.
+/// The class that means "no label", and whether an infinite loss counts as 0, without a gradient.
 struct CtcAttributes {
   int blank = 0, zero_infinity = 0;
 };

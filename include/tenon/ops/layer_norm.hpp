@@ -17,7 +17,7 @@ struct LayerNormGammaGrad;
 /// Layer normalization over the last axes:  y = (x - mean) / sqrt(variance + epsilon) gamma + beta
 ///
 /// x           [..., normalized extents]; floating-point
-/// gamma, beta the normalized extents; float32, or float64 beside a float64 x
+/// gamma, beta the normalized extents; float32, or float64 for a float64 x
 /// result      shape and dtype of x
 /// derivative  to x, gamma, and beta
 /// order       16 lanes along a row; rows in chains of 32 for gamma and beta; long ones as in

@@ -7,7 +7,7 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// Settings of a pooling window. A stride of 0 stands for the window itself.
+/// Settings of a pooling window. A stride of 0 means the size of the window.
 struct Pool2dOptions {
   Pair kernel = 1;
   Pair stride = 0;

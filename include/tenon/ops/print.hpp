@@ -1,4 +1,4 @@
-// print: shows texts and tensors from inside of construct. A header of its own: tenon.hpp does not include it.
+// print: shows texts and tensors from inside of construct. tenon.hpp does not include this header.
 #pragma once
 #include <atomic>
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace tenon::inline TENON_ABI::ops {
 using PrintSink = bool(std::span<const TextOrTensor> values);
 inline constinit std::atomic<PrintSink*> print_sink{nullptr};
 
-/// Writes each text and each tensor on a line of its own. Not for users: see print().
+/// Writes each text and each tensor on a separate line. Not for users: see print().
 struct Print : HostEffect<Print, "Print"> {
   static void tell(std::span<const TextOrTensor> values);
 };
@@ -46,7 +46,7 @@ constexpr const auto& context_among(const V& v, const More&... more) {
   else return context_among(more...);
 }
 
-/// One call for each tensor, with the texts before it; after the last one stand those that are left.
+/// One call for each tensor, with the texts before it; the last call also has the remaining texts.
 template <class... V>
 constexpr void print_all(const Location& at, const V&... values) {
   static_assert(((is_text<V> || Operand<V>) && ...), "print takes texts and tensors; write a number into a text");
@@ -82,11 +82,11 @@ constexpr void print_all(const Location& at, const V&... values) {
 }
 }  // namespace detail
 
-/// Prints texts and tensors, each on a line of its own, when the program comes to it: `print("conv1", a);` as a
+/// Prints texts and tensors, each on a separate line, when the program reaches the call: `print("conv1", a);` as a
 /// statement of construct, in both modes, in training and evaluation.
 ///
-/// arguments   texts and tensors in any order, at least one tensor, by which a graph knows of the call; a parameter
-///             beside it. Texts are known when a graph is traced: literals, or what constant evaluation makes of them
+/// arguments   texts and tensors in any order, and at least one tensor, through which a graph records the call; also
+///             parameters. Texts are known when a graph is traced: literals, or what constant evaluation makes of them
 /// result      none; gradients pass by, and all values and weights keep their bits
 /// dtypes      all; a tensor as in to_string(x, TensorForm::print)
 /// where       standard output, or the file of the context's print_file_path (debug/print_file.hpp)

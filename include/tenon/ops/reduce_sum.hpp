@@ -7,7 +7,7 @@ TENON_EXACT_BEGIN
 /// Sum over axes.
 ///
 /// x           any shape; any dtype. Integers are summed in their own type and wrap around: 200 + 100 is 44 in uint8,
-///             so cast narrow ones first. Of bool the sum is int64: how many are true, as in PyTorch
+///             so cast narrow ones first. The sum of bool is int64, the number of true elements, as in PyTorch
 /// result      x without the reduced axes, or with them as 1 (keep_dims)
 /// derivative  dy repeated along the reduced axes
 /// source      MindSpore's ReduceSum

@@ -39,8 +39,8 @@ struct Select : Elementwise<Select, "Select"> {
 };
 TENON_EXACT_END
 
-/// a where `condition` is true, else b; a or b may be a number, which is taken as `binary` takes it: a fractional one
-/// beside integers makes both float32.
+/// a where `condition` is true, else b; a or b may be a number, which is converted as in `binary`: a fractional number
+/// combined with integers makes both float32.
 template <Operand C, OperandOrScalar A, OperandOrScalar B>
 constexpr auto select(const C& condition, const A& a, const B& b,
                       std::source_location at = std::source_location::current()) {

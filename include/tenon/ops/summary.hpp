@@ -1,4 +1,4 @@
-// Summary operators: record values from inside of construct. A header of its own: tenon.hpp does not include it.
+// Summary operators: record values from inside of construct. tenon.hpp does not include this header.
 #pragma once
 #include <source_location>
 #include <span>

@@ -6,7 +6,7 @@
 #include <tenon/ops/accumulate.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
-/// Keeps the elements of matrices on one side of a diagonal, the others become a fixed value.
+/// Keeps the elements of matrices on one side of a diagonal; all other elements become a fixed value.
 ///
 /// x           [..., rows, columns]; any dtype
 /// result      x where column - row <= diagonal (lower) or >= diagonal (upper)

@@ -10,7 +10,7 @@ namespace tenon::inline TENON_ABI {
 /// `padding`.
 enum class PadMode : int { same, valid, pad };
 
-/// Height and width of something; one number stands for both.
+/// Height and width; one number sets both.
 struct Pair {
   int h = 1, w = 1;
   constexpr Pair() = default;
@@ -19,7 +19,7 @@ struct Pair {
   constexpr bool operator==(const Pair&) const = default;
 };
 
-/// Padding of an image; one number stands for all sides.
+/// Padding of an image; one number sets all sides.
 struct Padding {
   int top = 0, bottom = 0, left = 0, right = 0;
   constexpr Padding() = default;

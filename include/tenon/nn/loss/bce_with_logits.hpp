@@ -16,7 +16,7 @@ namespace tenon::inline TENON_ABI::nn {
 /// logits      x, any finite number; floating-point
 /// target      y in 0 .. 1; a shape that broadcasts, the same dtype
 /// Weight      w, a table whose shape broadcasts to the result, or NoWeight
-/// PosWeight   p, another, mostly one number per class: above 1 it finds more of the positives
+/// PosWeight   p, another weight, usually a number per class: a value above 1 increases the recall
 /// result      a number, or the elements with Reduction::none
 /// source      MindSpore nn.BCEWithLogitsLoss, PyTorch's BCEWithLogitsLoss
 template <Reduction reduction = Reduction::mean, class Weight = NoWeight, class PosWeight = NoWeight>

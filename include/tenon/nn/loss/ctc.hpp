@@ -8,8 +8,8 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// Settings of CTCLoss: the class that stands for no label, and whether an infinite loss (of a target with no path)
-/// counts as 0, without a gradient.
+/// Settings of CTCLoss: the class that means "no label", and whether an infinite loss (of a target with no path) counts
+/// as 0, without a gradient.
 struct CTCConfig {
   int blank = 0;
   bool zero_infinity = false;

@@ -14,7 +14,7 @@ namespace tenon::inline TENON_ABI::nn {
 ///
 /// distance    x; floating-point
 /// y           1 or -1, a shape that broadcasts; any dtype. Any number but 1 counts as -1
-/// margin      in the type, 1 if it is not given
+/// margin      in the type, 1 by default
 /// result      a number, or the elements with Reduction::none
 /// derivative  half of it where x = margin, as maximum; PyTorch has 0 there
 /// source      MindSpore nn.HingeEmbeddingLoss, PyTorch's HingeEmbeddingLoss

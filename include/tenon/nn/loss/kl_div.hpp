@@ -17,7 +17,7 @@ namespace tenon::inline TENON_ABI::nn {
 /// target      t, probabilities; a shape that broadcasts, the same dtype
 /// result      a number, or the elements with Reduction::none. The divergence of the distributions is their sum per
 ///             sample: with Reduction::sum of all samples (PyTorch's batchmean is that divided by n)
-/// special     x = -inf beside t = 0 is NaN, as in PyTorch
+/// special     x = -inf with t = 0 gives NaN, as in PyTorch
 /// source      MindSpore nn.KLDivLoss, PyTorch's KLDivLoss
 template <Reduction reduction = Reduction::mean>
 struct KLDivLoss : Cell<KLDivLoss<reduction>> {

@@ -8,11 +8,11 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// max(0, margin - y (a - b)), the mean by default: y = 1 wants a larger than b, y = -1 the other.
+/// max(0, margin - y (a - b)), the mean by default: with y = 1 a should be larger than b, with y = -1 smaller.
 ///
 /// a, b        scores, shapes that broadcast; floating-point, the same dtype
 /// y           1 or -1, any dtype
-/// margin      in the type, 0 if it is not given
+/// margin      in the type, 0 by default
 /// result      a number, or the elements with Reduction::none
 /// derivative  half of it where y (a - b) = margin, as maximum; PyTorch has 0 there
 /// source      MindSpore nn.MarginRankingLoss, PyTorch's MarginRankingLoss

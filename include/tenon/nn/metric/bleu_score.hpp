@@ -16,7 +16,7 @@ using Words = std::vector<std::string>;
 /// The geometric mean of the shares of 1 to n_gram words in a row that a reference has, too, times exp(1 - r / c) where
 /// the candidates' words c are fewer than those r of the nearest references. All sentences of all updates are one text.
 ///
-/// n_gram  1 to 4. Throws ValueError for others
+/// n_gram  1 to 4. Throws ValueError for other values
 /// smooth  adds 1 to both parts of each share; a text without any run of some length in common has 0 all the same
 /// source  Papineni and others 2002; MindSpore nn.BleuScore
 class BleuScore {

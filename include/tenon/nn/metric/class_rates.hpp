@@ -13,8 +13,8 @@ struct ClassCount {
   double right = 0, predicted = 0, wanted = 0;
 };
 
-/// What the values of a multilabel metric stand for. MindSpore has one per sample of all updates; per class is what
-/// others mean by precision and recall of labels.
+/// The meaning of the values of a multilabel metric. MindSpore returns a value per sample of all updates; the usual
+/// definition of precision and recall of labels is per class.
 enum class MultilabelValues { per_sample, per_class };
 
 namespace detail {
@@ -40,7 +40,7 @@ double mean_rate(const M& metric, const std::vector<ClassCount>& counts) {
   return sum / static_cast<double>(all.size());
 }
 
-/// A metric M of classes, which says `title` and `double rate(ClassCount) const`.
+/// A metric M of classes, which has `title` and `double rate(ClassCount) const`.
 template <class M>
 class ClassMetric {
  public:
@@ -74,7 +74,7 @@ class ClassMetric {
   long classes_ = 0;
 };
 
-/// A metric M of sets of labels, which says `title` and `double rate(ClassCount) const`.
+/// A metric M of sets of labels, which has `title` and `double rate(ClassCount) const`.
 template <class M>
 class MultilabelMetric {
  public:

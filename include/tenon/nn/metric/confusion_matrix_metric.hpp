@@ -8,7 +8,7 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// What ConfusionMatrixMetric computes, under MindSpore's names; the one for prevalence MindSpore refuses.
+/// What ConfusionMatrixMetric computes, under MindSpore's names. MindSpore refuses its own name for prevalence.
 enum class ConfusionRate {
   sensitivity,
   specificity,

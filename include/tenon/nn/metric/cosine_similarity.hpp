@@ -12,7 +12,7 @@ namespace tenon::inline TENON_ABI::nn {
 enum class Similarity { cosine, dot };
 
 /// reduction      none: the matrix [n, n]; sum, mean: of each of its rows
-/// zero_diagonal  a row counts as 0 beside itself; the mean divides by n all the same
+/// zero_diagonal  the similarity of a row with itself counts as 0; the mean still divides by n
 struct CosineSimilarityOptions {
   Similarity similarity = Similarity::cosine;
   Reduction reduction = Reduction::none;

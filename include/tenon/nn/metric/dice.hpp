@@ -6,7 +6,7 @@ namespace tenon::inline TENON_ABI::nn {
 
 /// smooth      added to the denominator, so that two empty regions have 0
 /// per_sample  false: the coefficients of whole updates, their sum divided by the number of samples, as in MindSpore;
-///             it falls with the size of the batches. true: the mean over samples of their own coefficients
+///             it falls with the size of the batches. true: the mean of the coefficients of single samples
 struct DiceOptions {
   double smooth = 1e-5;
   bool per_sample = false;

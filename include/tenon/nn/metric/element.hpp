@@ -9,8 +9,8 @@ namespace tenon::inline TENON_ABI::nn::detail {
 /// Element i in row-major order as a double; 64-bit integers beyond 2^53 are rounded.
 double element(const AnyTensor& t, std::int64_t i);
 
-/// The type of a view, so that one check serves compilers and update() by hand. Throws ValueError for more axes than a
-/// TensorType has.
+/// The type of a view, so that the compiler and a direct call of update() use the same check. Throws ValueError for
+/// more axes than a TensorType has.
 TensorType type_of_view(std::string_view metric, const AnyTensor& t);
 
 /// Throws ValueError unless both have the same shape.

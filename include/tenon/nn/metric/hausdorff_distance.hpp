@@ -6,7 +6,7 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// percentile  of the distances, between the nearest two where it falls between; the largest one if it is not said
+/// percentile  of the distances, interpolated between the nearest two; by default the largest distance
 /// directed    from the prediction to the truth alone, not the larger one of both directions
 struct HausdorffOptions {
   DistanceMetric distance_metric = DistanceMetric::euclidean;
@@ -15,8 +15,8 @@ struct HausdorffOptions {
 };
 
 /// The largest distance from a place at the border of a label in the prediction to the nearest one in the truth, or
-/// back. Infinite if one of the images does not have the label. Of the last update alone. MindSpore's crop changes how
-/// much is computed, not what; there is none.
+/// back. Infinite if one of the images does not have the label. Only the last update counts. Unlike MindSpore there is
+/// no crop option; it would affect only speed.
 ///
 /// prediction, truth  images of one shape, up to 8 axes, any dtypes: a label at each place
 /// throws             ValueError for a percentile outside of [0, 100]

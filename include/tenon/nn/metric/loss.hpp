@@ -19,8 +19,8 @@ class Loss {
   explicit constexpr Loss(MeanOver over = MeanOver::samples) : over_(over) {}
 
   void clear() { sum_ = 0, weight_ = 0; }
-  /// The loss of a batch of `samples`, as a Model gives it; by hand, without a number, that of the elements of [n], or
-  /// of 1. Throws ValueError for a loss of more axes.
+  /// The loss of a batch of `samples`, as a Model passes it. In a direct call without `samples`, it is the number of
+  /// elements of [n], or 1. Throws ValueError for a loss of more axes.
   void update(const AnyTensor& loss, std::int64_t samples = 0) {
     if (loss.rank > 1)
       throw_error<ValueError>("Loss needs a number per batch or per sample, got ", shape_text(loss.shape()),

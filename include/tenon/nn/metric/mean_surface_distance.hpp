@@ -11,7 +11,7 @@ struct MeanSurfaceOptions {
 };
 
 /// The mean distance from the border of a label in the prediction to the nearest place of that in the truth. Infinite
-/// if an image that counts does not have the label. Of the last update alone.
+/// if an image that counts does not have the label. Only the last update counts.
 ///
 /// prediction, truth  images of one shape, up to 8 axes, any dtypes: a label at each place
 /// source             MindSpore nn.MeanSurfaceDistance

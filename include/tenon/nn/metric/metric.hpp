@@ -7,9 +7,9 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// A metric of predictions: `name`, `clear()`, `update(prediction, label)`, `eval()`. It may have
-/// `static constexpr Sentence check(const TensorType& prediction, const TensorType& label)`, which says in one sentence
-/// why it cannot judge these types: then eval() of a Model does not compile.
+/// A metric of predictions: `name`, `clear()`, `update(prediction, label)`, `eval()`. It may have `static constexpr
+/// Sentence check(const TensorType& prediction, const TensorType& label)`, which returns a sentence if the metric
+/// cannot use these types: eval() of a Model then does not compile.
 template <class M>
 concept PredictionMetric = requires(M& m, const AnyTensor& t) {
   { M::name } -> std::convertible_to<std::string_view>;

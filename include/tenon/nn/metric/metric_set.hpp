@@ -21,7 +21,7 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// A metric of any type that a Model takes and that has one number. A copy counts on its own.
+/// A metric of any type that a Model takes and that has one number. A copy has its own counts.
 class AnyMetric {
  public:
   template <class M>
@@ -125,8 +125,8 @@ inline AnyMetric metric_by_name(std::string_view name) {
 }
 
 /// Metrics for a Model by names: `nn::MetricSet{"accuracy", "loss", {"top 3", nn::TopKCategoricalAccuracy{3}}}` after
-/// the optimizer, or as many as there are in a file by add(). What a metric has against the types of the network is
-/// said when it runs.
+/// the optimizer, or as many as there are in a file by add(). A metric that cannot use the types of the network throws
+/// at run time.
 class MetricSet {
  public:
   /// A name that metric_by_name knows, or a name of the user's and a metric.

@@ -15,7 +15,7 @@ struct Named {
   std::string name;
   M metric;
 
-  /// What the metric has against these types, if it says.
+  /// The metric's error for these types, if it has a check.
   static constexpr auto check(const TensorType& prediction, const TensorType& label)
       requires requires { M::check(prediction, label); }
   {

@@ -13,7 +13,7 @@ namespace tenon::inline TENON_ABI::nn {
 
 /// pad_value  what covers a part of the input
 /// margin     a part goes from this many elements before its place to one less after it, along each axis
-/// n_batch    this many covered inputs are predicted at once
+/// n_batch    the number of covered inputs in one prediction
 /// box        [first, last] of each axis but the batch's, last one included: only these places; empty: all
 struct OcclusionSensitivityOptions {
   double pad_value = 0;
@@ -22,7 +22,7 @@ struct OcclusionSensitivityOptions {
   std::vector<std::array<long, 2>> box{};
 };
 
-/// By how much the score of a class falls when a part of one input is covered, for each place of the part.
+/// The decrease of the score of a class when a part of one input is covered, for each position of the part.
 ///
 /// x       [1, ...] of any floating dtype, with a dynamic batch axis: a tensor that the model takes
 /// model   anything that can be called with x and gives scores [n, classes]: a network, a lambda around model.predict

@@ -1,4 +1,4 @@
-// Perplexity: among how many equally likely words a model chooses.
+// Perplexity: the number of equally likely words among which a model chooses.
 #pragma once
 #include <cmath>
 #include <optional>
@@ -19,8 +19,8 @@ class Perplexity {
   explicit Perplexity(std::optional<long> ignore_label = {}) : ignored_(ignore_label) {}
 
   void clear() { sum_ = 0, count_ = 0; }
-  /// Throws ValueError for shapes that do not fit, for a label that is none of the classes, and where it meets a number
-  /// that is no probability, which MindSpore counts; nothing is counted then.
+  /// Throws ValueError for shapes that do not fit, for a label that is not one of the classes, and for a number that is
+  /// not a probability (MindSpore counts it). After an error nothing of the update is counted.
   void update(const AnyTensor& prediction, const AnyTensor& label) {
     const std::int64_t places = label.count(), classes = prediction.rank ? prediction.extent[prediction.rank - 1] : 0;
     if (classes < 1 || prediction.count() != places * classes || !is_floating(prediction.dtype))

@@ -16,9 +16,9 @@ struct RocCurve {
   std::vector<double> fpr, tpr, thresholds;
 };
 
-/// pos_label   the label of positives, of predictions like the labels; 1 if it is not said
-/// accumulate  false: an update replaces the one before, as in MindSpore, so that a Model's eval() has the last batch
-///             alone. true: all updates since clear() count
+/// pos_label   the label of positives, for predictions like the labels; 1 by default
+/// accumulate  false: an update replaces the previous update, as in MindSpore, so a Model's eval() covers only the last
+///             batch. true: all updates since clear() count
 struct RocOptions {
   std::optional<long> pos_label{};
   bool accumulate = false;
@@ -36,8 +36,8 @@ class ROC {
   explicit ROC(RocOptions options = {}) : options_(options) {}
 
   void clear() { scores_.clear(), labels_.clear(), classes_ = 0; }
-  /// Throws ValueError for shapes that do not fit, for a pos_label beside several classes, for predictions that are
-  /// NaN, and, if it accumulates, for another number of classes than before.
+  /// Throws ValueError for shapes that do not fit, for a pos_label with several classes, for predictions that are NaN,
+  /// and, if it accumulates, for another number of classes than before.
   void update(const AnyTensor& prediction, const AnyTensor& label) {
     const long classes = classes_of(prediction, label);
     if (!options_.accumulate) clear();

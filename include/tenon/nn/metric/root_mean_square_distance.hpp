@@ -4,17 +4,17 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// symmetric  the root of the mean of both directions' mean squares, not from the prediction to the truth alone
-/// root       of one direction, too: MindSpore has the mean of the squares there, which is the default
+/// symmetric  the root of the mean over both directions, not only from the prediction to the truth
+/// root       also takes the root for one direction; the default there is the mean of the squares, as in MindSpore
 struct RootMeanSquareOptions {
   bool symmetric = false;
   DistanceMetric distance_metric = DistanceMetric::euclidean;
   bool root = false;
 };
 
-/// The mean squared distance from the border of a label in the prediction to the nearest place of that in the truth;
-/// its root if it is symmetric, or if root says so. Infinite if an image that counts does not have the label. Of the
-/// last update alone.
+/// The mean squared distance from the border of a label in the prediction to the nearest point of this border in the
+/// truth; with symmetric or root, the square root of it. Infinite if an image that counts does not have the label. Only
+/// the last update counts.
 ///
 /// prediction, truth  images of one shape, up to 8 axes, any dtypes: a label at each place
 /// source             MindSpore nn.RootMeanSquareDistance

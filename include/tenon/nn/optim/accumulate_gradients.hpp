@@ -56,7 +56,7 @@ std::true_type accumulates_in(const AccumulateGradients<O>*);
 template <class O>
 inline constexpr bool accumulates = decltype(accumulates_in(static_cast<const O*>(nullptr)))::value;
 
-/// Of how many batches an update has the gradients.
+/// The number of batches whose gradients an update uses.
 template <class O>
 constexpr long batches_of([[maybe_unused]] const O& optimizer) {
   if constexpr (accumulates<O>) return optimizer.batches;

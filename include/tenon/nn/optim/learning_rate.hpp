@@ -34,7 +34,8 @@ struct NoLearningRate {
 /// ... }`. One number in braces is that number for all steps.
 class LearningRate {
  public:
-  /// Throws ValueError for a negative, infinite, or NaN value; so do the others, a function when it returns one.
+  /// Throws ValueError for a negative, infinite, or NaN value. The other constructors do the same; a function throws
+  /// when it returns such a value.
   LearningRate(double value);
   LearningRate(std::vector<float> values);
   LearningRate(const std::vector<double>& values);

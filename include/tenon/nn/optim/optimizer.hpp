@@ -20,7 +20,7 @@ struct Numbers {
 };
 inline constexpr TensorType numbers_type{{max_numbers}, 1, Dtype::float32};
 
-/// Parameters with a learning rate or weight decay of their own; what is not given is the optimizer's.
+/// Parameters with a separate learning rate or weight decay; the optimizer's values apply where the group gives none.
 struct ParameterGroup {
   std::vector<std::string> params;  // names, or patterns with '*': "conv1.weight", "*.bias"
   std::optional<LearningRate> learning_rate{};

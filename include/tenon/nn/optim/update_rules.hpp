@@ -7,7 +7,7 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// True if `name` matches `pattern`, in which '*' stands for any text.
+/// True if `name` matches `pattern`, in which '*' matches any text.
 [[gnu::cold]] bool matches(std::string_view pattern, std::string_view name);
 
 /// The rules of one optimizer for one network, worked out once: a step only computes numbers, and allocates nothing.

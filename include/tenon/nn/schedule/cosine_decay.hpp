@@ -7,10 +7,9 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// From max_lr to min_lr along half a cosine in decay_steps steps, then min_lr:
-/// min_lr + (max_lr - min_lr) / 2 · (1 + cos(π · min(step, decay_steps) / decay_steps)).
-/// Throws ValueError unless 0 <= min_lr < max_lr, and for decay_steps below 1. Source: Loshchilov and Hutter, arXiv
-/// 1608.03983; MindSpore nn.CosineDecayLR, which wants min_lr above 0.
+/// From max_lr to min_lr along half a cosine in decay_steps steps, then min_lr: min_lr + (max_lr - min_lr) / 2 · (1 +
+/// cos(π · min(step, decay_steps) / decay_steps)). Throws ValueError unless 0 <= min_lr < max_lr, and for decay_steps
+/// below 1. Source: Loshchilov and Hutter, arXiv 1608.03983; MindSpore nn.CosineDecayLR, which requires min_lr above 0.
 class CosineDecayLR {
  public:
   CosineDecayLR(double min_lr, double max_lr, long decay_steps) : min_(min_lr), max_(max_lr), steps_(decay_steps) {
