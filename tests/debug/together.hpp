@@ -39,6 +39,9 @@ struct Net : nn::Cell<Net> {
 };
 using Trained = Model<Net, nn::MSELoss<>, nn::Momentum, ModelOptions{}>;
 
+/// What `arrived` becomes when a run has failed, so that the others do not wait for it.
+constexpr int failed = 1 << 20;
+
 /// One of the runs.
 struct Member {
   int number, runs;
@@ -83,12 +86,19 @@ inline std::vector<std::string> files_in(const std::string& folder) {
   return names;
 }
 
+/// Each run keeps 2 files. Of an earlier run, which has ended, the limit leaves the newest file; it must not take those
+/// of the runs that are alive.
 template <CheckpointFormat format>
 void checkpoints(Member& run) {
-  std::string last, trained;
+  std::string last, trained, earlier;
+  if (run.number == 0) {
+    ModelCheckpoint files("same", run.folder, {.format = format});
+    train(run, files);  // 4 files
+    earlier = files.latest_ckpt_file_name();
+  }
   {
     run.meet();
-    ModelCheckpoint files("same", run.folder, {.keep_checkpoint_max = 2, .save_total_limit = 20, .format = format});
+    ModelCheckpoint files("same", run.folder, {.keep_checkpoint_max = 2, .save_total_limit = 3, .format = format});
     trained = train(run, files);
     last = files.latest_ckpt_file_name();
     run.meet();
@@ -97,7 +107,9 @@ void checkpoints(Member& run) {
   load_checkpoint(last, net);
   need(bits(net) == trained, last + " has the weights of another run");
   run.meet();
-  need(long(files_in(run.folder).size()) == 2 * run.runs, text("there are ", files_in(run.folder).size(), " files"));
+  const std::size_t files = files_in(run.folder).size();
+  need(files == 2 * std::size_t(run.runs) + 1, text("there are ", files, " files"));
+  need(earlier.empty() || fs::exists(earlier), earlier + ", the newest of the earlier run, is not there");
 }
 /// The weights of the best epoch.
 struct Keep {
@@ -266,7 +278,7 @@ inline constexpr Kind kinds[]{{"checkpoints", checkpoints<CheckpointFormat::safe
                               {"files of given names", whole_files},
                               {"log files", logs}};
 
-/// What went wrong in a round, "" if nothing did.
+/// What went wrong first in a round, "" if nothing did.
 inline std::string round(const Kind& kind, int runs) {
   char name[] = "/tmp/tenon-together-XXXXXX";
   const std::string folder = ::mkdtemp(name);
@@ -274,28 +286,27 @@ inline std::string round(const Kind& kind, int runs) {
   auto* const arrived = new (shared) std::atomic<int>(0);
   auto* const said = static_cast<char*>(shared) + 64;
   std::fflush(stdout);
-  std::vector<pid_t> children;
   for (int number = 0; number < runs; ++number) {
-    children.push_back(::fork());
-    if (children.back() != 0) continue;
+    if (::fork() != 0) continue;
     ::close(STDERR_FILENO);
+    ::alarm(120);  // ends a run that waits for ever
     int code = 1;
     try {
       Member run{number, runs, folder, arrived};
       kind.run(run);
       code = 0;
     } catch (const std::exception& error) {
-      std::snprintf(said, 1000, "%s: %s", kind.name, error.what());
-      arrived->store(1 << 20);  // nobody waits for this one
+      if (arrived->exchange(failed) < failed) std::snprintf(said, 1000, "%s: %s", kind.name, error.what());
     }
     ::_exit(code);
   }
-  std::string wrong;
-  for (const pid_t child : children) {
-    int status = 0;
-    ::waitpid(child, &status, 0);
-    if (status != 0) wrong = *said ? said : kind.name;
+  std::string killed;
+  for (int ended = 0, status = 0; ended < runs && ::wait(&status) > 0; ++ended) {
+    if (status == 0) continue;
+    arrived->store(failed);
+    if (WIFSIGNALED(status)) killed = text(kind.name, ": a run was killed by signal ", WTERMSIG(status));
   }
+  const std::string wrong = *said ? said : killed;
   ::munmap(shared, 4096);
   fs::remove_all(folder);
   return wrong;
