@@ -1,4 +1,4 @@
-// as<Column<...>, ...>: the type of rows that a file alone knows, said in one place.
+// as<Column<...>, ...>: the type of rows of a file, stated by the program.
 #pragma once
 #include <tenon/dataset/column.hpp>
 

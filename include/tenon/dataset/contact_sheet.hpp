@@ -23,15 +23,15 @@
 namespace tenon::inline TENON_ABI::dataset {
 
 struct ContactSheetOptions {
-  /// At most this many images, this many side by side.
+  /// The largest number of images, and the number of images in a row.
   int images = 25, columns = 5;
   /// The longer side of each image on the sheet, in pixels, 16 or more.
   int cell = 96;
-  /// What labels are called, the first one is label 0. A label without a name is shown as its number.
+  /// The names of the labels, starting from label 0. A label without a name is shown as its number.
   std::vector<std::string> classes{};
   /// Names of the columns that are shown; empty: those that look like images and labels.
   std::string image{}, label{};
-  /// The epoch whose first rows these are: what is random, order or transforms, differs from one to the next.
+  /// The epoch whose first rows are shown: a random order and random transforms differ between epochs.
   std::uint64_t epoch = 0;
 };
 
@@ -338,17 +338,18 @@ class ContactSheet {
 }  // namespace detail
 
 /// Writes the first images of a data set into one PNG file, in rows from left to right, each image with its label
-/// below. The file appears complete or not at all. Of the data set, of rows or of batches, only the rows that are shown
-/// are read, so that it may be without end. The same data makes the same bytes.
+/// below. The file is complete or absent. Only the rows or batches that are shown are read, so the data set may be
+/// endless. Equal data gives an identical file.
 ///
-/// image       the first column of uint8 or floats, and of [H, W, C] or [C, H, W] with 1, 3, or 4 channels, ragged or
-///             not; else of [H, W]; or the one that options name, of any dtype. uint8 is shown as it is. Of others, 0
-///             to 1 are black to white if no value of the image is outside; else its smallest to its largest value are:
-///             normalised images are seen, but not how bright they are. Pixels that are NaN or infinite are magenta.
-///             Alpha is dropped
-/// label       the first column of integers [] or [1]; else of vectors that are one-hot in the first sample, or mixed:
-///             then the largest share is shown; or the one that options name, of any dtype, [] or [n]; of ragged uint8
-///             as text. Without one there are no captions. What is too long is cut, what is not ASCII becomes boxes
+/// image       the column that options name, of any dtype; by default the first column of uint8 or floats with [H, W,
+///             C] or [C, H, W] and 1, 3, or 4 channels, ragged or not, or else the first with [H, W]. uint8 is shown
+///             unchanged. For other dtypes 0 is black and 1 is white; if the image has values outside of this range,
+///             its smallest value is black and its largest value is white, so the brightness of normalised images is
+///             lost. Pixels that are NaN or infinite are magenta. Alpha is dropped
+/// label       the column that options name, of any dtype, [] or [n], or ragged uint8 as text; by default the first
+///             column of integers [] or [1], or else of vectors that are one-hot in the first sample, or mixed: then
+///             the class with the largest share is shown. Without a label column there are no captions. Long texts are
+///             cut, and characters outside of ASCII become boxes
 /// throws      ValueError if no column has images, the data set has no rows, or the sheet would have no or too many
 ///             pixels; KeyError if there is no column of a name; RuntimeError if the file cannot be written, or where
 ///             the program was built without libpng; and what reading rows throws

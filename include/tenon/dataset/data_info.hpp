@@ -1,4 +1,4 @@
-// DataInfo: what is known of a data set, whatever its type.
+// DataInfo: the properties of a data set, independent of its type.
 #pragma once
 #include <cstdint>
 #include <string_view>
@@ -27,8 +27,8 @@ struct StageInfo {
   }
 };
 
-/// A view of a data set, which stays where it is: what a callback in an AnyCallback is told of the data of its run. Its
-/// rows are not in here.
+/// A view of a data set, which must outlive the view: the information that a callback in an AnyCallback receives about
+/// the data of its run. Its rows are not in here.
 class DataInfo {
  public:
   template <Dataset D>

@@ -1,4 +1,4 @@
-// get_dataset_size(data) and others: what a data set says of itself.
+// get_dataset_size(data) and other properties of a data set.
 #pragma once
 #include <cstdint>
 #include <set>

@@ -178,8 +178,8 @@ concept TransformLike = requires { typename std::remove_cvref_t<F>::transforms_s
 }  // namespace detail
 
 /// Replaces each element of a column by f(element): `map<0>([](float pixel) { return (pixel - 0.1307f) / 0.3081f;
-/// })`, or `map<"image">(...)`. The shape stays, the dtype becomes what the function returns (1.0 is a double, 1.0f a
-/// float). Before or after batch.
+/// })`, or `map<"image">(...)`. The shape does not change; the dtype is the type that the function returns (1.0 is a
+/// double, 1.0f a float). Before or after batch.
 ///
 /// The function is copied with the data set and may be called on any thread: it must not depend on earlier calls.
 template <ColumnKey Key, class F>
@@ -188,7 +188,7 @@ auto map(F function) {
   return detail::ElementMapMaker<Key, F>{std::move(function)};
 }
 /// Transforms a column of samples, one after the other: `map<"image">(vision::Decode{}, vision::Resize<224, 224>{})`.
-/// What is random in them depends on the seed, the epoch, and the sample alone. Before batch.
+/// Random transforms depend only on the seed, the epoch, and the sample. Before batch.
 template <ColumnKey Key, detail::TransformLike... T>
 requires(sizeof...(T) > 0)
 auto map(T... transforms) {
@@ -203,10 +203,10 @@ auto map(F) {
 }
 
 /// Replaces a column of each sample by a column of another shape or type: `map<0, Column<float, Shape<1, 32,
-/// 32>>>([](std::span<const float> in, std::span<float> out) { ... })`. The function must write all of out, which holds
-/// anything before. A ragged sample comes as a SampleView, which knows its extents, and goes into a SampleSlot, whose
-/// resize(...) returns the memory. With a Random& after them the function is given a stream of numbers that depends on
-/// the seed, the epoch, and the sample alone. Before batch only.
+/// 32>>>([](std::span<const float> in, std::span<float> out) { ... })`. The function must write all of `out`, whose
+/// initial content is undefined. A ragged input is a SampleView, which has the extents; a ragged output is a
+/// SampleSlot, whose resize(...) returns the memory. If the function has a further parameter Random&, it receives a
+/// stream of numbers that depends only on the seed, the epoch, and the sample. Before batch only.
 template <ColumnKey Key, class New, class F>
 auto map(F function) {
   return detail::SampleMapMaker<detail::KeyList<Key>, Columns<New>, F>{std::move(function), default_seed()};
@@ -214,10 +214,10 @@ auto map(F function) {
 /// The columns that a function of several is given, by place or name: `Inputs<"image", "box">`.
 template <ColumnKey... Key>
 struct Inputs : detail::KeyList<Key...> {};
-/// Computes columns of each sample from others:
-/// `map<Inputs<"a", "b">, Columns<Column<float, Shape<2>, "sum">>>([](std::span<const float> a, std::span<const float>
-/// b, std::span<float> sum) { ... })`. The columns that were read go, the new ones stand at the place of the first; the
-/// others stay behind one another. Name an input among the new ones to keep it.
+/// Computes new columns of each sample from several columns: `map<Inputs<"a", "b">, Columns<Column<float, Shape<2>,
+/// "sum">>>([](std::span<const float> a, std::span<const float> b, std::span<float> sum) { ... })`. The new columns
+/// replace the input columns, at the position of the first input; the order of the other columns does not change. To
+/// keep an input, name it among the new columns.
 template <class In, class Out, class F>
 requires requires { typename In::keys; }
 auto map(F function) {

@@ -41,8 +41,8 @@ struct WantedField {
               "\">");
 }
 
-/// Whether samples of the field can be samples of the column; where an extent is open in the file, each row is looked
-/// at. Bytes of a known number fit into any shape of uint8.
+/// Whether samples of the field can be samples of the column; where an extent is open in the file, each row is checked.
+/// Bytes of a known number fit into any shape of uint8.
 inline bool fits(const WantedField& wanted, const io::MindRecordField& field) {
   if (!io::is_number(field.type))
     return wanted.dtype == Dtype::uint8 && (wanted.ragged ? wanted.extents.size() == 1 && wanted.extents[0] == any
@@ -95,8 +95,8 @@ struct WantedOf<Column<T, Ragged<Extents...>, Name>> {
 /// columns     numbers: Column<T, Shape<>, "name">; arrays: Shape<2, 3>, or Ragged<any, 3> where the file says [-1, 3];
 ///             bytes and texts: Column<std::uint8_t, Ragged<any>, "name">, or, for bytes of a known number, a Shape.
 ///             T is the field's type: int32, int64, float32, float64
-/// file        one file of a set, which stands for all, the name of the set, or a list of just those that are wanted
-/// memory      24 bytes for each row; rows are read when they are asked for, by any thread
+/// file        one file of a set, which selects the whole set, the name of the set, or a list of single files
+/// memory      24 bytes for each row; any thread reads rows when they are needed
 /// throws      KeyError for a column that the files do not have, TypeError for one that is something else there,
 ///             ValueError for an empty list, when opened; RuntimeError for a file that is missing, damaged, renamed, or
 ///             not of the set, or a row whose array has not the column's shape

@@ -148,14 +148,14 @@ struct PrefetchMaker {
 };
 
 struct PrefetchConfig {
-  /// Threads that read, each a row of its own; the order of the rows does not depend on it. One is enough unless
-  /// reading a row takes longer than the step that uses it, as with images that are decoded.
+  /// The number of threads that read, each a different row; the order of the rows does not depend on it. One thread is
+  /// enough unless reading a row takes longer than the step that uses it, for example when images are decoded.
   int num_parallel_workers = default_workers();
 };
 
 /// Reads up to depth rows ahead in separate threads; must be the last stage, after batch. The rows and their order are
 /// the same as without it. The threads live as long as the iterator that open() returns. Costs depth + 1 rows of
-/// memory; the depth is 2 unless set_prefetch_size says another. Throws ValueError if depth is outside 1 .. 1024 or the
+/// memory; the depth is 2 unless set_prefetch_size sets another. Throws ValueError if depth is outside 1 .. 1024 or the
 /// number of workers outside 1 .. 256.
 PrefetchMaker prefetch(long depth = default_prefetch_size(), PrefetchConfig config = {});
 

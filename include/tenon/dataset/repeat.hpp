@@ -26,7 +26,7 @@ struct Repeated : Behind<Repeated<D>, D> {
     return rows;
   }
   void describe(auto& d) const { d.add(passes); }
-  /// Each pass is an epoch of its own to the stages before, so that they shuffle anew.
+  /// For the stages before it each pass is a separate epoch, so a shuffle gives a new order.
   long read(Place place, void* const* out, Scratch& scratch) const {
     long pass = 0, position = place.position;
     if constexpr (D::counted) {

@@ -62,7 +62,7 @@ struct ShuffleMaker {
 ///
 /// buffer_size >= size   a permutation of all rows
 /// buffer_size < size    rows are permuted inside consecutive windows of buffer_size rows and do not leave them
-///                       (MindSpore draws from a sliding buffer, which lets a row stay behind without bound)
+///                       (MindSpore draws from a sliding buffer, in which a row can stay for any time)
 /// after batch           whole batches change places, their content stays
 /// seed                  without one dataset::set_seed's, else the context's, as they are when this is called
 /// throws                ValueError if buffer_size < 1

@@ -33,8 +33,8 @@ struct TakeMaker {
 };
 
 /// The first count samples; after batch, the first count batches; all of them if there are fewer. After shuffle these
-/// are others in each epoch: what is left of the rows is no set to test with, split makes one. Throws ValueError if
-/// count < 1 (MindSpore's take(-1) is a data set without take).
+/// samples differ in each epoch, so the remaining rows are no separate test set; use split to make one. Throws
+/// ValueError if count < 1 (MindSpore's take(-1) is a data set without take).
 inline TakeMaker take(long count) {
   detail::check_at_least("take", count, 1, "the number of rows");
   return {count};

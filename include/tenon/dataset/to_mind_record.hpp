@@ -54,7 +54,7 @@ template <class C>
 constexpr bool is_indexed() {
   return record_rank<C>() == 0;
 }
-/// Whether SQL takes two names for one.
+/// Whether two names are equal in SQL.
 constexpr bool equal_but_for_capitals(std::string_view a, std::string_view b) {
   const auto small = [](char c) { return c >= 'A' && c <= 'Z' ? char(c + ('a' - 'A')) : c; };
   return std::ranges::equal(a, b, {}, small, small);
@@ -195,21 +195,23 @@ long write_records(const D& data, const std::string& file, const io::MindRecordO
 /// fields      the columns by name, `column_0`, `column_1`, ... those without. A number, or an array of the column's
 ///             shape, [-1, 3] of Ragged<any, 3>, of the smallest type that has all its numbers: int32 of bool and of 8
 ///             and 16 bits, int64 of uint32 and uint64, float32 of float16 and bfloat16
-/// bytes       arrays of uint8, for MindRecord has no type for them: files, texts, and images of one size, of which
-///             as<Column<std::uint8_t, Shape<28, 28, 1>, "image">> makes the same column again; MindSpore gives the
-///             bytes, whose shape is to be said there. int32 would take up to twice the room and be another dtype. Only
-///             Ragged<any, 3> and the like, whose shape the bytes do not tell, are int32
-/// order       of the rows, also over several files, which have as many each, or one more. So the rows after filter
-///             are read twice, to count them. Those of a stream, which cannot be counted, go to the files in turn
-/// bad rows    with .skip_bad_rows a row that does not fit is left out with a warning. The files share out the rows
-///             that are offered, so that they have fewer then, and one may have none
-/// chance      as in a training's first epoch; repeat(3) before it writes what three of them see
-/// threads     one writes; prefetch(8, {.num_parallel_workers = 4}), as the last stage, reads ahead with more
+/// bytes       arrays of uint8, because MindRecord has no type for them: files, texts, and images of one size.
+///             as<Column<std::uint8_t, Shape<28, 28, 1>, "image">> restores such a column; MindSpore returns the bytes,
+///             and the program there must state the shape. int32 would need up to twice the space and change the dtype.
+///             Only Ragged<any, 3> and similar columns, whose shape does not follow from the number of bytes, are int32
+/// order       as in the data set, also across several files, whose numbers of rows differ by at most one. Rows after
+///             filter are therefore read twice, to count them. Rows of a stream cannot be counted; they go to the files
+///             in turn
+/// bad rows    with .skip_bad_rows a row that does not fit is omitted with a warning. Files are assigned before rows
+///             are omitted, so a file may have fewer rows, or none
+/// chance      as in the first epoch of a training; repeat(3) before it writes the rows of three epochs
+/// threads     one thread writes; prefetch(8, {.num_parallel_workers = 4}) as the last stage reads ahead with more
+///             threads
 /// memory      two pages of numbers and texts for each file, and 4 bytes for each row
 /// throws      ValueError for a number that does not fit, which names row and field, unless .skip_bad_rows; for a
 ///             sample of another shape than its column, for no rows, and for a stream without an end; RuntimeError for
-///             files that exist, unless .overwrite replaces them, and for what the system refuses; and what reading a
-///             row throws. Then no file is written
+///             files that exist, unless .overwrite replaces them, and for errors of the system; and the errors of
+///             reading a row. After an error no file exists
 /// does not compile  batches; a name of other characters than letters, digits, and _; more than one extent that differs
 ///             names of numbers, which are in the index: that begin with a digit, are `inc`, or differ by capitals only
 /// options     those of io::MindRecordWriter

@@ -1,4 +1,4 @@
-// The tools that look into a run, switched on by the environment or set_context: one include, before all others.
+// The tools that observe a run, switched on by the environment or set_context: one include, before all others.
 #pragma once
 #if !defined(TENON_OBSERVE)
 #if defined(TENON_ABI)

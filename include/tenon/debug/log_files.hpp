@@ -31,11 +31,11 @@ namespace detail {
 ///
 ///   <GLOG_log_dir>/rank_<RANK_ID>/logs/mindspore.<host>.<user>.log.<LEVEL>.<date>-<time>.<process>
 ///
-/// A file has the lines of its level and above, INFO those of DEBUG, too, ERROR those of CRITICAL; mindspore.<LEVEL>
-/// is a link to the newest. A file that has GLOG_max_log_size (or GLOG_log_max) MB is followed by another one, and so
-/// is one that was removed, or that the parent process writes. Levels from GLOG_stderrthreshold on are shown
-/// on the error stream, too. If a file cannot be written (no space, no permission, its folder is gone), one warning
-/// says so, and from there on the error stream gets all lines. It never throws, waits for no lock, and survives fork().
+/// A file has the lines of its level and above, INFO those of DEBUG, too, ERROR those of CRITICAL; mindspore.<LEVEL> is
+/// a link to the newest. A file that has GLOG_max_log_size (or GLOG_log_max) MB is followed by another one, and so is
+/// one that was removed, or that the parent process writes. Levels from GLOG_stderrthreshold on are shown on the error
+/// stream, too. If a file cannot be written (no space, no permission, its folder is gone), one warning reports this,
+/// and from then on all lines go to the error stream. It never throws, waits for no lock, and survives fork().
 ///
 /// source      MindSpore 2.10 and glog, whose files begin with a few lines about the machine: these have log lines only
 bool write_to_log_files(logging::Level level, const std::string& line) noexcept;

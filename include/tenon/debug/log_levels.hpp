@@ -1,4 +1,4 @@
-// Levels for single modules: a program with this header, in any one of its sources, does what MS_SUBMODULE_LOG_v asks.
+// Levels for single modules: a program with this header, in any of its sources, follows MS_SUBMODULE_LOG_v.
 #pragma once
 #include <string>
 #include <string_view>
@@ -10,9 +10,8 @@
 
 namespace tenon::inline TENON_ABI::logging::detail {
 
-/// `{name:number,...}` with blanks between them. An error leaves all levels as they were, of two levels for a name the
-/// last one counts, and what is after the brace is not looked at: as in MindSpore, with
-/// its sentences.
+/// `{name:number,...}` with blanks between them. After an error no level changes. If a name has two levels, the last
+/// one counts. Text after the brace is ignored. Behaviour and messages are MindSpore's.
 [[gnu::cold]] void read_module_levels(const char* submodules, Levels& levels);
 
 #if !defined(TENON_COMPILED_PART)  // which many programs have that do not include this

@@ -34,13 +34,13 @@ namespace tenon::inline TENON_ABI::debug {
 [[gnu::cold]] std::string overflow_sentence(std::string_view begin, const Operation& operation, const NotFinite& found,
                                             std::span<const AnyTensor> operands, const AnyTensor& result);
 
-/// An observer that says, in one warning, which operator was the first whose result has NaN or infinity, in which cell,
-/// at which line of the source, in which step: `OverflowCheck check; model.train(1, data, check);`, or
-/// `const Watching scope(check);` for all steps of the program. It looks at every operator of the source, so a step
-/// takes about as long as one in PyNative mode; no value is changed. After the first one it says nothing more. Where a
-/// dynamic loss scale makes gradients overflow on purpose, it names those, too.
+/// An observer that names, in one warning, the first operator whose result has NaN or infinity, with its cell, its
+/// source line, and the step: `OverflowCheck check; model.train(1, data, check);`, or `const Watching scope(check);`
+/// for all steps of the program. It checks every operator of the source, so a step takes about as long as in PyNative
+/// mode; no value changes. It reports only the first such operator, also if a dynamic loss scale causes the overflow on
+/// purpose.
 ///
-/// source      MindSpore's op_debug_mode, which Ascend has alone
+/// source      MindSpore's op_debug_mode, which only Ascend has
 class OverflowCheck {
  public:
   static constexpr bool every_value = true;
@@ -84,7 +84,7 @@ class OverflowCheck {
     found_.store(true, std::memory_order_release);
     logging::warning(sentence_);
   }
-  /// A step that this thread is in; there is one inside another, say when an observer predicts.
+  /// A step that this thread runs; a step may be inside another one, for example when an observer predicts.
   struct Step {
     const OverflowCheck* check;
     std::string where;

@@ -22,8 +22,8 @@ namespace tenon::inline TENON_ABI::debug {
 
 /// Appends what is printed to the file of print_file_path; io::parse_print() reads it. The file is made with the first
 /// print, and grows by whole prints, so that it is good at any time. Its mode is 0400 from close() on, which also the
-/// end of the program and a print to another path do. A child of a fork leaves the file to its parent: what it prints
-/// goes to the screen, or to a path of its own.
+/// end of the program and a print to another path do. After a fork the file belongs to the parent: the output of the
+/// child goes to the screen, or to another path that it sets.
 ///
 /// If it cannot be written any more (no space, not permitted, removed, there already) there is one warning, and what is
 /// printed goes to the screen until the path changes. Nothing half-written stays, and the training continues.

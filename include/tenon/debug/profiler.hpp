@@ -31,7 +31,8 @@ inline EventLimit event_limit(const ProfilerOptions& options) {
 }
 }  // namespace detail
 
-/// Measures every step of every network, and every operation in it, in both modes and all threads, from here on:
+/// From its construction on, measures every step of every network, and every operation in it, in both modes and all
+/// threads:
 ///
 ///     debug::Profiler profiler({.output_path = "data"});
 ///     model.train(10, train);
@@ -48,20 +49,20 @@ inline EventLimit event_limit(const ProfilerOptions& options) {
 ///     cpu_timeline_display_{id}.json                           for chrome://tracing and https://ui.perfetto.dev
 ///     cpu_timeline_summary_{id}.json
 ///
-/// Weights are the same with a profiler and without. Sums are of the whole run, events those that come first. If files
-/// cannot be written there is one warning, and the run continues. Operators outside of steps it sees in the scope of
-/// `const Observing scope(profiler);`. There is one at a time; it is made, started, and stopped while no step runs.
-/// Source: MindSpore's Profiler, of which 1.5 refuses PyNative mode.
+/// Weights are bit-identical with and without a profiler. Sums cover the whole run; events are kept from the beginning,
+/// up to a limit. If files cannot be written, one warning reports this, and the run continues. Operators outside of
+/// steps are measured in the scope of `const Observing scope(profiler);`. Only one profiler may exist at a time;
+/// construct, start, and stop it while no step runs. Source: MindSpore's Profiler, of which 1.5 refuses PyNative mode.
 class Profiler {
  public:
-  /// Throws RuntimeError if there is another one that has not been analysed yet, ValueError for an illegal option.
+  /// Throws RuntimeError if another profiler exists that has not been analysed, ValueError for an illegal option.
   template <class Options = ProfilerOptions>
   explicit Profiler(const Options& options = {}) : Profiler(options, false) {
     static_assert(tenon::detail::may_observe<Options>,
                   "a profiler needs a program that can be observed: include <tenon/debug/debug.hpp> in front of all "
                   "other headers of Tenon, or compile all of it with -DTENON_OBSERVE");
   }
-  /// One that another one may replace: that of the setting enable_profiling.
+  /// A profiler that another one may replace: the profiler of the setting enable_profiling.
   struct GivesWay {};
   Profiler(const ProfilerOptions& options, GivesWay) : Profiler(options, true) {}
   ~Profiler() {
@@ -71,7 +72,7 @@ class Profiler {
   Profiler(const Profiler&) = delete;
   Profiler& operator=(const Profiler&) = delete;
 
-  /// Goes on measuring. Throws RuntimeError if it does already.
+  /// Resumes measuring. Throws RuntimeError if it already measures.
   void start();
   /// Measures nothing until start(). Throws RuntimeError if it does not measure.
   void stop();
@@ -83,9 +84,9 @@ class Profiler {
   /// The same without printing: the table.
   std::string finish();
 
-  /// What was measured up to now. Throws RuntimeError inside of a step.
+  /// The measurements up to now. Throws RuntimeError inside of a step.
   Profile profile() const;
-  /// The table of it.
+  /// These measurements as a table.
   std::string text() const { return profile_text(profile(), measured_peak()); }
   /// The folder of the files.
   const std::string& folder() const { return folder_; }

@@ -29,15 +29,15 @@ namespace tenon::inline TENON_ABI::debug {
 ///     debug::Report report("report.html");
 ///     model.fit(10, train, valid, report);
 ///
-/// The page is written anew after each epoch and at the end, so that a browser may look at a run that continues. All of
-/// it is in that one file: it has no script, and asks for nothing from outside. With a profiler beside it, in a program
-/// that can be observed, it also says where time and memory go:
+/// The page is rewritten after each epoch and at the end, so a browser can show it during the run. It is a single file
+/// without scripts, and loads nothing from outside. With a profiler, in a program that can be observed, it also shows
+/// the use of time and memory:
 ///
 ///     debug::Profiler profiler;
 ///     debug::Report report("report.html", profiler);
 ///
-/// Curves have at most Series::most points, of means of neighbours in a long run. Pictures of the first batch need
-/// libpng and images of 1 or 3 channels. A page that cannot be written is one warning; the training continues.
+/// Curves have at most Series::most points; in a long run these are means of neighbours. Images of the first batch need
+/// libpng, and 1 or 3 channels. If the page cannot be written, one warning reports this, and the training continues.
 /// throws      RuntimeError for a path that no file can have
 class Report {
  public:
@@ -47,7 +47,7 @@ class Report {
 #endif
   Report(const Report&) = delete;
   Report& operator=(const Report&) = delete;
-  /// A training that an error has ended gets its page, too.
+  /// A training that ended with an error also gets its page.
   ~Report() {
     if (!open_) return;
     record_.state = RunState::stopped;

@@ -21,7 +21,7 @@
 
 namespace tenon::inline TENON_ABI::debug {
 
-/// Of how many nodes a picture is drawn by Graphviz while a program waits for it.
+/// The largest number of nodes for which Graphviz draws a picture while the program waits.
 inline constexpr int max_drawn_nodes = 700;
 
 /// Writes the graph of a step as it is before and after each pass, in a folder:
@@ -30,15 +30,15 @@ inline constexpr int max_drawn_nodes = 700;
 ///     01_prune_LeNet_train_0001.ir      what a pass has made of it; one that changes nothing has no file
 ///     11_final_LeNet_train_0006.ir      what runs, with the plan of its memory
 ///
-/// Level 1 writes the first and the last one, level 2 all, level 3 also a picture of each as .dot, and of the last one
-/// as .svg if Graphviz's `dot` is in PATH. The four digits count the graphs of the process. A file can be read by its
-/// owner alone (0400), and takes the place of one of its name. Of one that cannot be written the log has an error; the
-/// run continues, and says nothing of further ones in that folder.
+/// Level 1 writes the first and the last graph, level 2 all graphs, level 3 also a picture of each as .dot, and of the
+/// last graph as .svg if Graphviz's `dot` is in PATH. The four digits count the graphs of the process. Only the owner
+/// can read a file (0400), and a file replaces an older file of its name. If a file cannot be written, the log has an
+/// error, once per folder, and the run continues.
 ///
 /// Source: MindSpore's save_graphs, which has one list of passes for each of its compilers, and no name of a network.
 class GraphSaver {
  public:
-  /// Saves the graph of a step as the context says, unless it has done so. It wants to observe no operations.
+  /// Saves the graph of a step with the settings of the context, once per graph. It does not observe operations.
   bool begin_step(const NetworkStep& step);
   void end_step(const NetworkStep&) {}
   /// Whether it was the first time for this graph, level, and folder.
@@ -137,7 +137,8 @@ namespace detail {
 
 /// What follows set_context({.save_graphs = 2, .save_graphs_path = "graphs"}) and MS_DEV_SAVE_GRAPHS=2,
 /// MS_DEV_SAVE_GRAPHS_PATH=graphs: the graph of each network and kind of step is written when the first such step
-/// begins, in both modes. While it is off no watcher is active, and a step costs what it costs without this header.
+/// begins, in both modes. While the setting is off no watcher is active, and a step takes the same time as without this
+/// header.
 class GraphsTool {
  public:
   /// Before main(), when the context cannot be read yet.

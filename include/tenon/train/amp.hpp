@@ -19,9 +19,9 @@ enum class AmpLevel {
 };
 
 /// Tag for a Model in mixed precision, `Model model{net, loss, optimizer, nn::Accuracy{}, amp<AmpLevel::O2>}`:
-/// floating-point inputs of the network are cast to T, its outputs to float32. Between, the dtype of a value decides: a
-/// float32 parameter takes the dtype of the 16-bit values that it meets, and rows of a table that integers look up have
-/// it, too. What construct casts by hand keeps its dtype.
+/// floating-point inputs of the network are cast to T, its outputs to float32. In between, the dtypes of the values
+/// decide: a float32 parameter is cast to the dtype of the 16-bit values with which it is combined, and so are the rows
+/// of a table that integers look up. Explicit casts in construct keep their dtype.
 ///
 /// T       bfloat16, which needs no loss scale, or float16 (MindSpore's only choice): `amp<AmpLevel::O2, float16>`
 /// source  MindSpore's amp_level
@@ -45,7 +45,7 @@ struct FixedLossScaleManager {
   float loss_scale = 128;
 };
 
-/// A factor for the loss that finds its size: an overflow (a gradient that is infinite or NaN) skips the update of its
+/// A factor for the loss that adapts its size: an overflow (a gradient that is infinite or NaN) skips the update of its
 /// step and divides the factor, but not below 1; scale_window steps without one multiply it.
 ///
 /// A Model throws ValueError for init_loss_scale or scale_factor below 1 and for scale_window below 1; train() throws

@@ -1,4 +1,4 @@
-// Writes files while the training continues: one after the other, in a thread of its own.
+// Writes files while the training continues: one after the other, in a separate thread.
 #pragma once
 #include <exception>
 #include <functional>

@@ -1,5 +1,5 @@
-// Every callback, and checkpoints of whole trainings. tenon.hpp has LossMonitor, TimeMonitor, and ProgressBar alone, so
-// that programs without the others do not compile them.
+// Every callback, and checkpoints of whole trainings. tenon.hpp has only LossMonitor, TimeMonitor, and ProgressBar, so
+// that programs without the other callbacks do not compile them.
 #pragma once
 #include <tenon/train/callback/any_callback.hpp>
 #include <tenon/train/callback/early_stopping.hpp>

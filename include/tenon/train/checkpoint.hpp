@@ -70,7 +70,7 @@ template <AnyCell Net>
   save_checkpoint(detail::named_parameters_of(ParameterList(net)), path);
 }
 
-/// Says in which order the arguments stand.
+/// The error for arguments in the wrong order.
 template <AnyCell Net>
 void save_checkpoint(const std::string&, const Net&) {
   using Wrong = Mistake<detail::ArgumentsSwapped<"save_checkpoint(net, \"net.safetensors\")", Net>>;
@@ -79,8 +79,8 @@ void save_checkpoint(const std::string&, const Net&) {
 
 /// Reads a checkpoint's parameters into a network of the same structure. Names are Tenon's and MindSpore's or PyTorch's
 /// (docs/checkpoints.md), with or without a prefix that all of them have. With strict nothing changes unless everything
-/// fits; `load_checkpoint(path, net, false)` loads what fits, warns of parameters that keep their values, and says what
-/// it left out:
+/// fits; `load_checkpoint(path, net, false)` loads what fits, warns about parameters that keep their values, and
+/// returns what it omitted:
 ///
 ///     const auto left = load_checkpoint("pretrained.safetensors", net, false);
 ///     for (const std::string& name : left.mismatched) std::printf("%s has another shape\n", name.c_str());
@@ -102,7 +102,7 @@ template <AnyCell Net>
   return detail::load_parameters(path, list, strict);
 }
 
-/// Says in which order the arguments stand.
+/// The error for arguments in the wrong order.
 template <AnyCell Net>
 void load_checkpoint(const Net&, const std::string&) {
   using Wrong = Mistake<detail::ArgumentsSwapped<"load_checkpoint(\"net.safetensors\", net)", Net>>;
@@ -110,8 +110,8 @@ void load_checkpoint(const Net&, const std::string&) {
 }
 
 /// Reads a checkpoint without a network: `load_checkpoint(path).find("conv1.weight")` is an AnyTensor or null,
-/// `.tensors()` has all of them. The views are valid as long as the result. Throws as above.
-/// Of a .ckpt, io::Ckpt(path) is this.
+/// `.tensors()` has all of them. The views are valid as long as the result. Throws as above. For a .ckpt use
+/// io::Ckpt(path).
 io::Safetensors load_checkpoint(const std::string& path);
 
 #if TENON_DEFINES

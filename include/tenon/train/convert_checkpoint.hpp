@@ -9,7 +9,7 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// Reads the tensors of one file and writes them to another under the same names. The suffixes say the formats:
+/// Reads the tensors of one file and writes them to another under the same names. The suffixes determine the formats:
 /// ".safetensors" (PyTorch's and MindSpore's models), ".npz" (NumPy), ".ckpt" (MindSpore, with
 /// `#include <tenon/train/ckpt.hpp>`):
 ///

@@ -1,4 +1,4 @@
-// Class numbers and other indices in a data set: looked at before a step uses them.
+// Class numbers and other indices in a data set: checked before a step uses them.
 #pragma once
 #include <tenon/dataset/column.hpp>
 #include <tenon/graph/indices.hpp>
@@ -16,8 +16,8 @@ struct NamedPlaces {
 };
 
 /// Finds them in a trace: operands of a softmax cross entropy, a look-up, or a one-hot code that are a column, or one
-/// under another shape. Numbers that the network makes of a column are looked at where they are used. If a column has
-/// several uses, its numbers must be right for all of them.
+/// under another shape. Numbers that the network computes from a column are checked where they are used. If a column
+/// has several uses, its numbers must be right for all of them.
 template <int columns, int N>
 constexpr NamedPlaces<columns> named_places(const Graph<N>& g) {
   NamedPlaces<columns> result;

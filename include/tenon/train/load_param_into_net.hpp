@@ -21,7 +21,7 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// Which of the tensors that are given to load_param_into_net it takes, and how much it forgives.
+/// Options of load_param_into_net: which tensors it loads, and which differences it accepts.
 struct LoadParamConfig {
   bool strict = false;
   std::string prefix{};               // only tensors whose names begin so: MindSpore's specify_prefix
@@ -44,8 +44,8 @@ io::LoadReport load_param(const ParameterList& list, std::span<const io::NamedTe
 ///
 /// Names may be PyTorch's, as for load_checkpoint.
 ///
-/// parameters  io::Ckpt(path).tensors(), load_checkpoint("x.safetensors").tensors(), or views of your own; an
-///             optimizer's state may be among them
+/// parameters  io::Ckpt(path).tensors(), load_checkpoint("x.safetensors").tensors(), or custom views; an optimizer's
+///             state may be among them
 /// result      the names left out: missing parameters, and unexpected tensors without an optimizer's state
 /// throws      TypeError for another dtype, ValueError for another shape, an integer that the parameter's dtype does
 ///             not have, an empty filter, and if no tensor is left; KeyError with the nearest names for unmatched ones

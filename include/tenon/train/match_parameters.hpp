@@ -45,18 +45,18 @@ struct MatchedParameters {
   io::LoadReport report{};  // missing, unexpected, notes
 };
 
-/// Finds a tensor for each parameter. A parameter takes the tensor of its own name, else that of PyTorch's name; no
-/// tensor is given away twice, but:
+/// Finds a tensor for each parameter. A parameter gets the tensor with its own name, or else with PyTorch's name. No
+/// tensor is used twice. Exceptions:
 ///
-/// wrapped      "_orig_mod.", "_fsdp_wrapped_module." and "_checkpoint_wrapped_module." are no part of a name, wherever
-///              torch.compile and others put them
-/// tied         in a file of PyTorch's names a missing "lm_head.weight" or "predictions.decoder.weight" takes the one
-///              embedding table of its shape, a missing "decoder.bias" the "bias" beside "decoder", as transformers'
-///              models share them and do not save them
+/// wrapped      "_orig_mod.", "_fsdp_wrapped_module." and "_checkpoint_wrapped_module." are ignored anywhere in a name
+///              (torch.compile and FSDP insert them)
+/// tied         in a file of PyTorch's names a missing "lm_head.weight" or "predictions.decoder.weight" gets the only
+///              embedding table of its shape, and a missing "decoder.bias" the "bias" next to "decoder": transformers'
+///              models share these tensors and do not save them twice
 /// transposed   transformers' Conv1D keeps its weight as [in, out], nn.Linear and Dense as [out, in]. If one of the
 ///              weights that it calls c_attn, c_fc, c_proj, q_attn has the transposed shape, all of them are transposed
-/// unexpected   tensors that nothing takes, but neither an optimizer's state, nor what PyTorch's modules hold beside
-///              parameters ("num_batches_tracked", masks, numbers of positions), nor copies of a tied tensor
+/// unexpected   tensors that no parameter uses, except an optimizer's state, buffers of PyTorch's modules
+///              ("num_batches_tracked", masks, position numbers), and copies of a tied tensor
 [[gnu::cold]] MatchedParameters match_parameters(const MatchRequest& request);
 
 /// The tensors of a file, and those that safetensors.torch.save_model left out: its metadata has "name of the tensor
@@ -90,7 +90,7 @@ inline bool has_transposed_shape(const AnyTensor& a, const AnyTensor& b) {
   return a.rank == 2 && b.rank == 2 && a.extent[0] == b.extent[1] && a.extent[1] == b.extent[0];
 }
 
-/// What PyTorch's and transformers' modules save beside their parameters.
+/// What PyTorch's and transformers' modules save in addition to their parameters.
 [[gnu::cold, gnu::noinline]] inline bool is_pytorch_buffer(const io::NamedTensor& named) {
   const std::string_view name = last_name(named.name);
   const AnyTensor& t = named.tensor;

@@ -15,12 +15,12 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// A network with what trains and judges it.
+/// A network with its loss, optimizer, and metrics.
 ///
-/// net        a cell; the Model refers to it, so it must live as long. Its parameters are bound and initialised here
+/// net        a cell; the Model refers to it, so it must live as long. The Model binds and initialises its parameters
 /// loss       a cell of (prediction, label), or NoLoss when the network returns the loss itself from all columns of a
-///            row. Either may return a std::tuple of losses: their sum is trained, RunInfo::net_outputs has each of
-///            them
+///            row. Both may return a std::tuple of losses: training uses their sum, and RunInfo::net_outputs has each
+///            loss
 /// optimizer  nn::Momentum, ..., or NoOptimizer. Throws ValueError, KeyError, RuntimeError for its numbers and groups
 /// parts      metrics for eval(), and, for mixed precision, amp<AmpLevel::O2> and a loss scale manager (train/amp.hpp),
 ///            in any order
@@ -29,10 +29,10 @@ namespace tenon::inline TENON_ABI {
 /// operator by operator. Both give the same bits. Errors in shapes are compile errors at train(), eval(), and
 /// predict().
 ///
-/// Threads may share a Model to predict(), also with different inputs and batch sizes; each gets the bits that it would
-/// get alone. train(), eval(), and all that writes parameters (loading a checkpoint, set_data(), replacing a part) want
-/// the Model and its network for themselves: begin after the predictions of other threads, let them continue after the
-/// end. A network serves several Models in that way, too.
+/// Several threads may call predict() of one Model, also with different inputs and batch sizes; each thread gets the
+/// same bits as alone. train(), eval(), and everything that writes parameters (loading a checkpoint, set_data(),
+/// replacing a part) need exclusive access to the Model and its network: no prediction of another thread may run at the
+/// same time. Several Models may share a network under the same rules.
 template <class Net, class Loss, class Optimizer, ModelOptions options, class... Parts>
 class Model {
   static constexpr bool has_loss = !std::is_same_v<Loss, NoLoss>;
@@ -91,14 +91,14 @@ class Model {
   /// where the last train() of this Model ended.
   ///
   /// data       batched, with two columns (data and label) if there is a loss function
-  /// callbacks  objects with hooks, ranges of AnyCallback, observers. TrainOptions may stand anywhere among them, or,
-  ///            as {.dataset_sink_mode = true}, before them
-  /// throws     ValueError for epochs < 1, empty data, a number among the network's members that was changed, a class
-  ///            number that the prediction does not have and a batch too small for a BatchNorm (before the step runs),
-  ///            an index that a table does not have (before it is used), and, after the hooks of the end, a loss that
-  ///            is not finite unless a loss scale skipped the update: it says which weights the network has then;
-  ///            RuntimeError after 1000 skipped updates in a row, if a callback of train() calls train(), or while
-  ///            another thread trains or evaluates this Model; what a hook throws ends the run, without end()
+  /// callbacks  objects with hooks, ranges of AnyCallback, observers. TrainOptions may be anywhere among them, or, as
+  ///            {.dataset_sink_mode = true}, before them
+  /// throws     ValueError for epochs < 1, empty data, a changed number among the network's members, a class number out
+  ///            of range or a batch too small for a BatchNorm (before the step runs), an index outside of a table
+  ///            (before it is used), and, after the hooks of the end, a loss that is not finite unless a loss scale
+  ///            skipped the update (the message states which weights the network has); RuntimeError after 1000 skipped
+  ///            updates in a row, if a callback of train() calls train(), or while another thread trains or evaluates
+  ///            this Model. An exception of a hook ends the run, without end()
   // `auto`, though it is void: to find that out, an editor looks into the call and shows what is wrong (clangd).
   template <dataset::Dataset Data, class... Callbacks>
   auto train(long epochs, const Data& data, Callbacks&&... callbacks) {
@@ -136,10 +136,10 @@ class Model {
   }
 
   /// Runs all batches in evaluation and returns the metrics, which are cleared first. Events: begin, (step_begin, step,
-  /// step_end, the metrics' update)*, end. Callbacks of a training may call it: nothing of the training changes.
+  /// step_end, the metrics' update)*, end. Callbacks of a training may call it; this does not change the training.
   ///
   /// A metric of predictions gets the last output and the last column of the row, a metric of the loss the first
-  /// output. A metric with more than one number is not among the results: model.metric<M>() has it.
+  /// output. A metric with more than one number is not among the results; model.metric<M>() returns it.
   /// throws     ValueError for empty data, or a class number or index as in train(); RuntimeError if a callback of
   ///            eval() calls eval(), or while another thread trains or evaluates this Model
   template <dataset::Dataset Data, class... Callbacks>
@@ -175,10 +175,10 @@ class Model {
     return EvalResult{};
   }
 
-  /// Trains as train() does, and evaluates as eval() does after the steps of an epoch: after each one, or as often as
-  /// `{.valid_frequency = 2}` or `{.valid_frequency = {1, 5, 10}}` (epochs) before the callbacks says. They find
-  /// the results in run.eval_results in that epoch's epoch_end, with the mean loss under "eval_loss". MindSpore's
-  /// Model.fit; of the evaluations only on_eval_* hear there, while MindSpore refuses callbacks with other hooks.
+  /// Trains like train(), and evaluates like eval() after the steps of an epoch: after every epoch, or after the epochs
+  /// of `{.valid_frequency = 2}` or `{.valid_frequency = {1, 5, 10}}`, given before the callbacks. In the epoch_end of
+  /// that epoch, run.eval_results has the results, with the mean loss under "eval_loss". MindSpore's Model.fit; only
+  /// on_eval_* hooks are called for the evaluations, while MindSpore refuses callbacks with other hooks.
   /// throws     as train() and eval(); ValueError for a frequency or an epoch below 1
   template <dataset::Dataset Data, dataset::Dataset Valid, class... Callbacks>
   auto fit(long epochs, const Data& data, const Valid& valid, FitOptions how, Callbacks&&... callbacks) {
@@ -216,10 +216,9 @@ class Model {
     fit(epochs, data, valid, FitOptions{}, std::forward<Callbacks>(callbacks)...);
   }
 
-  /// The network's output for inputs, in evaluation: a tensor, or a tuple if construct returns one.
-  /// Several threads may call it at the same time. Throws ValueError if the inputs' batch sizes differ, for an index
-  /// out of range, and if a number among the network's members was changed; RuntimeError if another thread trains this
-  /// Model.
+  /// The network's output for inputs, in evaluation: a tensor, or a tuple if construct returns one. Several threads may
+  /// call it at the same time. Throws ValueError if the inputs' batch sizes differ, for an index out of range, and for
+  /// a changed number among the network's members; RuntimeError if another thread trains this Model.
   template <class... X>
   requires(sizeof...(X) == 0 || !((detail::is_tensor<X> || dataset::Dataset<X>) && ...))
   auto predict(const X&...) const {
@@ -243,15 +242,16 @@ class Model {
       return result;
     }
   }
-  /// The same for all rows of a batched data set; construct gets the first column, or all if it takes this many.
+  /// The same for all rows of a batched data set; construct receives the first column, or all columns if it has as many
+  /// parameters.
   template <dataset::Dataset Data>
   auto predict(const Data& data) const {
     detail::check_size("Model.predict", data.size());
     constexpr bool first_alone = !detail::TakesAll<Net, precision, typename Data::columns>::value;
     return detail::predicted_rows<first_alone>(data, [&](const auto&... x) { return predict(x...); });
   }
-  /// The same into tensors of the caller, without a copy of its own: `predict_into(result, x)`, or std::tie(a, b) for
-  /// several. Throws ValueError if a result has another batch size than the inputs.
+  /// The same, written directly into tensors of the caller: `predict_into(result, x)`, or std::tie(a, b) for several.
+  /// Throws ValueError if a result has another batch size than the inputs.
   template <class Result, class... X>
   void predict_into(Result&& result, const X&... x) const {
     using Graph = PredictGraph<X...>;

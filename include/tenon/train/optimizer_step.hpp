@@ -1,4 +1,4 @@
-// Loops of your own: an optimizer step on gradients, and whole training steps compiled to a graph.
+// Custom loops: an optimizer step on gradients, and whole training steps compiled to a graph.
 #pragma once
 #include <tenon/nn/parameter_gradients.hpp>
 #include <tenon/train/checked.hpp>
@@ -78,7 +78,7 @@ class OptimizerStep {
 };
 
 namespace detail {
-/// What stands for an OptimizerStep while a step is traced.
+/// Represents an OptimizerStep while a step is traced.
 template <class Net, class Optimizer>
 class TracedOptimizerStep {
  public:
@@ -192,7 +192,7 @@ class JitStep {
 /// The function captures nothing; it is called with the network, the OptimizerStep, and the arguments of the call, and
 /// returns a tensor or a std::tuple of them. In graph mode it is one graph, in PyNative mode it runs operator by
 /// operator; the bits are the same, and those of a Model. The network trains (dropout, batch statistics), whatever
-/// set_train() said.
+/// value set_train() has set.
 template <class F, class Net, class Optimizer>
 auto jit(F, Net& net, OptimizerStep<Net, Optimizer>& optimizer) {
   static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>,

@@ -4,7 +4,7 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// What a compiled step takes beside parameters and optimizer state; all of it is known to the compiler.
+/// The memory of a compiled step in addition to parameters and optimizer state; all sizes are known at compile time.
 struct StepPlan {
   const Program* program;
 

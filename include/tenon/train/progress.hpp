@@ -1,4 +1,4 @@
-// Progress: where a training is, so that a checkpoint can say it and another run can continue from there.
+// Progress: the position of a training, which a checkpoint saves and from which another run can continue.
 #pragma once
 #include <tenon/train/callback/snapshot.hpp>
 

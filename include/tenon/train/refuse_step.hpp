@@ -1,4 +1,4 @@
-// Which batch would fit if a step ran out of memory while it ran operator by operator.
+// The batch size that would fit if a step ran out of memory while it ran operator by operator.
 #pragma once
 #include <tenon/graph/execute/refuse_scratch.hpp>
 #if TENON_DEFINES

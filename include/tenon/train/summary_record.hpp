@@ -1,4 +1,4 @@
-// SummaryRecord: writes what a program wants to look at, step by step, for MindInsight or TensorBoard. Needs protozero.
+// SummaryRecord: writes values of a program, step by step, for MindInsight or TensorBoard. Needs protozero.
 #pragma once
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -63,8 +63,8 @@ struct SummaryRecordConfig {
 /// throws      ValueError for a prefix or suffix with other characters than letters, digits, '_', '-', '.';
 ///             RuntimeError if the folder cannot be made
 /// source      MindSpore SummaryRecord of 2.10. There only one may exist at a time; here the last one made that is open
-///             gets what summary operators see. Of several values of one tag in one step the last one stays, as 2.10
-///             says. Several threads may add values and record
+///             gets what summary operators see. If a step has several values for one tag, the last value counts, as
+///             MindSpore 2.10 documents. Several threads may add values and record
 class SummaryRecord {
  public:
   explicit SummaryRecord(const std::string& log_dir, const SummaryRecordConfig& config = {});

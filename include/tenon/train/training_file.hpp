@@ -113,7 +113,7 @@ struct TrainingSource {
         tensors([](void* m) { return TrainingFile::tensors(*static_cast<M*>(m)); }),
         take([](void* m, TrainingFile& file) { file.take(*static_cast<M*>(m)); }) {}
 };
-/// A training at one moment, in memory of its own: it may continue while this is written.
+/// A copy of a training at one moment: the training may continue while the copy is written.
 class TrainingCopy {
  public:
   explicit TrainingCopy(const TrainingSource& source);
@@ -150,7 +150,7 @@ class TrainingCopy {
 /// With `#include <tenon/train/ckpt.hpp>` a path that ends with ".ckpt" gets a checkpoint that MindSpore reads: its
 /// optimizer finds moments, global_step, learning_rate, momentum, and powers of beta under its names.
 ///
-/// values     numbers and texts to save beside it: metadata of safetensors, MindSpore's append_dict of .ckpt
+/// values     additional numbers and texts: metadata of safetensors, MindSpore's append_dict of .ckpt
 /// throws     ValueError for another suffix, RuntimeError if the file cannot be written
 template <class M>
 void save_training(M& model, const std::string& path, const std::vector<io::NamedValue>& values = {}) {
@@ -194,7 +194,7 @@ void load_training(const std::string& path, M& model) {
   detail::read_training(path, all, true);
   file.give(model);
 }
-/// Says in which order the arguments stand.
+/// The error for arguments in the wrong order.
 template <class M>
 void save_training(const std::string&, M&) {
   using Wrong = Mistake<detail::ArgumentsSwapped<"save_training(model, \"run.safetensors\")", M>>;

@@ -1,4 +1,4 @@
-// What a user says of a cache: which session, how large, and, where it matters, where it is.
+// The user's description of a cache: its session, its size, and, if necessary, its location.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -19,7 +19,7 @@ struct CacheStat {
   std::int64_t num_disk_cached = 0;  // rows beyond it, with spilling
 };
 
-/// Where a session is. A store reads what it needs of it.
+/// The location of a session. A store reads the parts that it needs.
 struct CacheAddress {
   std::int64_t session_id = 0;
   std::string hostname{};
@@ -28,7 +28,8 @@ struct CacheAddress {
 };
 
 namespace detail {
-/// What the copies of one DatasetCache share: its store, open since its first use, and the pipelines that it is in.
+/// The common state of all copies of one DatasetCache: the store, opened at its first use, and the pipelines that use
+/// it.
 template <class Store>
 struct CacheUse {
   std::mutex mutex;
@@ -37,15 +38,15 @@ struct CacheUse {
 };
 }  // namespace detail
 
-/// A cache of rows in a session, which `tenon-cache -g` has created. As DatasetCache (dataset/cache.hpp) it is kept by
-/// LMDB, as RedisCache (dataset/redis_cache.hpp) by Redis. A copy is the same cache.
+/// A cache of rows in a session, which `tenon-cache -g` has created. DatasetCache (dataset/cache.hpp) stores rows with
+/// LMDB, RedisCache (dataset/redis_cache.hpp) with Redis. A copy is the same cache.
 ///
 /// session_id  1 .. 4294967295, and there must be such a session
-/// size        megabytes (2^20 bytes) of rows that it keeps for one pipeline, 0: as many as there is room for
-/// spilling    rows beyond the size are kept on disk, instead of computed each time. LMDB keeps all on disk, and in
-///             memory what the system has room for: there it only says that the size is no bound
-/// hostname, port  of the server; of LMDB's the port is a part of the folder's name, as of tenon-cache's
-/// folder      of LMDB's, "": default_cache_folder()
+/// size        limit for the rows of one pipeline, in megabytes (2^20 bytes); 0: the free space is the limit
+/// spilling    rows beyond the size are stored on disk, instead of computed each time. LMDB always stores rows on disk,
+///             so there the option only removes the limit
+/// hostname, port  of the server; for LMDB the port is a part of the folder's name, as in tenon-cache
+/// folder      for LMDB; "" is default_cache_folder()
 /// throws      at its first use: ValueError if a value is outside its range, RuntimeError if there is no such session
 /// source      MindSpore's DatasetCache. Its num_connections and prefetch_size have no meaning here; a size above the
 ///             free memory is no error, as no memory is reserved
@@ -60,7 +61,7 @@ struct BasicDatasetCache {
   /// Not for users.
   std::shared_ptr<detail::CacheUse<Store>> use = std::make_shared<detail::CacheUse<Store>>();
 
-  /// What the session holds of the pipelines that this cache is in, whichever process put it there.
+  /// The session's rows of the pipelines that use this cache, from all processes.
   CacheStat get_stat() const {
     const auto store = opened();
     const std::lock_guard lock(use->mutex);
@@ -76,7 +77,7 @@ struct BasicDatasetCache {
       stat.avg_cache_sz = static_cast<std::int64_t>(bytes / static_cast<std::uint64_t>(rows));
     return stat;
   }
-  /// How many rows this process computed and could not keep, for the size or for want of room.
+  /// The number of rows that this process computed but did not store, because of the limit or of missing space.
   std::int64_t num_not_cached() const { return static_cast<std::int64_t>(opened()->refused()); }
 
   /// For cache(): the store, which a pipeline is going to use.

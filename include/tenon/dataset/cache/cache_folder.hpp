@@ -1,9 +1,9 @@
-// Where caches on this machine are: a folder of this user's, below it one for each session.
+// The location of caches on this machine: a folder of this user, with a folder for each session.
 //
 //   <folder>/port_50052/session_1456416665/    data.mdb, lock.mdb, boot, opening
 //
-// A session is its folder: made by one mkdir, dropped by one rename. So there is no state between, whichever process is
-// killed, and nothing outside of the folder: no shared memory, no socket, no file of a process's own.
+// A session is a folder: one mkdir creates it, one rename drops it. A killed process therefore leaves no intermediate
+// state, and nothing outside of the folder: no shared memory, no socket, no file per process.
 #pragma once
 #include <algorithm>
 #include <charconv>
@@ -79,8 +79,8 @@ inline void remove_flat_folder(const std::string& folder) {
 
 }  // namespace detail
 
-/// The sessions of one port, which is what a cache server is to MindSpore's users. There is no server here: whoever
-/// opens the same folder sees the same sessions.
+/// The sessions of one port; in MindSpore these are the sessions of a cache server. Tenon has no server: all programs
+/// that open the same folder see the same sessions.
 class CacheFolder {
  public:
   static constexpr int default_port = 50052;
@@ -94,8 +94,8 @@ class CacheFolder {
   std::string session_path(std::uint32_t id) const { return io::join_path(folder_, text(session_prefix, id)); }
   bool has_session(std::uint32_t id) const { return io::directory_exists(session_path(id)); }
 
-  /// A new session with a number that no other one has. Throws RuntimeError if there can be no folder, or if it is
-  /// another user's.
+  /// A new session with an unused number. Throws RuntimeError if the folder cannot be created, or belongs to another
+  /// user.
   std::uint32_t create_session() const {
     for (;;) {
       std::uint32_t id = 0;
@@ -122,8 +122,8 @@ class CacheFolder {
     std::sort(ids.begin(), ids.end());
     return ids;
   }
-  /// Removes a session and its rows; false if there is none. A program that has it open continues: the rows that it
-  /// knows stay readable, what it still adds is lost, and all of it goes with the program.
+  /// Removes a session and its rows; false if there is none. A program that has the session open continues: it can
+  /// still read its rows, but rows that it adds are lost when it ends.
   bool drop_session(std::uint32_t id) const {
     const bool dropped = io::directory_exists(folder_) && rename_away(id);
     sweep();
@@ -151,7 +151,7 @@ class CacheFolder {
     }
     return true;
   }
-  /// Removes what processes that were killed while they dropped a session have left.
+  /// Removes the remains of processes that were killed while they dropped a session.
   void sweep() const {
     for (const std::string& name : detail::names_in(folder_))
       if (name.starts_with(dropped_prefix)) detail::remove_flat_folder(io::join_path(folder_, name));

@@ -17,8 +17,8 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
-/// The rows of a data set, looked up in a store first. With it and without it they are the same, bit for bit, also what
-/// random operations after it draw.
+/// The rows of a data set, read from a store if it has them. Rows are bit-identical with and without a cache, and so
+/// are the random numbers of later operations.
 template <class D, class Store>
 struct Cached : Behind<Cached<D, Store>, D> {
   std::shared_ptr<Store> store;
@@ -87,10 +87,10 @@ struct Cached : Behind<Cached<D, Store>, D> {
 };
 
 struct CacheConfig {
-  /// What the rows are, in your words, instead of what the pipeline says of itself. Needed where it cannot: after a
-  /// source that does not describe itself. Whoever changes the rows changes the key, too.
+  /// A custom key of the rows, in place of the description of the pipeline. It is required after a source without a
+  /// description. Change the key whenever you change the rows.
   std::string key{};
-  /// With a key: a row is another one in each epoch.
+  /// With a key: the row at a position differs from epoch to epoch.
   bool each_epoch = false;
 };
 
@@ -129,22 +129,22 @@ struct CacheMaker {
 };
 }  // namespace detail
 
-/// Keeps the rows of what stands before it: `Mnist{...} | cache(DatasetCache{.session_id = id}) | shuffle(60000)`. In
-/// the second epoch, in the next run, and in other processes with the same session they are read instead of computed.
+/// Stores the rows of the data set before it: `Mnist{...} | cache(DatasetCache{.session_id = id}) | shuffle(60000)`. In
+/// the second epoch, in the next run, and in other processes with the same session the rows are read instead of
+/// computed.
 ///
 /// place    anywhere before prefetch, but not after a stream: after sources, maps, filter, zip, batch. Several caches
 ///          are allowed, and one DatasetCache in several pipelines. (MindSpore refuses batch, filter, repeat, skip,
-///          take, and zip below a
-///          cache, most sources, and a second pipeline; nothing here needs that.)
-/// found by what the pipeline before it is (pipeline_description.hpp): types, parameters, content or time of its
-///          files. Where anything of that changes, rows are computed anew. A function of map's is known by the build
-///          of its program or library, or by the name that keyed("name", f) gives it, which one with captures needs.
-///          So does one that reads a global variable or a file, or calls a shared library of yours: what is there
-///          cannot be seen, and old rows are served when it changes, unless it is a part of the name
-/// random   what is random before it (shuffle, a map with a Random&) is cached for each epoch and seed by itself, after
-///          a warning; no epoch is served another one's rows. (MindSpore refuses random operations.)
-/// failures a store that cannot be read or written any more is one warning; rows are computed then
-/// throws   ValueError if a part of the pipeline does not say what it is; what opening the session throws
+///          take, and zip before a cache, most sources, and a second pipeline; Tenon has no reason for this.)
+/// key      a description of the pipeline before it (pipeline_description.hpp): types, parameters, content or time of its
+///          files. If any of this changes, rows are computed again. A function of map is identified by the build of its
+///          program or library, or by the name in keyed("name", f). A function with captures requires a name. So does a
+///          function that reads a global variable or a file, or calls your own shared library: Tenon cannot see these,
+///          and returns old rows when they change, unless they are a part of the name
+/// random   after random operations (shuffle, a map with a Random&) each epoch and seed is cached separately, after a
+///          warning; an epoch never gets the rows of another epoch. (MindSpore refuses random operations.)
+/// failures if a store can no longer be read or written, one warning reports this, and rows are computed
+/// throws   ValueError if a part of the pipeline has no description; the errors of opening the session
 template <class Store>
 auto cache(const BasicDatasetCache<Store>& where, CacheConfig config = {}) {
   return detail::CacheMaker<Store>{where, std::move(config)};

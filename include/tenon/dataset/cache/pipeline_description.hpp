@@ -1,6 +1,6 @@
-// What a pipeline is made of, as a number: rows of a cache belong to the pipeline that made them.
+// The description of a pipeline as a number: rows of a cache belong to the pipeline that computed them.
 //
-// A stage, a source, or a transform says what it is by a member that adds whatever decides its rows:
+// A stage, a source, or a transform describes itself by a member that adds everything on which its rows depend:
 //
 //   void describe(auto& d) const { d.add(batch_size, drop_remainder); }
 //
@@ -34,8 +34,8 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
-/// A function of map's that has a name by which caches know it: its rows are the same in all programs and all builds,
-/// and it may have captures. Whoever changes what it computes changes the name, too.
+/// A function for map with a name that identifies it in caches: its rows are the same in all programs and all builds,
+/// and it may have captures. Change the name whenever you change what the function computes.
 template <class F>
 struct Keyed {
   std::string key;
@@ -66,7 +66,7 @@ class PipelineDescription {
   std::uint64_t number() const { return hash_; }
   /// Whether a row depends on the epoch.
   bool differs_by_epoch() const { return differs_by_epoch_; }
-  /// The first type that says nothing of itself, or that cannot be told from others; "" if all is known.
+  /// The first type that has no description, or that cannot be distinguished from others; "" if every type has one.
   const std::string& unknown() const { return unknown_; }
 
   template <class... T>
@@ -83,10 +83,10 @@ class PipelineDescription {
     mix(bytes.size());
     for (std::size_t begin = 0; begin < bytes.size(); begin += block) mix(io::crc32c(bytes.substr(begin, block)));
   }
-  /// A function without captures is known by its place in this build of its program or library, so that one of another
-  /// build is another one; one with captures needs a key. What it reads beside its arguments, a global variable or a
-  /// file, and what it calls in another shared library cannot be seen: the key is the same whatever is in them. Such a
-  /// function needs a key, too, keyed("name", f), with what is in them in the name.
+  /// A function without captures is identified by its position in this build of its program or library, so a function
+  /// of another build is a different function. A function with captures needs a key. Tenon cannot see what a function
+  /// reads besides its arguments (a global variable, a file) or calls in another shared library: the identification
+  /// does not depend on these. Such a function also needs a key, keyed("name", f), whose name contains these values.
   template <class F>
   void add_function(const F& function) {
     if constexpr (detail::is_keyed<F>) add(function.key);
@@ -168,7 +168,7 @@ class PipelineDescription {
       add_value(value);
     }
   }
-  /// Tenon's types mean the same in each program; others are of this build of theirs.
+  /// Tenon's types mean the same in each program; other types are identified by their build.
   template <class T>
   void add_type() {
     add(type_name<T>());

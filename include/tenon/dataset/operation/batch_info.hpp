@@ -1,4 +1,4 @@
-// BatchInfo: what a function of a batch is told of it.
+// BatchInfo: the information about a batch that a function receives.
 #pragma once
 #include <cstdint>
 
@@ -6,8 +6,8 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
-/// Which batch it is: its number in the epoch, the epoch, and its number of samples; the most that it may have, where
-/// this number is asked for.
+/// The number of the batch in the epoch, the epoch, and the number of samples; for a function that returns the batch
+/// size, the largest allowed number.
 struct BatchInfo {
   long batch_num = 0;
   std::uint64_t epoch_num = 0;

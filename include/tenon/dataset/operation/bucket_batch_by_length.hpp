@@ -1,4 +1,4 @@
-// bucket_batch_by_length: batches of samples of about the same length, each bucket of a static shape of its own.
+// bucket_batch_by_length: batches of samples of about the same length; each bucket has a separate static shape.
 #pragma once
 #include <algorithm>
 #include <array>

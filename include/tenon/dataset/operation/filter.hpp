@@ -139,7 +139,8 @@ struct FilterMaker {
 /// rows            as many as pass: size(), which Model.train asks for, reads all rows of epoch 0 once; so do repeat,
 ///                 shuffle, shard, and concat after it, for each epoch. Walking alone does not
 /// threads         one after the other looks for the next row that passes; decode after filter, not before it
-/// several times   a sample that passes may be read again: what stands before must not count its calls
+/// several times   a sample that passes may be read again: functions before filter must not depend on the number of
+///                 calls
 template <ColumnKey... Key, class F>
 requires(sizeof...(Key) > 0)
 auto filter(F predicate) {

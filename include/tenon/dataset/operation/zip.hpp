@@ -1,4 +1,4 @@
-// zip(a, b): the columns of two data sets beside each other.
+// zip(a, b): joins the columns of two data sets.
 #pragma once
 #include <algorithm>
 

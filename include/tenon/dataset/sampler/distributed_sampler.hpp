@@ -8,7 +8,7 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
-/// What becomes of rows that cannot be dealt out evenly:
+/// The treatment of rows that cannot be distributed evenly:
 ///   wrap    all shards have ceil(rows / num_shards) rows; the first rows come again at the end (MindSpore's rule)
 ///   exact   no row comes twice: some shards have a row less than others
 ///   drop    all shards have floor(rows / num_shards) rows; the last rows are in none
@@ -59,8 +59,8 @@ struct ShardDraw {
 
 /// Shard shard_id of num_shards, with ceil(rows / num_shards) rows: its row i is row (num_shards * i + shard_id) mod
 /// rows of the data set. The first rows therefore repeat if the shards cannot be equal. With shuffle all rows are
-/// permuted before, differently in each epoch, but equally in all shards with one seed. With an offset >= 0 the first
-/// row is dealt to that shard, and no row comes twice. Throws ValueError for numbers out of range. Source: MindSpore's
+/// permuted first, differently in each epoch, but equally in all shards with the same seed. With an offset >= 0 the
+/// first row goes to that shard, and no row repeats. Throws ValueError for numbers out of range. Source: MindSpore's
 /// DistributedSampler.
 struct DistributedSampler {
   long num_shards, shard_id;

@@ -85,7 +85,8 @@ struct SampleMaker {
 }  // namespace detail
 
 /// Selects rows with a sampler: `data | sample(RandomSampler{.replacement = true, .num_samples = 1000})`. Before batch
-/// it draws samples, after it batches. A row that is drawn several times in an epoch is augmented anew each time.
+/// it draws samples, after it batches. If a row is drawn several times in an epoch, its random augmentation differs
+/// each time.
 template <SamplerSettings S>
 auto sample(S sampler) {
   return detail::SampleMaker<S>{std::move(sampler)};

@@ -18,8 +18,8 @@ namespace tenon::inline TENON_ABI::dataset {
 /// Column<std::int32_t, Shape<>, "kind">>)`.
 ///
 /// columns     numbers, Shape<>: the field of that name; Shape<4>: this field and the three after it; text:
-///             Column<std::uint8_t, Ragged<any>, "text">, the bytes of the field. A column without a name begins after
-///             the one before it, and so do all where the file has no header
+///             Column<std::uint8_t, Ragged<any>, "text">, the bytes of the field. A column without a name follows the
+///             previous column; without a header in the file this holds for all columns
 /// numbers     decimal, as std::from_chars reads them, blanks around them and a + allowed; bool: 0, 1, false, true
 /// rows        end with LF or CRLF; empty lines are left out. Fields in quotes hold delimiters, ends of lines, and ""
 ///             for a quote

@@ -59,8 +59,8 @@ inline bool has_extension(std::string_view name, std::span<const std::string> ex
 ///
 /// columns     image: uint8 [any], the bytes of the file;  label: int32 []
 /// order       class by class, in each the files by name (bytes compared), so that it is the same everywhere
-/// classes     sub-folders by name, from 0 on, or as class_indexing says. Names that begin with a dot are left out, and
-///             so are folders in a class's folder
+/// classes     sub-folders by name, from 0 on, or according to class_indexing. Names that begin with a dot are left
+///             out, and so are folders in a class's folder
 /// memory      names only; a file is read when its sample is
 /// throws      RuntimeError if a folder is missing, cannot be read, has no class, or a class no image; KeyError if
 ///             class_indexing names a folder that is not there; ValueError for a label below 0; when a sample is read,

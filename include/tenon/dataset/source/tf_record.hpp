@@ -87,7 +87,8 @@ class ExampleColumn {
 }  // namespace detail
 
 /// The records of TFRecord files, each a tf.train.Example: `TfRecord("train.tfrecord", as<Column<std::uint8_t,
-/// Ragged<any>, "image/encoded">, Column<std::int32_t, Shape<>, "label">>)`. Several files stand one after the other.
+/// Ragged<any>, "image/encoded">, Column<std::int32_t, Shape<>, "label">>)`. Several files are read one after the
+/// other.
 ///
 /// columns     named as the features. uint8: a bytes_list of one text, or an int64_list; other integers and bool: an
 ///             int64_list whose values must fit; floating-point: a float_list. Shape<...>: exactly this many values,

@@ -30,9 +30,9 @@ class BytePairEncoding {
   BytePairEncoding() {
     for (int byte = 0; byte < 256; ++byte) tokens_.emplace_back(1, static_cast<char>(byte));
   }
-  /// Learns `size` tokens from a text, the bytes among them: again and again the pair that is most frequent becomes
-  /// one; of equally frequent ones, the one with the lower numbers. Fewer, if no pair is there twice. The same text
-  /// gives the same tokens everywhere. Throws ValueError unless 256 <= size <= 2^24.
+  /// Learns `size` tokens from a text, including the 256 bytes. In each step the most frequent pair becomes a token; of
+  /// equally frequent pairs, the pair with the lower numbers. Fewer, if no pair is there twice. The same text gives the
+  /// same tokens everywhere. Throws ValueError unless 256 <= size <= 2^24.
   static BytePairEncoding trained(std::string_view text, std::int32_t size);
   /// Reads what save has written. Throws RuntimeError, with the line, for anything else.
   static BytePairEncoding load(const std::string& path) { return parse(io::read_file(path, file_limit), path); }
@@ -59,7 +59,7 @@ class BytePairEncoding {
     numbers.resize(encode(text, numbers.data()));
     return numbers;
   }
-  /// Writes them, at most one for each byte, and returns how many there are.
+  /// Writes the tokens, at most one for each byte, and returns their number.
   std::size_t encode(std::string_view text, std::int32_t* out) const {
     std::size_t count = 0;
     each_piece(text, [&](std::string_view piece) { count += encode_piece(piece, out + count); });

@@ -22,9 +22,9 @@ namespace tenon::inline TENON_ABI::dataset {
 enum class TokenKind { characters, words };
 
 struct VocabularyConfig {
-  /// The most tokens, the one for unknown ones with them; 0: as many as there are. The rarest are left out.
+  /// The largest number of tokens, including the token for unknown tokens; 0: no limit. The rarest are left out.
   std::size_t most = 0;
-  /// What stands for tokens that are none of the vocabulary: number 0. Empty: such a token is an error.
+  /// The token for tokens outside of the vocabulary; its number is 0. Empty: such a token is an error.
   std::string unknown{};
 };
 
@@ -85,14 +85,14 @@ class Vocabulary {
     const auto found = numbers_.find(token);
     return found == numbers_.end() ? unknown_ : found->second;
   }
-  /// The numbers of a text's tokens. Throws ValueError for one that is not there, if none stands for those, and unless
-  /// the text is UTF-8.
+  /// The numbers of a text's tokens. Throws ValueError for a token outside of the vocabulary if there is no token for
+  /// unknown tokens, and for a text that is not UTF-8.
   std::vector<std::int32_t> encode(std::string_view text) const {
     std::vector<std::int32_t> numbers(text.size());
     numbers.resize(encode(text, numbers.data()));
     return numbers;
   }
-  /// Writes them, at most one for each byte, and returns how many there are.
+  /// Writes the tokens, at most one for each byte, and returns their number.
   std::size_t encode(std::string_view text, std::int32_t* out) const {
     std::size_t count = 0;
     const auto add = [&](std::string_view token) {

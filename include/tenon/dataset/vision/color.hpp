@@ -15,7 +15,7 @@ namespace tenon::inline TENON_ABI::vision {
 /// column      uint8 [height, width, 3]
 /// result      the same
 /// throws      ValueError for a factor below 0 or a hue beyond -0.5 to 0.5
-/// source      MindSpore's RandomColorAdjust, which draws the order of the four anew for each image
+/// source      MindSpore's RandomColorAdjust, which draws a new order of the four changes for each image
 struct RandomColorAdjust {
   Between brightness{1, 1}, contrast{1, 1}, saturation{1, 1};
   Between hue{0, 0};

@@ -46,7 +46,7 @@ struct CenterCrop {
 ///
 /// padding        pixels added on each side first
 /// pad_if_needed  add as many more as a smaller image lacks, on both sides; else it is an error
-/// border, fill   what stands there
+/// border, fill   the value of these pixels
 ///
 /// column      uint8 or float32 [height, width, channels]
 /// result      the same dtype [Height, Width, channels]

@@ -12,7 +12,7 @@ namespace tenon::inline TENON_ABI::vision {
 /// column      uint8 [any], the bytes of a file
 /// result      uint8 [any, any, Channels]
 /// throws      RuntimeError for what is no image, damaged, or truncated; ValueError for too many pixels
-/// source      MindSpore's Decode; it does not turn images as their EXIF data say, which `.upright = false` is
+/// source      MindSpore's Decode; it does not rotate images by their EXIF data, as with `.upright = false`
 template <int Channels>
 struct DecodeTo {
   static_assert(Channels == 1 || Channels == 3, "DecodeTo<1> makes gray images, DecodeTo<3> coloured ones");

@@ -130,7 +130,7 @@ auto mixed(const D& data, const Mixer& mixer) {
 }  // namespace detail
 
 /// Mixes each image and its label with another of the batch: `data | batch(64) | vision::MixUpBatch<"image",
-/// "label">{.alpha = 0.2f}`. The share of its own is one number of Beta(alpha, alpha) per batch.
+/// "label">{.alpha = 0.2f}`. The share of the image itself is one number from Beta(alpha, alpha) per batch.
 ///
 /// columns     float32 images [n, ., ., .], float32 labels [n, classes]
 /// throws      ValueError unless alpha is above 0

@@ -1,4 +1,4 @@
-// vision::Normalize, Rescale, HWC2CHW, NormalizeToCHW: pixels as the numbers that a network wants.
+// vision::Normalize, Rescale, HWC2CHW, NormalizeToCHW: pixels as the numbers that a network expects.
 #pragma once
 #include <tenon/core/philox.hpp>
 #include <tenon/dataset/vision/image_column.hpp>

@@ -16,7 +16,7 @@ namespace tenon::inline TENON_ABI::vision {
 struct RandomPart {
   Between scale{0.08f, 1.0f};         ///< its area, in areas of the image
   Between ratio{3.0f / 4, 4.0f / 3};  ///< its width divided by its height; the logarithm is uniform
-  int max_attempts = 10;              ///< to find one that fits into the image; then the middle is taken
+  int max_attempts = 10;              ///< attempts to find a part that fits into the image; then the center is used
 };
 
 /// Used by both transforms: a part of an image of these extents. Source: torchvision's RandomResizedCrop, which

@@ -25,7 +25,7 @@ struct DumpComparison {
 };
 
 /// Compares the tensors of two dumps that have the same names, in the order in which the first one has them. Both are
-/// folders of the same kind: roots of dumps, or one iteration each. What is no tensor of a dump is not looked at.
+/// folders of the same kind: roots of dumps, or one iteration each. Files that are no tensors of a dump are ignored.
 ///
 /// throws      RuntimeError for a folder that cannot be read or has no tensors of a dump, such as one of statistics
 [[gnu::cold]] DumpComparison compare_dumps(const std::string& first, const std::string& second);

@@ -30,21 +30,21 @@ struct DumpedStep {
   long iteration = 0;  // of the graph; the first one has the number of Iterations::first()
 };
 
-/// Where the tensors of a dump go. `open` gives what belongs to one step, its file, a value of any type that can be
-/// moved:
+/// A class that stores the tensors of a dump. `open` returns the state of one step, its file: a value of any type that
+/// can be moved:
 ///
 ///     File open(const DumpedStep&);
 ///     void write(File&, const DumpedTensor&, const AnyTensor&);   in the order of execution
 ///     void close(File&);                                          at the end of the step
 ///
-/// and, where it has reason to,
+/// and optionally
 ///
 ///     void pass(File&, const Operation&, std::string_view name);  told of each operator of the step, dumped or not
 ///     bool done() const;                                          true: it takes nothing more
 ///     void finish();                                              waits until everything is where it belongs
 ///
-/// What one of them throws ends the dump with one warning; the program continues. Threads that run steps at the same
-/// time call a writer at the same time, each with a file of its own.
+/// An exception ends the dump with one warning; the program continues. Threads that run steps at the same time call a
+/// writer at the same time, each with a separate file.
 template <class W>
 concept DumpWriter = requires(W& w, const DumpedStep& step, const DumpedTensor& what, const AnyTensor& tensor) {
   requires std::movable<decltype(w.open(step))>;
@@ -69,22 +69,23 @@ struct FileOfWriter<W> {
 };
 }  // namespace detail
 
-/// A watcher that shows a writer what a selection says:
+/// A watcher that passes the selected tensors to a writer:
 ///
 ///     debug::Dump dump(debug::NpyDump{"values"}, {.kernels = {"Conv2D"}, .mode = debug::DumpMode::kernels});
 ///     const Watching scope(dump);
 ///     model.train(1, data);
 ///
-/// Writers are MindSporeDump, NpyDump, StatisticDump, and yours (docs/dump.md). MINDSPORE_DUMP_CONFIG and enable_dump
-/// write MindSpore's files without a line in the program (debug/dump.hpp).
+/// Writers are MindSporeDump, NpyDump, StatisticDump, and custom classes (docs/dump.md). MINDSPORE_DUMP_CONFIG and
+/// enable_dump write MindSpore's files without a line in the program (debug/dump.hpp).
 ///
-/// Graph mode runs dumped steps operator by operator, with the same bits: tensors are those of the source, alike in
-/// both modes. An operator that changes an operand in place, as optimizers do, has the new value as its operand, too:
-/// Tenon shows observers what is there after an operator. Each Model has a graph number for each kind of step, in the
-/// order in which they begin; the iteration is the Model's own count of that kind, so that a resumed training continues
-/// counting. Parameters follow the operators of a step, unless operators were chosen.
+/// Graph mode runs dumped steps operator by operator, with bit-identical results: both modes dump the tensors of the
+/// source. If an operator changes an operand in place, as optimizers do, the dumped operand has the new value, because
+/// observers see the memory after an operator. Each Model has a graph number for each kind of step, in the order of
+/// their first steps; the iteration is the Model's count of steps of this kind, so a resumed training continues
+/// counting. Parameters follow the operators of a step, unless operators were selected.
 ///
-/// A step that runs inside another one, as when an observer predicts with a network of its own, is dumped by itself.
+/// A step that runs inside another step, for example when an observer predicts with another network, is dumped
+/// separately.
 template <class Writer>
 class Dump {
   static_assert(detail::is_dump_writer<Writer>,
@@ -105,7 +106,7 @@ class Dump {
   const DumpSelection& selection() const { return what_; }
   Writer& writer() { return writer_; }
   const Writer& writer() const { return writer_; }
-  /// Waits until everything that was dumped is where it belongs.
+  /// Waits until everything that was dumped is stored.
   void finish() {
     if constexpr (requires { writer_.finish(); }) attempt([&] { writer_.finish(); });
   }

@@ -14,7 +14,7 @@ namespace tenon::inline TENON_ABI::debug {
 /// The seconds that an operation takes, by its name; 0 if that is not known. An empty function: no times.
 using SecondsOf = std::function<double(std::string_view operation)>;
 
-/// Of how many nodes a picture is drawn: a larger one is unreadable, and Graphviz takes minutes for it.
+/// The largest number of nodes in a picture: a larger picture is unreadable, and Graphviz takes minutes to draw it.
 inline constexpr int max_picture_nodes = 1200;
 
 /// The graph as one of its passes has left it, for `dot -Tsvg`. An operation is a box in the frame of its cell: its

@@ -23,10 +23,11 @@ namespace tenon::inline TENON_ABI {
 ///     on_train_begin, ..., on_train_end, on_eval_begin, ..., on_eval_end   MindSpore 2.x: of one of the two; where a
 ///                                                                      class has both, this one alone is called
 ///
-/// epoch_begin and epoch_end come in trainings only, and an evaluation that fit() makes is heard by on_eval_* alone.
-/// Beside one of these a callback with a state may have `on_train_resumed(run)`, heard after that was loaded (a
-/// request_stop() in it lets no further step run), and one with weights of its own `on_eval_weights(run)`, which gives
-/// them to the network for an evaluation; the network has its own again after it.
+/// epoch_begin and epoch_end are called only in trainings. For an evaluation by fit() only on_eval_* are called. In
+/// addition to a hook, a callback with a state may have `on_train_resumed(run)`, which is called after its state was
+/// loaded; request_stop() in it ends the run before the next step. A callback that keeps other weights may have
+/// `on_eval_weights(run)`, which writes them to the network for an evaluation; the network gets its own weights back
+/// afterwards.
 template <class C, class Run>
 concept Callback = detail::HasHook<C, Run>;
 
@@ -39,7 +40,7 @@ concept CallbackRange = requires(C& c) {
 
 namespace detail {
 
-/// What is wrong with a callback of the run, or a range of them; empty if nothing is.
+/// The error of a callback of the run, or of a range of callbacks; empty if there is no error.
 template <class C, class Run>
 constexpr std::string_view wrong_callback() {
   if constexpr (!CallbackRange<C, Run>) {
@@ -64,8 +65,8 @@ struct CheckedCallback {
   static constexpr bool ok = sentence.empty();
 };
 
-/// The rows of a data set, of which callbacks hear that have a method take_data(const auto& data). For those in an
-/// AnyCallback the data are a dataset::DataInfo.
+/// The rows of a data set. Callbacks with a method take_data(const auto& data) receive the data set; in an AnyCallback
+/// they receive a dataset::DataInfo.
 template <class Data, class... C>
 auto opened(const Data& data, [[maybe_unused]] C&... callbacks) {
   [[maybe_unused]] const auto show = [&](auto& callback) {
@@ -93,7 +94,7 @@ constexpr bool may_keep_state = KeepsState<typename OneCallback<C, Run>::type>;
 template <class C, class Run>
 concept GivesWeights = requires(C& callback, Run& run) { callback.on_eval_weights(run); };
 
-/// Tells all callbacks, in the order in which they were given, and in their turns (callback_turn.hpp).
+/// Notifies all callbacks, in the order of the list and in their turns (callback_turn.hpp).
 template <class Run, class... C>
 struct CallbackList {
   Run& run;
@@ -124,7 +125,8 @@ struct CallbackList {
   }
 
   static constexpr bool any_weights = (GivesWeights<typename OneCallback<C, Run>::type, Run> || ...);
-  /// Gives the network the weights that an evaluation judges, if a callback has some: of several the last one.
+  /// Gives the network the weights for an evaluation, if a callback has such weights; if several have, those of the
+  /// last callback.
   bool have_weights() const {
     bool found = false;
     each([&]<class T>(T& c) {
@@ -147,7 +149,7 @@ struct CallbackList {
       states.emplace_back(std::move(name), state.bytes());
     });
   }
-  /// False if a callback finds in its state that the run is over.
+  /// False if the state of a callback shows that the run is over.
   bool load_states(const CallbackStates& states) const {
     if (states.empty()) return true;
     const bool asked = std::exchange(run.stop_requested, false);

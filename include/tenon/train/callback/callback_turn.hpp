@@ -7,8 +7,8 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// Callbacks are notified of an event in the order of the list, except those that say otherwise, so that no order is a
-/// wrong one: `static constexpr CallbackTurn turn = CallbackTurn::saves;`
+/// Callbacks are notified of an event in the order of the list, except callbacks that declare another turn, so that
+/// every order of the list works: `static constexpr CallbackTurn turn = CallbackTurn::saves;`
 enum class CallbackTurn {
   /// In the order of the list; at the end of a run after those below, so that it sees the final weights.
   in_order,
@@ -28,12 +28,12 @@ constexpr CallbackTurn turn_of(const C& callback) {
     return callback.held_turn();
   else return CallbackTurn::in_order;
 }
-/// Whether callbacks of a type may say anything else than in_order.
+/// Whether callbacks of a type may have another turn than in_order.
 template <class C>
 inline constexpr bool may_have_turn = requires {
   requires std::same_as<decltype(C::turn), const CallbackTurn>;
 } || requires(const C& c) { requires std::same_as<decltype(c.held_turn()), CallbackTurn>; };
-/// The place of a turn among those of an event: 0 hears first.
+/// The position of a turn among those of an event: turn 0 is notified first.
 constexpr int place_of(CallbackTurn turn, bool end) {
   if (!end) return turn == CallbackTurn::saves;
   return turn == CallbackTurn::saves ? 0 : turn == CallbackTurn::averages ? 1 : turn == CallbackTurn::restores ? 2 : 3;

@@ -13,11 +13,11 @@ namespace tenon::inline TENON_ABI {
 /// Ends the training after `patience` epochs without an improvement: `model.fit(100, data, valid,
 /// EarlyStopping{.patience = 3, .restore_best_weights = true})`.
 ///
-/// monitor     "eval_loss", or the name of a metric of the Model; without fit() "loss", that of the last step
+/// monitor     "eval_loss", or the name of a metric of the Model; without fit() "loss", the loss of the last step
 /// min_delta   an improvement is larger than this
-/// baseline    the number has to be better than this, too, or the epoch counts as one without improvement
-/// restore_best_weights   at the end the network has the parameters of the best epoch: those that were judged, the
-///             averages beside an ExponentialMovingAverage
+/// baseline    the number must also be better than this; otherwise the epoch counts as an epoch without improvement
+/// restore_best_weights   at the end the network has the parameters of the best epoch, as they were evaluated: with an
+///                        ExponentialMovingAverage the averages
 /// throws      ValueError when the training begins, for a negative min_delta or patience
 /// source      MindSpore 2 EarlyStopping. There a patience of 0 ends every training after its first epoch, and a value
 ///             of exactly 0 counts as missing; here 0 ends it at the first epoch that is no better, as in Keras

@@ -11,7 +11,7 @@
 namespace tenon::inline TENON_ABI {
 
 /// Collects per epoch the loss of its last step, as "net_output", and under fit() the metrics:
-/// `history.history["accuracy"][2]`. A new training begins anew. Source: MindSpore 2 History.
+/// `history.history["accuracy"][2]`. Each new training starts an empty history. Source: MindSpore 2 History.
 struct History {
   std::vector<long> epoch{};
   std::map<std::string, std::vector<double>, std::less<>> history{};

@@ -49,15 +49,15 @@ class CheckpointFiles {
   CheckpointFiles(std::string_view prefix, std::string_view directory, const CheckpointConfig& config);
 
   void begin(long step);
-  /// Whether one is due after `step` steps; `last`: the run is over.
+  /// Whether a file is due after `step` steps; `last`: the run is over.
   bool due(long step, bool last) const;
-  /// The path of the next one.
+  /// The path of the next file.
   std::string next(const RunInfo& run) const;
-  /// What is saved beside the training.
+  /// The information that is saved in addition to the training.
   std::vector<io::NamedValue> values(const RunInfo& run) const;
-  /// One is on its way.
+  /// A file is being written.
   void begun(long step);
-  /// It is there: removes those that it takes the place of, which had to stay until now, for a save may fail.
+  /// The file is complete: removes the files that it replaces, which had to exist until now, because a save may fail.
   void saved(std::string path);
   const std::string& latest() const { return latest_; }
   bool in_background() const { return config_.async_save; }
@@ -79,27 +79,28 @@ class CheckpointFiles {
 };
 }  // namespace detail
 
-/// Saves the training, with all that load_training needs to continue with it, to `<directory>/<prefix>-<epoch>_<step in
-/// epoch>.safetensors`, or `.ckpt`, as often as the config says, and at the end:
+/// Saves the training, with all that load_training needs to continue with it, to
+/// `<directory>/<prefix>-<epoch>_<step in epoch>.safetensors`, or `.ckpt`, as often as the config states, and at the
+/// end:
 ///
 ///     if (const auto file = latest_checkpoint("lenet", "ckpt")) load_training(*file, model);
 ///     model.train(10, data, ModelCheckpoint("lenet", "ckpt", {.save_checkpoint_steps = 500}));
 ///
-/// A directory that is not there is made. If it has files of that prefix, or another run with it is alive, the prefix
-/// becomes `<prefix>_1`, or one more than the largest number there, so that no run writes over another's files or
-/// removes them, also if they start together: as long as a run lasts it holds the lock of `.<prefix>_1.lock`, an empty
-/// file in that directory. keep_checkpoint_max counts the files of this run, save_total_limit also those of runs that
-/// have ended, such as those before a restart: the oldest go first, and never those of another run that is alive. A
-/// further run with the same object is a run like any other, unless it was resumed. It saves after all hooks of a step,
-/// wherever it stands in the list (docs/training.md). The path of the last file is in latest_ckpt_file_name(), and for
-/// other callbacks in run["latest_ckpt_file"]. With async_save a file is written by another thread, from a copy of the
-/// training, and counts as the last one when it is there; the next save and the end of the training wait for it, and
-/// say if it could not be written.
+/// Creates the directory if it does not exist. If the directory has files with the prefix, or if another active run
+/// uses the prefix, the prefix becomes `<prefix>_1`, or the largest number in use plus one. No run therefore overwrites
+/// or removes files of another run, even if both start at the same time: during the run it holds the lock of
+/// `.<prefix>_1.lock`, an empty file in the directory. keep_checkpoint_max limits the files of this run.
+/// save_total_limit also counts files of runs that have ended, such as those before a restart. The oldest files are
+/// removed first, but never files of another active run. A further run with the same object is a new run, unless it was
+/// resumed. Files are saved after all hooks of a step, at any position in the list (docs/training.md).
+/// latest_ckpt_file_name() returns the path of the last file; other callbacks find it in run["latest_ckpt_file"]. With
+/// async_save another thread writes a file, from a copy of the training, and the file counts as the last one when it is
+/// complete; the next save and the end of the training wait for it, and report if it could not be written.
 ///
 /// throws      ValueError for a prefix with '/', numbers below 0, and a config in which no rule is left; RuntimeError
 ///             if the directory cannot be made, read, or written
-/// source      MindSpore ModelCheckpoint. There the numbers of steps and seconds may both be 0 as long as a number of
-///             files is given, and nothing is ever saved; here so, too, with a warning
+/// source      MindSpore ModelCheckpoint. There the numbers of steps and seconds may both be 0 if a number of files is
+///             given; then nothing is saved. Tenon does the same, with a warning
 class ModelCheckpoint {
  public:
   static constexpr CallbackTurn turn = CallbackTurn::saves;
@@ -137,8 +138,8 @@ class ModelCheckpoint {
   std::shared_ptr<detail::BackgroundWriter> writer_;  // shared: callbacks may be copied before a training
 };
 
-/// The file that a ModelCheckpoint of this prefix wrote last, of whichever run: the one with the largest number after
-/// the prefix, epoch, and step. None if there is no such file, or no such directory.
+/// The last file that a ModelCheckpoint with this prefix wrote, in any run: the file with the largest number after the
+/// prefix, epoch, and step. Empty if there is no such file or directory.
 std::optional<std::string> latest_checkpoint(std::string_view prefix = "CKP", std::string_view directory = ".");
 
 #if TENON_DEFINES

@@ -17,23 +17,23 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// Which way a monitored number gets better. automatic: losses, errors, and distances are the better the smaller, other
-/// metrics that there are the larger; names of yours need one of the others.
+/// The direction in which a monitored number improves. automatic: smaller is better for losses, errors, and distances,
+/// larger for Tenon's other metrics; for the name of a custom metric choose min or max.
 enum class MonitorMode { automatic, min, max };
 
 namespace detail {
 /// The best value of a monitored number so far.
 class Monitor {
  public:
-  /// caller: for messages. Throws ValueError for a min_delta that is negative or not finite, and if neither name nor
-  /// mode say whether less is better.
+  /// caller: for messages. Throws ValueError for a min_delta that is negative or not finite, and if neither the name
+  /// nor the mode determines the direction.
   void begin(std::string_view caller, const std::string& name, MonitorMode mode, double min_delta);
   /// The number in this epoch_end: a result of the evaluation by fit(), or, for "loss", the loss of the last step if
-  /// there was none. Says once in a warning if there is no such number.
+  /// there was none. Warns once if there is no such number.
   std::optional<double> value(const RunInfo& run);
   /// Whether it is better than `than` by more than min_delta.
   bool better(double value, double than) const { return less_ ? value < than - min_delta_ : value > than + min_delta_; }
-  /// The same for the best one so far, which it becomes.
+  /// The same compared with the best number so far, which it then replaces.
   bool improves(double value) {
     const bool improved = better(value, best_);
     if (improved) best_ = value;
@@ -53,8 +53,8 @@ class Monitor {
 };
 
 #if TENON_DEFINES
-/// What MonitorMode::automatic makes of a name, by MindSpore's list. Of all others more is better there; here of the
-/// metrics that there are, and another name needs a mode.
+/// The direction of MonitorMode::automatic for a name, from MindSpore's list. For all other names MindSpore assumes
+/// that larger is better; Tenon does so only for its own metrics, and other names need a mode.
 [[gnu::cold]] TENON_INLINE bool less_is_better(std::string_view caller, std::string_view name) {
   constexpr std::string_view smaller =
       "loss mae mse perplexity hausdorff_distance mean_surface_distance root_mean_square_distance error rmse";

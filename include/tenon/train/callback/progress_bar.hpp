@@ -1,4 +1,4 @@
-// Shows how far a training is.
+// Shows the progress of a training.
 #pragma once
 #include <cstdio>
 #include <string>
@@ -29,9 +29,9 @@ namespace tenon::inline TENON_ABI {
 ///   epoch 2/10: 1875 steps, 1.73 ms/step, 3.2 s, loss 0.0512, eval_loss 0.0710, accuracy 0.9713
 ///
 /// ms/step and loss are means over the epoch so far, ETA is the time to the end of the training at that pace, without
-/// evaluations. Curves are the losses of the epoch in a row, of the training in the line below, which never wraps. An
-/// epoch that waited for its data for a twentieth of its time or more says so, "12 % waiting for data": then the data
-/// set should be read ahead, or by more workers (dataset/prefetch.hpp).
+/// evaluations. Curves are the losses of the epoch in a row, of the training in the line below, which never wraps. For
+/// an epoch that waited for its data for a twentieth of its time or more, the output contains "12 % waiting for data":
+/// add a prefetch to the data set, or more workers (dataset/prefetch.hpp).
 ///
 /// It writes to stdout, where LossMonitor and TimeMonitor write, so that their lines stay in order. Colors follow
 /// NO_COLOR and TERM, blocks LC_ALL, LC_CTYPE, and LANG, the width that of the terminal, else COLUMNS, else 80.

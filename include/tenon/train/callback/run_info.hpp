@@ -17,8 +17,8 @@ namespace tenon::inline TENON_ABI {
 class EvalResult;  // train/eval_result.hpp
 struct Program;    // graph/program.hpp
 
-/// A value of any type that callbacks tell each other, empty until one is assigned. (std::any would cost every program
-/// more time to compile.)
+/// A value of any type that callbacks exchange, empty until a value is assigned. (std::any would increase the compile
+/// time of every program.)
 class Note {
  public:
   template <class T>
@@ -42,9 +42,9 @@ class Note {
 /// What a callback can know about the run: MindSpore's RunContext and the cb_params after it in one, so that
 /// `run.original_args().cur_step_num` and `run.cur_step_num` are the same. Counts start at 1, as in MindSpore.
 ///
-/// A hook that takes `auto& run` gets the Model, too: `run.model`, with network() and optimizer(). Whatever callbacks
-/// want to tell each other, they put under a name of their own: `run["begun"] = 1.5;`, and
-/// `if (const double* begun = run.find<double>("begun"))` finds it again.
+/// A hook that takes `auto& run` also has the Model: `run.model`, with network() and optimizer(). Callbacks can
+/// exchange values under custom names: `run["begun"] = 1.5;` stores a value,
+/// `if (const double* begun = run.find<double>("begun"))` reads it.
 struct RunInfo {
   RunInfo() = default;
   RunInfo(const RunInfo&) = delete;  // what a hook sets in a copy would be lost
@@ -89,13 +89,13 @@ struct RunInfo {
   /// train_dataset_element and eval_dataset_element.
   std::vector<AnyTensor> dataset_element() const { return row ? columns_of(row) : std::vector<AnyTensor>{}; }
 
-  /// Ends the run after the current step, or, between steps, after the next one; epoch_end and end still come. There is
-  /// no way to take it back. As in MindSpore the request is looked at after each step_end and each epoch_end.
+  /// Ends the run after the current step, or, between steps, after the next one; epoch_end and end are still called. A
+  /// request cannot be withdrawn. As in MindSpore, the run checks it after each step_end and each epoch_end.
   void request_stop() { stop_requested = true; }
   bool get_stop_requested() const { return stop_requested; }
   bool stop_requested = false;
 
-  /// A value of the callbacks' own, made empty by the first use of its name.
+  /// A custom value of the callbacks; empty at the first use of its name.
   Note& operator[](std::string_view name) {
     for (auto& [known, note] : own_)
       if (known == name) return note;

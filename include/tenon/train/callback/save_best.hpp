@@ -8,11 +8,11 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// Writes the parameters to `path` whenever an epoch is the best so far: `model.fit(10, data, valid,
-/// SaveBest{.path = "best.safetensors", .monitor = "accuracy"})`. They are those that were judged: the averages beside
-/// an ExponentialMovingAverage. While another program that is running writes there, `path` becomes best_1.safetensors,
-/// after a warning. In further runs the same object continues with the best so far, as long as path, monitor,
-/// and mode stay.
+/// Writes the parameters to `path` whenever an epoch is the best so far: `model.fit(10, data, valid, SaveBest{.path =
+/// "best.safetensors", .monitor = "accuracy"})`. It writes the parameters that were evaluated: with an
+/// ExponentialMovingAverage the averages. If another running program writes to `path`, the path becomes
+/// best_1.safetensors, and a warning reports this. In further runs the same object keeps its best number, if path,
+/// monitor, and mode do not change.
 ///
 /// monitor, mode   as in EarlyStopping; with train() "loss" keeps those of the lowest loss at the end of an epoch
 /// throws          what save_checkpoint throws

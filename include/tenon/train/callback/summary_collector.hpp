@@ -92,7 +92,7 @@ class SummaryCollector {
     detail::make_summary_directory(folder_);
   }
 
-  /// A Model tells it of the data set.
+  /// A Model passes the data set to it.
   template <class Data>
   void take_data(const Data& data) {
     if (wants(config_.collect_specified_data.collect_dataset_graph)) dataset_ = dataset::lineage_of(data);

@@ -13,16 +13,17 @@
 namespace tenon::inline TENON_ABI {
 
 namespace detail {
-/// Averages of all floating-point parameters, trainable or not, in double; the others are those of the last step.
+/// Averages of all floating-point parameters, trainable or not, in double. Other parameters keep the values of the last
+/// step.
 class WeightAverage {
  public:
   bool empty() const { return values_.empty(); }
   void clear() { values_.clear(); }
   /// average += share · (parameter - average); the first time they are the parameters.
   void add(std::span<const io::NamedTensor> parameters, double share);
-  /// Writes the averages to the parameters; those of which there are none stay.
+  /// Writes the averages to the parameters; parameters without an average do not change.
   void write_to(std::span<const io::NamedTensor> parameters) const;
-  /// Throws ValueError if these are not its parameters, as it may be with what a file had.
+  /// Throws ValueError if these are not the parameters of the averages, which can happen with averages from a file.
   void check(std::span<const io::NamedTensor> parameters, std::string_view whose) const;
   void state(CallbackState& state) { state(values_); }
 
@@ -42,13 +43,13 @@ void give_averages(const Net& net, const WeightAverage& average) {
 }  // namespace detail
 
 /// Keeps an exponential moving average of the weights: after each step average = decay · average + (1 - decay) ·
-/// weight, beginning with the weights after the first step. Evaluations by fit() judge the averages, and the network
-/// has them when the training is over: `model.fit(10, data, valid, ExponentialMovingAverage{.decay = 0.999})`.
+/// weight, starting from the weights after the first step. Evaluations by fit() use the averages, and the network has
+/// them when the training is over: `model.fit(10, data, valid, ExponentialMovingAverage{.decay = 0.999})`.
 ///
 /// Batch norm's statistics are averaged, too, as in PyTorch's AveragedModel with use_buffers. SaveBest and
-/// EarlyStopping keep the averages that were judged; a saved training has its own weights, and the averages beside
-/// them. Throws ValueError when the training begins unless decay is inside (0, 1). Source: Polyak and Juditsky 1992;
-/// PyTorch torch.optim.swa_utils.
+/// EarlyStopping keep the averages that were evaluated. A saved training contains its own weights, and separately the
+/// averages. Throws ValueError when the training begins unless decay is inside (0, 1). Source: Polyak and Juditsky
+/// 1992; PyTorch torch.optim.swa_utils.
 struct ExponentialMovingAverage {
   static constexpr CallbackTurn turn = CallbackTurn::averages;
   double decay = 0.999;
@@ -81,10 +82,10 @@ struct ExponentialMovingAverage {
   void state(CallbackState& state) { average.state(state); }
 };
 
-/// Stochastic weight averaging: from epoch `first_epoch` on the mean of the weights at the end of each epoch, which the
-/// network has when the training is over. With BatchNorm its statistics are those means, too: train for a short while
-/// with a learning rate of 0 to count them anew. Throws ValueError when the training begins for a first_epoch below 1.
-/// Source: Izmailov et al., arXiv 1803.05407; PyTorch torch.optim.swa_utils.
+/// Stochastic weight averaging: the mean of the weights at the end of each epoch from `first_epoch` on. The network has
+/// this mean when the training is over. It includes the statistics of batch norms: to compute them for the mean
+/// weights, train for a short time with a learning rate of 0. Throws ValueError when the training begins for a
+/// first_epoch below 1. Source: Izmailov et al., arXiv 1803.05407; PyTorch torch.optim.swa_utils.
 struct StochasticWeightAverage {
   static constexpr CallbackTurn turn = CallbackTurn::averages;
   long first_epoch = 1;
