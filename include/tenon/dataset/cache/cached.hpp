@@ -136,11 +136,11 @@ struct CacheMaker {
 /// place    anywhere before prefetch, but not after a stream: after sources, maps, filter, zip, batch. Several caches
 ///          are allowed, and one DatasetCache in several pipelines. (MindSpore refuses batch, filter, repeat, skip,
 ///          take, and zip before a cache, most sources, and a second pipeline; Tenon has no reason for this.)
-/// key      a description of the pipeline before it (pipeline_description.hpp): types, parameters, content or time of its
-///          files. If any of this changes, rows are computed again. A function of map is identified by the build of its
-///          program or library, or by the name in keyed("name", f). A function with captures requires a name. So does a
-///          function that reads a global variable or a file, or calls your own shared library: Tenon cannot see these,
-///          and returns old rows when they change, unless they are a part of the name
+/// key      a description of the pipeline before it (pipeline_description.hpp): its types, parameters, content or time
+///          of its files. If any of this changes, rows are computed again. A function of map is identified by the build
+///          of its program or library, or by the name in keyed("name", f). A function with captures requires a name. So
+///          does a function that reads a global variable or a file, or calls your own shared library: Tenon cannot see
+///          these, and returns old rows when they change, unless they are a part of the name
 /// random   after random operations (shuffle, a map with a Random&) each epoch and seed is cached separately, after a
 ///          warning; an epoch never gets the rows of another epoch. (MindSpore refuses random operations.)
 /// failures if a store can no longer be read or written, one warning reports this, and rows are computed
