@@ -29,13 +29,6 @@ mv "$work/README-1" "$work/readme.cpp"
 "$work/readme" | tail -n 1 | tee "$work/readme.txt"
 awk '$1 == "accuracy" && $2 > 0.95 { good = 1 } END { exit !good }' "$work/readme.txt"
 
-# Links between pages lead to files.
-for page in README.md CONTRIBUTING.md $(cd "$source" && ls docs/*.md); do
-  grep -o ']([^)#: ]*[.]md' "$source/$page" | sed 's/](//' | while read -r target; do
-    [ -e "$source/$(dirname "$page")/$target" ] || { echo "$page: there is no $target"; exit 1; }
-  done
-done
-
 # Pages of docs: all blocks of a page, in their order. What they run is short: a compiler that optimizes nothing takes
 # two thirds of the time, and half of that where tenon.hpp is parsed once for all pages and its definitions are in the
 # compiled part. Tools that observe a program have a part of their own, so their pages do without.
