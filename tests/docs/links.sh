@@ -1,6 +1,6 @@
 #!/bin/sh
-# Links in the pages for readers lead to files that exist, and to headings that these files have. Files that a page names
-# exist, except in CONTRIBUTING.md, which names files to be written. Links to other sites are not tried.
+# Links in the pages for readers lead to files that exist, and to headings that these files have. Files that a page
+# names exist, except in CONTRIBUTING.md, which names files to be written. Links to other sites are not tried.
 #   links.sh [project root]
 set -u
 root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
