@@ -1,4 +1,4 @@
-// Lesson 1: tensors know their element type and shape; operators run at once and shapes are checked by the compiler.
+// Lesson 1: tensors have element type and shape in their type; operators run immediately; the compiler checks shapes.
 #include <cstdio>
 
 #include <tenon/tenon.hpp>
@@ -16,10 +16,10 @@ int main() {
   std::printf("mean over the rows: %s\n", to_string(reduce_mean<0>(a)).c_str());
   std::printf("largest: %g\n", double(reduce_max(a).item()));
 
-  // Shapes are types. This line would not compile, and the compiler would say "Add of [2,3] and [2,2]":
+  // Shapes are types. This line would not compile, and the compiler would report "Add of [2,3] and [2,2]":
   //   a + Tensor{{1.0f, 2.0f}, {3.0f, 4.0f}};
 
-  // The leading extent may be known at run time only.
+  // The leading extent may be known only at run time.
   auto batch = Tensor<float, Shape<dyn, 2>>::from({1, 2, 3, 4, 5, 6});
   std::printf("n = %ld, exp: %s\n", batch.n(), to_string(exp(batch)).c_str());
 }

@@ -18,7 +18,7 @@ int main() {
   const auto [value, gradients] = value_and_grad<0, 1>(loss)(x, x);
   std::printf("loss %g, dw %g, dx %g\n", value.item(), std::get<0>(gradients).item(), std::get<1>(gradients).item());
 
-  // The same function as one compiled graph: the same bits, without a call per operator.
+  // The same function as one compiled graph: bit-identical results, without a call per operator.
   const auto compiled = jit(grad(cube));
   std::printf("compiled: %g\n", compiled(x).item());
 }

@@ -21,7 +21,7 @@ int main() {
   for (const auto& [name, parameter] : net.parameters_and_names())
     std::printf("%-14s %s\n", name.c_str(), shape_text(parameter.view().shape()).c_str());
 
-  // The same call operator by operator gives the same bits.
+  // The same call, operator by operator, gives bit-identical results.
   const auto graph = net(x);
   set_context({.mode = Mode::pynative});
   const auto eager = net(x);

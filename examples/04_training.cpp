@@ -1,4 +1,4 @@
-// Lesson 4: training from arrays, with a data pipeline, callbacks, metrics, and a callback of one's own.
+// Lesson 4: training from arrays, with a data pipeline, callbacks, metrics, and a custom callback.
 #include <cstdio>
 #include <vector>
 

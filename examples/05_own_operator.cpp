@@ -1,4 +1,4 @@
-// Lesson 5: an operator of one's own, with its derivative, in one's own namespace. Nothing of Tenon is touched.
+// Lesson 5: a custom operator with its derivative, in a separate namespace, without a change of Tenon.
 #include <cstdio>
 
 #include <tenon/tenon.hpp>
@@ -12,10 +12,10 @@ struct ClipGrad : tenon::ops::Elementwise<ClipGrad, "mine.ClipGrad"> {
   static constexpr V eval(V x, V gradient) {
     return x > V(-1) && x < V(1) ? gradient : V(0);
   }
-  static constexpr tenon::None derivative{};  // said explicitly: no gradient flows through it
+  static constexpr tenon::None derivative{};  // states explicitly that no gradient flows through it
 };
 
-/// x, kept within -1 and 1.
+/// x, limited to -1 .. 1.
 struct Clip : tenon::ops::Elementwise<Clip, "mine.Clip"> {
   template <class V>
   static constexpr V eval(V x) {
@@ -44,6 +44,6 @@ int main() {
   std::printf("%s\n", to_string(mine::clip(x)).c_str());
   std::printf("%s\n", to_string(grad([](auto v) { return mine::clip(v); })(x)).c_str());
 
-  mine::Net net;  // in graph mode it is fused behind the matrix product
+  mine::Net net;  // in graph mode it is fused into the matrix product
   std::printf("%s\n", to_string(net(Tensor<float, Shape<dyn, 3>>::from({1, 2, 3}))).c_str());
 }

@@ -1,4 +1,4 @@
-// Lesson 6: LeNet-5 learns handwritten digits, as one compiled graph and operator by operator, with the same bits.
+// Lesson 6: LeNet-5 learns handwritten digits, as one compiled graph and operator by operator, with identical results.
 //
 //   06_mnist --data DIR --mode graph|pynative|both --epochs N --batch N --threads N --seed S --save FILE --load FILE
 #include <getopt.h>
@@ -25,7 +25,7 @@ struct LeNet : nn::Cell<LeNet> {
   nn::Dense<120, 84> fc2;
   nn::Dense<84, 10> fc3;
 
-  constexpr auto construct(auto x) const {  // x: [n, 1, 28, 28], an eager tensor or a traced one
+  constexpr auto construct(auto x) const {  // x: [n, 1, 28, 28], an eager or a traced tensor
     auto a = max_pool2d<2>(relu(conv1(x)));
     auto b = max_pool2d<2>(relu(conv2(a)));
     return fc3(relu(fc2(relu(fc1(flatten(b))))));
@@ -79,7 +79,7 @@ std::uint64_t number(const char* option, std::string_view value, std::uint64_t l
 
 Options parse(int argc, char** argv) {
   Options o;
-  opterr = 0;  // what is wrong is said here, in our words
+  opterr = 0;  // this program prints its own error messages
   for (int c, at = optind; (c = getopt_long(argc, argv, "+:h", known, nullptr)) != -1; at = optind) {
     const std::string value = optarg ? optarg : "";
     if (c == ':' || (optarg && value.empty())) fail(text("'", argv[at], "' needs a value."));
@@ -118,7 +118,7 @@ std::uint64_t hash_of(const LeNet& net) {
   return hash;
 }
 
-// Draws the first images of the test set side by side, and below each the prediction and the label.
+// Draws the first images of the test set in a row, each with the prediction and the label below.
 void show_predictions(auto& model, const auto& test) {
   for (const auto& row : test) {  // the first batch
     const auto images = Tensor<float, Shape<dyn, 1, 28, 28>>::from(row.template values<0>());
@@ -165,7 +165,7 @@ void say_what_is_trained(const Options& o, long train, long test) {
               static_cast<unsigned long long>(o.seed), o.threads);
 }
 
-// Saves the network; what comes back has the same bits.
+// Saves the network and checks that loading it gives identical weights.
 void save(const LeNet& net, const std::string& path) {
   save_checkpoint(net, path);
   LeNet loaded;
@@ -179,7 +179,7 @@ void save(const LeNet& net, const std::string& path) {
 
 int main(int argc, char** argv) try {
   const Options o = parse(argc, argv);
-  if (!o.save.empty()) io::check_writable(o.save);  // before the training that would be lost
+  if (!o.save.empty()) io::check_writable(o.save);  // before the training, whose result would be lost
   set_context({.num_threads = o.threads, .seed = o.seed});
   dataset::set_seed(o.seed);
   const auto learn = [&](const auto& train_set, const auto& test_set) {

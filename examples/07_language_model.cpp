@@ -7,9 +7,9 @@
 
 using namespace tenon;
 
-constexpr int length = 32, width = 32, heads = 4, letters = 27;  // a .. z, and what is none of them
+constexpr int length = 32, width = 32, heads = 4, letters = 27;  // a .. z, and all other characters
 
-// Each position looks at the positions before it (attention), then thinks about what it saw (two dense layers).
+// Each position combines the positions up to it (attention), then transforms the result (two dense layers).
 struct Block : nn::Cell<Block> {
   nn::LayerNorm<Shape<width>> norm1, norm2;
   nn::MultiHeadAttention<width, heads, nn::MultiHeadAttentionConfig{.causal = true}> attention;
@@ -40,7 +40,7 @@ int main() {
   std::string text;
   for (int i = 0; i < 40; ++i) text += "one two three four five six seven eight nine ten ";
 
-  // A sample is a piece of the text; its labels are the same piece, one letter further.
+  // A sample is a piece of the text; its labels are the same piece, shifted by one letter.
   std::vector<std::int32_t> pieces, next;
   for (std::size_t at = 0; at + length < text.size(); at += 5)
     for (std::size_t k = 0; k < length; ++k)
@@ -53,7 +53,7 @@ int main() {
   Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Adam{.learning_rate = 3e-3}};
   model.train(6, data, LossMonitor{40});
 
-  // Write on: the likeliest letter after the last `length` ones.
+  // Continue the text with the most likely letter after the last `length` letters.
   std::string written = "one two three four five six seve";
   for (int i = 0; i < 24; ++i) {
     auto window = Tensor<std::int32_t, Shape<dyn, length>>::empty(1);

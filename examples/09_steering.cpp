@@ -1,5 +1,5 @@
 // Lesson 9: steering a training: warm-up and cosine, clipping, validation after each epoch, the best weights, early
-// stop, checkpoints, and a run that goes on after it was interrupted.
+// stop, checkpoints, and resuming an interrupted run.
 //
 //     build/release/examples/09_steering [FOLDER]    checkpoints go to FOLDER, steering-checkpoints by default
 #include <cstdio>
@@ -34,7 +34,7 @@ static auto spirals(long count, std::uint64_t seed) {
   return dataset::from_arrays(dataset::column<Shape<2>>(points), dataset::column<Shape<>>(arms));
 }
 
-// Stands for a crash: ends the run in the middle of an epoch.
+// Simulates a crash: ends the run in the middle of an epoch.
 struct Interrupt {
   long step;
   void on_train_step_end(RunInfo& run) const {
@@ -48,7 +48,7 @@ int main(int argc, char** argv) {
   const auto train = spirals(4000, 1) | dataset::shuffle(4000) | dataset::batch(50);  // 80 steps an epoch
   const auto valid = spirals(1000, 2) | dataset::batch(100);
 
-  // The rate rises for 200 steps, then falls along half a cosine; no step goes further than a gradient of norm 1.
+  // The rate rises for 200 steps, then falls along half a cosine; gradients are clipped to the norm 1.
   const auto rate = nn::WarmUpThen(200, nn::CosineDecayLR(1e-4, 0.02, 3000));
   const nn::ClipByGlobalNorm optimizer{nn::Adam{.learning_rate = rate}, 1.0f};
   const long epochs = 40;
@@ -62,7 +62,7 @@ int main(int argc, char** argv) {
     std::printf("last file: %s\n\n", checkpoints.latest_ckpt_file_name().c_str());
   }
 
-  // Another process would do just this: what the file says is where the run goes on, with the same bits.
+  // Another process would do the same: the run resumes at the position in the file, with bit-identical results.
   Classifier net;
   Model model{net, nn::CrossEntropyLoss{}, optimizer, nn::Accuracy{}};
   if (const auto file = latest_checkpoint("spiral", folder)) load_training(*file, model);

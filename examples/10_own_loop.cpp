@@ -1,4 +1,4 @@
-// Lesson 10: a training loop of your own, without a Model: gradients, an optimizer step, and the whole step as a graph.
+// Lesson 10: a custom training loop, without a Model: gradients, an optimizer step, and the whole step as a graph.
 #include <cmath>
 #include <cstdio>
 #include <vector>
@@ -26,7 +26,7 @@ static auto samples(long count, std::uint64_t seed) {
   return dataset::from_arrays(dataset::column<Shape<1>>(x), dataset::column<Shape<1>>(y));
 }
 
-// One step: it is called with the network, its optimizer, and a batch. What it returns is yours to choose.
+// One step: it is called with the network, its optimizer, and a batch. It may return anything.
 constexpr auto step = [](const auto& net, auto& optimizer, const auto& x, const auto& y) {
   const auto [loss, gradients] = value_and_grad([&] { return reduce_mean(square(net(x) - y)); }, net)();
   optimizer(gradients);
@@ -41,12 +41,12 @@ int main() {
   Curve net;
   OptimizerStep optimizer(net, nn::Adam{.learning_rate = 0.01});
 
-  // `step(net, optimizer, x, y)` would run it operator by operator, for a look with a debugger; jit makes one graph.
+  // `step(net, optimizer, x, y)` would run it operator by operator, for example in a debugger; jit makes one graph.
   const auto fast = jit(step, net, optimizer);
 
   for (long epoch = 0; epoch < 20; ++epoch) {
     if (epoch == 15) optimizer.optimizer().learning_rate = 0.001;
-    if (epoch == 18) net.hidden1.requires_grad(false);  // frozen from here on
+    if (epoch == 18) net.hidden1.requires_grad(false);  // frozen from now on
     double sum = 0, largest = 0;
     for (const auto& [x, y] : dataset::rows(train, std::uint64_t(epoch))) {
       const auto [loss, gradient] = fast(x, y);

@@ -1,6 +1,7 @@
 // Lesson 11: a generative adversarial network: two networks, two optimizers, shared parameters.
 //
-// The generator makes points of noise, the critic tells them from points on a ring; each learns from the other.
+// The generator makes points from noise, and the critic distinguishes them from points on a ring. Each learns from
+// the other.
 #include <cmath>
 #include <cstdio>
 #include <vector>
@@ -22,7 +23,7 @@ struct Critic : nn::Cell<Critic> {
   constexpr auto construct(auto point) const { return output(relu(hidden2(relu(hidden1(point))))); }
 };
 
-// What the critic learns: points of the ring are real, those of the generator are not.
+// The target of the critic: points of the ring are real, points of the generator are not.
 struct CriticLoss : nn::Cell<CriticLoss> {
   nn::Frozen<Generator> generator;
   Critic critic;
@@ -30,7 +31,7 @@ struct CriticLoss : nn::Cell<CriticLoss> {
     return reduce_mean(softplus(-critic(real))) + reduce_mean(softplus(critic(generator(noise))));
   }
 };
-// What the generator learns: to be taken for real.
+// The target of the generator: the critic classifies its points as real.
 struct GeneratorLoss : nn::Cell<GeneratorLoss> {
   Generator generator;
   nn::Frozen<Critic> critic;
@@ -65,7 +66,7 @@ int main() {
   set_context({.seed = 3});
   CriticLoss critic_loss;
   GeneratorLoss generator_loss;
-  share_parameters(critic_loss, generator_loss);  // each trains a part of the same parameters
+  share_parameters(critic_loss, generator_loss);  // each network trains a part of the shared parameters
 
   OptimizerStep critic_optimizer(critic_loss, nn::Adam{.learning_rate = 2e-3, .beta1 = 0.5f});
   OptimizerStep generator_optimizer(generator_loss, nn::Adam{.learning_rate = 1e-3, .beta1 = 0.5f});
@@ -79,7 +80,7 @@ int main() {
     if (i % 1500 == 0) std::printf("step %4ld  critic %.3f  generator %.3f\n", i, double(c), double(g));
   }
 
-  // How far from the ring are new points, and how many eighths of it do they reach?
+  // The distance of new points from the ring, and the number of eighths of the ring that they reach.
   const Points points = generator_loss.generator(noise(random, 1000));
   double distance = 0;
   int eighths[8]{}, reached = 0;

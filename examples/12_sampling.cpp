@@ -11,7 +11,7 @@
 
 using namespace tenon;
 
-constexpr int length = 24, width = 32, letters = 27;  // a .. z, and what is none of them
+constexpr int length = 24, width = 32, letters = 27;  // a .. z, and all other characters
 
 struct Block : nn::Cell<Block> {
   nn::LayerNorm<Shape<width>> norm1, norm2;
@@ -28,7 +28,7 @@ struct Block : nn::Cell<Block> {
 
 enum class Form { training, sampling };
 
-// The training form gives logits for each position, the sampling form probabilities of the letter behind the last one.
+// The training form gives logits for each position, the sampling form probabilities of the next letter.
 template <Form form>
 struct LanguageModel : nn::Cell<LanguageModel<form>> {
   nn::Embedding<letters, width> token;
@@ -47,7 +47,7 @@ struct LanguageModel : nn::Cell<LanguageModel<form>> {
 
 static std::int32_t number_of(char letter) { return letter >= 'a' && letter <= 'z' ? letter - 'a' : letters - 1; }
 
-// A sample is a piece of the text; its labels are the same piece, one letter further.
+// A sample is a piece of the text; its labels are the same piece, shifted by one letter.
 static auto pieces_of(const std::string& text) {
   std::vector<std::int32_t> pieces, next;
   for (std::size_t at = 0; at + length < text.size(); at += 5)
@@ -57,7 +57,7 @@ static auto pieces_of(const std::string& text) {
          dataset::shuffle(1000) | dataset::batch(16);
 }
 
-// Writes on, each letter drawn by its probability.
+// Continues the text; each letter is drawn with its probability.
 static std::string write(const LanguageModel<Form::sampling>& net, std::string text, int count, std::uint64_t seed) {
   Random random(seed);
   for (int i = 0; i < count; ++i) {
@@ -102,7 +102,7 @@ int main(int argc, char** argv) {
     std::printf("interrupted behind step %ld\n", model.global_step());
   }
 
-  // Another process would do just this, and go on with the same bits.
+  // Another process would do the same, and resume with bit-identical results.
   Training net;
   Model model{net, loss, optimizer};
   load_training(file, model);

@@ -1,4 +1,4 @@
-// Lesson 13: rows of three pictures, each of a size of its own, from a MindRecord file into a training.
+// Lesson 13: training from a MindRecord file with three images of different sizes per row.
 // link: json sqlite png jpeg
 #include <cstdio>
 
@@ -11,7 +11,7 @@
 using namespace tenon;
 using dataset::any, dataset::Column, dataset::Columns, dataset::Ragged;
 
-// A stripe that leans to one side, as a PNG file of 16 to 47 pixels each way.
+// A stripe that is inclined to one side, as a PNG file of 16 to 47 pixels each way.
 std::string picture(int label, Random& random) {
   const int height = 16 + int(random.below(32)), width = 16 + int(random.below(32));
   std::vector<std::uint8_t> gray;

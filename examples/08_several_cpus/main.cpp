@@ -1,10 +1,10 @@
 // Lesson 8: one program for several processors. train.cpp is compiled once per instruction set (see CMakeLists.txt);
-// this file, compiled for all of them, asks the processor which one runs. Tenon's names carry the instruction set, so
-// no unit gets another's code.
+// this file, compiled for all of them, selects the code for the processor at run time. Tenon's symbols contain the
+// instruction set, so no translation unit uses the code of another.
 #include <cstdio>
 #include <string_view>
 
-// train.cpp defines one of these per level of x86-64.
+// train.cpp defines one of these functions per level of x86-64.
 namespace x86_64 {
 int train();
 }

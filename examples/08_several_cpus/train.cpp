@@ -1,4 +1,4 @@
-// What is compiled for several instruction sets. LEVEL is the namespace that main.cpp calls.
+// The code that is compiled for several instruction sets. LEVEL is the namespace that main.cpp calls.
 #include <cstdio>
 
 #include <tenon/tenon.hpp>

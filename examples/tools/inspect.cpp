@@ -30,7 +30,7 @@ void convert(const std::string& from, const std::string& to, const std::string& 
   std::printf("%s is written\n", to.c_str());
 }
 
-/// What --key says: the key, or the begin of a file whose name is behind an @, without the line feed at its end.
+/// The value of --key: the key, or the begin of a file whose name follows an @, without the line feed at its end.
 std::string key_of(const std::string& option) {
   if (!option.starts_with('@')) return option;
   std::string key = io::read_file(option.substr(1), 1 << 16);
