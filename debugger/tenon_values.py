@@ -437,13 +437,6 @@ def network(value):
 MODES = ["graph mode", "PyNative mode"]
 
 
-def address_of_state(state):
-    """What a TrainState holds by a std::unique_ptr whose deleter knows the size; libstdc++ has the deleter first."""
-    held = state.member("data_").member("data_")
-    first, second = struct.unpack("<QQ", held.read(held.address, 16))
-    return second if first == state.member("bytes_").integer() else first
-
-
 def model(value):
     """Mode, classes, number of parameters, steps."""
     parts = split(value.type_name)[1]
@@ -454,7 +447,7 @@ def model(value):
         mode = runner.member("mode_").integer()
         if mode not in (0, 1):
             raise Unreadable("mode %d" % mode)
-        state = address_of_state(runner.member("state_"))
+        state = runner.member("state_").member("data_").member("data_").integer()
         step = struct.unpack("<Q", value.read(state + 8, 8))[0]  # behind the seed
         count = network_list(value.member("net_").target())[1]
         return "%s: %s, step %d, %s" % (head, MODES[mode], step, count)

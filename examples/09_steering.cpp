@@ -2,6 +2,7 @@
 // stop, checkpoints, and resuming an interrupted run.
 //
 //     build/release/examples/09_steering [FOLDER]    checkpoints go to FOLDER, steering-checkpoints by default
+#include <cmath>
 #include <cstdio>
 #include <string>
 #include <vector>

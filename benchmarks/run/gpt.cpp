@@ -1,4 +1,6 @@
 // GPT-mini: steps of training and forward passes, for benchmarks/groups/gpt.py.
+#include <memory>
+
 #include "../models/gpt.hpp"
 #include "classifier.hpp"
 

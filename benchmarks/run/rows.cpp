@@ -1,5 +1,8 @@
 // What larger works hide, for benchmarks/groups/rows.py: gradients of weights, one row times matrices of many widths,
 // row-wise operators, gradients of pools whose windows overlap.
+#include <functional>
+#include <map>
+
 #include "classifier.hpp"
 #include "shapes.hpp"
 

@@ -1,6 +1,8 @@
 // MNIST: the real files against figures from numpy, small files of our own, and every mistake in a folder.
 // headers: yes
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <memory>
+
 #include "support.hpp"
 
 #include <tenon/core/philox.hpp>

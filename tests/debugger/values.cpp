@@ -1,5 +1,7 @@
 // What gdb and lldb are asked to show: run.sh stops this program at `shown` and in construct, and prints values.
 // headers: yes
+#include <cmath>
+
 #include <tenon/tenon.hpp>
 
 using namespace tenon;

@@ -2,6 +2,8 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include <tenon/nn/schedule/cosine_decay.hpp>
 #include <tenon/nn/schedule/exponential_decay.hpp>
 #include <tenon/nn/schedule/inverse_decay.hpp>

@@ -1,4 +1,6 @@
 // Layers and losses as cells, against MindSpore's results (golden/ops), forward and backward.
+#include <cmath>
+
 #include <tenon/nn/avg_pool2d.hpp>
 #include <tenon/nn/batch_norm.hpp>
 #include <tenon/nn/conv2d.hpp>

@@ -1,5 +1,7 @@
 // LSTM and GRU against MindSpore's results (golden/ops): outputs, last states, gradients of the input, the initial
 // states, and the parameters.
+#include <cmath>
+
 #include <tenon/nn/gru.hpp>
 #include <tenon/nn/lstm.hpp>
 #include <tenon/ops/mul.hpp>

@@ -1,6 +1,8 @@
 // Training runs of MindSpore 2.10, repeated: losses, gradients, final weights, optimizer state, logits, in both modes
 // with equal bits.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <map>
+
 #include "trajectories.hpp"
 
 #include "coverage.hpp"

@@ -1,4 +1,5 @@
 // The small perceptron with SGD, Momentum, Adam, and learning rates of every kind.
+#include <cmath>
 #include <numbers>
 
 #include "trajectories_mlp.hpp"

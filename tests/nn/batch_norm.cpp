@@ -1,6 +1,8 @@
 // BatchNorm1d and BatchNorm2d: moving statistics, training in both modes, evaluation fused into a convolution, bad
 // shapes.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <cmath>
+
 #include "support.hpp"
 
 #include <tenon/nn/batch_norm.hpp>

@@ -1,5 +1,7 @@
 // Dropout as a cell: masks per cell, call, step, and seed; equal bits in both modes; the rate as a run-time number.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <cmath>
+
 #include "support.hpp"
 
 #include <tenon/nn/dropout.hpp>

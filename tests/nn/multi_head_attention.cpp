@@ -1,6 +1,8 @@
 // MultiHeadAttention and PositionalEmbedding: numbers of PyTorch, training with equal bits in both modes, what is
 // refused.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <cmath>
+
 #include "support.hpp"
 
 #include <tenon/nn/cell_list.hpp>

@@ -1,5 +1,7 @@
 // LSTM and GRU as cells: names of parameters, states, training with equal bits, sentences.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <cmath>
+
 #include "support.hpp"
 
 #include <tenon/nn/gru.hpp>

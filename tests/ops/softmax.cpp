@@ -2,6 +2,8 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include <tenon/nn/grad.hpp>
 #include <tenon/nn/jit.hpp>
 #include <tenon/ops/log_softmax.hpp>

@@ -3,6 +3,8 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include <tenon/core/context.hpp>
 #include <tenon/nn/jit.hpp>
 #include <tenon/ops/add.hpp>

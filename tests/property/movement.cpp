@@ -3,6 +3,8 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include <tenon/ops/concat.hpp>
 #include <tenon/ops/gather.hpp>
 #include <tenon/ops/pad.hpp>

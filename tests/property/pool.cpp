@@ -2,6 +2,8 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include <tenon/core/tensor/compare.hpp>
 #include <tenon/ops/pool2d.hpp>
 #include <tenon/ops/structural.hpp>

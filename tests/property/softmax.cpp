@@ -3,6 +3,8 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include <tenon/ops/log_softmax.hpp>
 #include <tenon/ops/softmax.hpp>
 #include <tenon/ops/structural.hpp>

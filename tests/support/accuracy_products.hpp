@@ -1,6 +1,8 @@
 // Rows of the table of errors: matrix products, convolutions, attention. An error is a part of the sum of the sizes of
 // the products that make a result.
 #pragma once
+#include <cmath>
+
 #include <tenon/tenon.hpp>
 
 #include "accuracy.hpp"

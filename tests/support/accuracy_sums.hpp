@@ -1,6 +1,7 @@
 // Rows of the table of errors: sums, means, statistics, norms, losses, gradients of biases.
 #pragma once
 #include <algorithm>
+#include <cmath>
 
 #include <tenon/tenon.hpp>
 

@@ -10,6 +10,7 @@
 #include <barrier>
 #include <chrono>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <set>
 #include <thread>

@@ -1,6 +1,9 @@
 // SummaryRecord: plugins, names and modes of files, filters, sizes; a full disk, a folder that is gone; threads.
 // link: protozero png
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <cmath>
+#include <functional>
+
 #include "../dataset/support.hpp"
 
 #if __has_include(<protozero/pbf_reader.hpp>)

@@ -1,6 +1,7 @@
 // describe_tensors: names, dtypes, and shapes of a file without its elements, however large they are.
 #pragma once
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>

@@ -11,7 +11,6 @@
 #if TENON_DEFINES
 #include <cstdlib>
 #include <cstring>
-#include <thread>
 #include <utility>
 
 #include <tenon/core/context/keys.hpp>
@@ -134,10 +133,6 @@ inline bool computes_there() {
 
 #if TENON_DEFINES
 namespace detail {
-TENON_INLINE int processors() {
-  return int(std::thread::hardware_concurrency() ? std::thread::hardware_concurrency() : 1);
-}
-
 [[gnu::cold, gnu::noinline]] inline int context_row(std::string_view what, std::string_view name) {
   return KeyTable(packed_context_keys).find(what, name);
 }

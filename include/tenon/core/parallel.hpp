@@ -5,15 +5,9 @@
 #if TENON_DEFINES
 #include <algorithm>
 #include <atomic>
-#include <condition_variable>
 #include <cstddef>
-#include <mutex>
-#include <thread>
 
-#include <pthread.h>
-#if defined(__linux__)
-#include <sched.h>
-#endif
+#include <tenon/core/threads.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI {
@@ -78,7 +72,7 @@ class Workers final : public ThreadPool {
     const Join join{*this};
     start_workers(workers);
     {
-      std::lock_guard guard(mutex_);
+      const Lock lock(mutex_);
       work_ = work;
       context_ = context;
       parts_ = parts;
@@ -111,7 +105,7 @@ class Workers final : public ThreadPool {
     ~Join() {
       for (int spin = 0; pool.pending_.load(std::memory_order_acquire); ++spin)
         if (spin < spins) pause();
-        else std::this_thread::yield();
+        else yield_processor();
       pool.busy_.store(false, std::memory_order_release);
     }
   };
@@ -123,7 +117,7 @@ class Workers final : public ThreadPool {
   void start_workers(int wanted) {
     while (workers_ < wanted) {
       // it never ends
-      std::thread([this, index = workers_ + 1, seen = generation_.load()] { work_loop(index, seen); }).detach();
+      Thread([this, index = workers_ + 1, seen = generation_.load()] { work_loop(index, seen); }).detach();
       ++workers_;
     }
   }
@@ -134,7 +128,7 @@ class Workers final : public ThreadPool {
         if (spin < spins) {
           pause();
         } else {
-          std::unique_lock lock(mutex_);
+          Lock lock(mutex_);
           sleeping_.fetch_add(1);
           wake_.wait(lock, [&] { return generation_.load() != seen; });
           sleeping_.fetch_sub(1);
@@ -142,7 +136,7 @@ class Workers final : public ThreadPool {
       }
       int active, callers;
       {
-        std::lock_guard lock(mutex_);
+        const Lock lock(mutex_);
         seen = generation_.load();
         active = active_;
         callers = processor_;
@@ -173,10 +167,10 @@ class Workers final : public ThreadPool {
   static void leave(int, int) {}
 #endif
 
-  std::atomic<int> threads_{int(std::max(1u, std::thread::hardware_concurrency()))};
+  std::atomic<int> threads_{processors()};
   std::atomic<bool> busy_{false};
-  std::mutex mutex_;
-  std::condition_variable wake_;
+  Mutex mutex_;
+  Condition wake_;
   std::atomic<unsigned> generation_{0};
   std::atomic<int> pending_{0}, sleeping_{0};
   Work work_ = nullptr;

@@ -1,8 +1,8 @@
 // Tensors of random numbers. Element i is a function of (seed, i) alone: not of threads, and not of the batch size.
 #pragma once
-#include <cmath>
 #include <limits>
 
+#include <tenon/core/float/math.hpp>
 #include <tenon/core/philox.hpp>
 #include <tenon/core/tensor.hpp>
 
@@ -47,10 +47,11 @@ Tensor<T, S> random_normal(std::uint64_t seed, NormalOptions options = {}, long 
   static_assert(is_floating(dtype_of<T>), "random_normal needs a floating-point dtype");
   return detail::random_tensor<T, S>(seed, n, [options](const Philox4& random, T* drawn) {
     for (int k = 0; k < 4; k += 2) {
-      const float radius = std::sqrt(-2.0f * std::log(1.0f - unit_float(random.word[k]))),
+      const float radius =
+                      tenon::detail::math::sqrt(-2.0f * tenon::detail::math::log(1.0f - unit_float(random.word[k]))),
                   angle = 6.283185307f * unit_float(random.word[k + 1]);
-      drawn[k] = static_cast<T>(options.mean + options.sigma * (radius * std::cos(angle)));
-      drawn[k + 1] = static_cast<T>(options.mean + options.sigma * (radius * std::sin(angle)));
+      drawn[k] = static_cast<T>(options.mean + options.sigma * (radius * tenon::detail::math::cos(angle)));
+      drawn[k + 1] = static_cast<T>(options.mean + options.sigma * (radius * tenon::detail::math::sin(angle)));
     }
   });
 }

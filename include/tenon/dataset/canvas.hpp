@@ -1,8 +1,8 @@
 // A 28 x 28 picture of lines: the distance from each pixel to the nearest line, and ink by that distance.
 #pragma once
-#include <cmath>
 #include <cstdint>
 
+#include <tenon/core/float/math.hpp>
 #include <tenon/core/philox.hpp>
 #include <tenon/dataset/digit_strokes.hpp>
 
@@ -60,9 +60,10 @@ class Canvas {
     for (int block = 0; block < side * side; block += 16) {
       const Philox4 random = philox(key, static_cast<std::uint64_t>(block));
       for (int i = 0; i < 16; ++i) {
-        const float cover = radius + 0.5f - std::sqrt(square_[block + i]), clamped = cover < 0   ? 0
-                                                                                     : cover > 1 ? 1
-                                                                                                 : cover;
+        const float cover = radius + 0.5f - tenon::detail::math::sqrt(square_[block + i]), clamped = cover < 0 ? 0
+                                                                                                     : cover > 1
+                                                                                                         ? 1
+                                                                                                         : cover;
         const std::uint32_t grain = (random.word[i / 4] >> 8 * (i % 4) & 255u) * noise >> 8;
         const std::uint32_t value = static_cast<std::uint32_t>(clamped * ink * 255.0f + 0.5f) + grain;
         out[block + i] = static_cast<std::uint8_t>(value > 255u ? 255u : value);

@@ -1,9 +1,9 @@
 // MNIST: 60,000 and 10,000 handwritten digits of 28 x 28 pixels (LeCun, Cortes, Burges, 1998).
 #pragma once
 #include <cstdint>
-#include <memory>
 #include <string>
 
+#include <tenon/core/memory/owned.hpp>
 #include <tenon/dataset/idx.hpp>
 #include <tenon/dataset/stage.hpp>
 #include <tenon/dataset/usage.hpp>
@@ -35,7 +35,7 @@ struct MnistFiles {
   }
 };
 /// Throws what Mnist says.
-[[gnu::cold]] std::shared_ptr<const MnistFiles> open_mnist(const std::string& directory, Usage usage);
+[[gnu::cold]] Shared<const MnistFiles> open_mnist(const std::string& directory, Usage usage);
 template <class Directory>
 struct UsageLeftOut {
   static constexpr Sentence sentence =
@@ -73,7 +73,7 @@ class Mnist : public Source<Mnist> {
   void expect(Place place) const { files_->expect(place.position); }
 
  private:
-  std::shared_ptr<const detail::MnistFiles> files_;
+  Shared<const detail::MnistFiles> files_;
 };
 
 #if TENON_DEFINES
@@ -117,14 +117,14 @@ inline std::string_view mnist_prefix(Usage usage) { return usage == Usage::train
     if (values[i] > 9)
       throw_error<RuntimeError>("Label ", i, " in '", labels, "' is ", +values[i], "; legal are 0 .. 9.");
 }
-TENON_INLINE std::shared_ptr<const MnistFiles> open_mnist(const std::string& directory, Usage usage) {
+TENON_INLINE Shared<const MnistFiles> open_mnist(const std::string& directory, Usage usage) {
   if (!io::directory_exists(directory))
     throw_error<RuntimeError>("Cannot open MNIST: there is no directory '", directory, "'. Pass the one that holds ",
                               mnist_file_names(usage), ".");
   const std::string images = find_mnist(directory, usage, images_suffix),
                     labels = find_mnist(directory, usage, labels_suffix);
-  auto files = std::make_shared<const MnistFiles>(
-      MnistFiles{Idx(images, 3, mnist_file_limit), Idx(labels, 1, mnist_file_limit)});
+  auto files =
+      Shared<const MnistFiles>::make(MnistFiles{Idx(images, 3, mnist_file_limit), Idx(labels, 1, mnist_file_limit)});
   check_mnist(*files, images, labels);
   return files;
 }

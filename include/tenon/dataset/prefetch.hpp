@@ -2,18 +2,17 @@
 #pragma once
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <vector>
 
+#include <tenon/core/memory/owned.hpp>
 #include <tenon/dataset/prefetch_size.hpp>
 #include <tenon/dataset/stage.hpp>
 #include <tenon/dataset/workers.hpp>
 #if TENON_DEFINES
 #include <algorithm>
-#include <condition_variable>
 #include <exception>
-#include <mutex>
-#include <thread>
+
+#include <tenon/core/threads.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI::dataset {
@@ -39,7 +38,7 @@ class PrefetchThreads {
 
  private:
   struct State;
-  std::unique_ptr<State> state_;
+  Owned<State> state_;
 };
 
 /// The rows of the ring, and how one is read.
@@ -102,8 +101,7 @@ class PrefetchedRows {
  public:
   using Row = dataset::Row<typename D::columns>;
 
-  PrefetchedRows(const D& data, long depth, int workers)
-      : queue_(std::make_unique<detail::PrefetchQueue<D>>(data, depth, workers)) {}
+  PrefetchedRows(const D& data, long depth, int workers) : queue_(new detail::PrefetchQueue<D>(data, depth, workers)) {}
   /// Begins an epoch at a row, also in the middle of another.
   void start(std::uint64_t epoch, long position = 0) {
     queue_->start(epoch, position);
@@ -119,7 +117,7 @@ class PrefetchedRows {
   }
 
  private:
-  std::unique_ptr<detail::PrefetchQueue<D>> queue_;
+  Owned<detail::PrefetchQueue<D>> queue_;
   long position_ = 0;
 };
 
@@ -161,12 +159,19 @@ PrefetchMaker prefetch(long depth = default_prefetch_size(), PrefetchConfig conf
 
 #if TENON_DEFINES
 namespace detail {
+using tenon::detail::Lock, tenon::detail::Thread;
 
 struct PrefetchThreads::State {
   State(long size, long ring, int workers, Read function, void* of)
-      : slots(ring), read(function), queue(of), ready(static_cast<std::size_t>(ring)), last(size) {
+      : slots(ring),
+        read(function),
+        queue(of),
+        ready(static_cast<std::size_t>(ring)),
+        last(size),
+        threads(new Thread[static_cast<std::size_t>(workers)]) {
     try {
-      for (int i = 0; i < workers; ++i) threads.emplace_back([this, i] { fill(i); });
+      for (; begun < workers; ++begun)
+        threads[static_cast<std::size_t>(begun)] = Thread([this, i = begun] { fill(i); });
     } catch (...) {
       end();
       throw;
@@ -175,11 +180,11 @@ struct PrefetchThreads::State {
   ~State() { end(); }
   void end() {
     {
-      std::lock_guard lock(mutex);
+      const Lock lock(mutex);
       stop = true;
     }
     wake_fillers.notify_all();
-    for (std::thread& thread : threads) thread.join();
+    for (int i = 0; i < begun; ++i) threads[static_cast<std::size_t>(i)].join();
   }
 
   /// Rows that are ready or in the reader's hands may not be written over.
@@ -187,7 +192,7 @@ struct PrefetchThreads::State {
 
   /// The body of each thread. It reads without the lock: the slot it fills is neither ready nor held.
   void fill(int worker) {
-    std::unique_lock lock(mutex);
+    Lock lock(mutex);
     for (;;) {
       wake_fillers.wait(lock, [this] { return stop || has_work(); });
       if (stop) return;
@@ -217,8 +222,8 @@ struct PrefetchThreads::State {
   const long slots;
   const Read read;
   void* const queue;
-  std::mutex mutex;
-  std::condition_variable wake_fillers, wake_reader;
+  tenon::detail::Mutex mutex;
+  tenon::detail::Condition wake_fillers, wake_reader;
   std::vector<char> ready;                // of each slot: the row is read
   std::uint64_t epoch = 0, walk = 0;      // walks are counted from start() to start()
   long first = 0;                         // row of the walk
@@ -226,16 +231,17 @@ struct PrefetchThreads::State {
   int filling = 0;                        // threads that read a row now
   bool running = false, holds_row = false, stop = false;
   std::exception_ptr failure;  // of the row `last`
-  std::vector<std::thread> threads;
+  Owned<Thread[]> threads;
+  int begun = 0;
 };
 
 TENON_INLINE_CONSTRUCTOR PrefetchThreads::PrefetchThreads(long size, long slots, int workers, Read read, void* queue)
-    : state_(std::make_unique<State>(size, slots, workers, read, queue)) {}
+    : state_(new State(size, slots, workers, read, queue)) {}
 TENON_INLINE_CONSTRUCTOR PrefetchThreads::~PrefetchThreads() = default;
 
 TENON_INLINE void PrefetchThreads::start(std::uint64_t epoch, long position, long size) {
   State& s = *state_;
-  std::unique_lock lock(s.mutex);
+  Lock lock(s.mutex);
   s.running = false;  // no other row of the epoch before is begun
   s.wake_reader.wait(lock, [&s] { return s.filling == 0; });
   s.epoch = epoch;
@@ -251,7 +257,7 @@ TENON_INLINE void PrefetchThreads::start(std::uint64_t epoch, long position, lon
 
 TENON_INLINE long PrefetchThreads::next() {
   State& s = *state_;
-  std::unique_lock lock(s.mutex);
+  Lock lock(s.mutex);
   s.holds_row = false;
   s.running = true;
   s.wake_fillers.notify_all();

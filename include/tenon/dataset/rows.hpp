@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <exception>
 #include <iterator>
-#include <memory>
 #include <type_traits>
 #include <utility>
 
 #include <tenon/core/memory/aligned_bytes.hpp>
+#include <tenon/core/memory/owned.hpp>
 #include <tenon/core/memory/storage.hpp>
 #include <tenon/dataset/column.hpp>
 #include <tenon/dataset/scratch.hpp>
@@ -58,7 +58,7 @@ class RowBuffer {
  public:
   [[gnu::noinline, gnu::cold]] explicit RowBuffer(long max_rows) : max_rows_(max_rows) {
     for (int i = 0; i < List::count; ++i)
-      if (is_ragged(i)) ragged_[i] = std::make_unique<RaggedValue>();
+      if (is_ragged(i)) ragged_[i] = Owned<RaggedValue>(new RaggedValue);
       else memory_[i] = Storage(column_bytes(i));
   }
 
@@ -100,7 +100,7 @@ class RowBuffer {
 
   long max_rows_;
   Storage memory_[List::count];
-  std::unique_ptr<RaggedValue> ragged_[List::count];
+  Owned<RaggedValue> ragged_[List::count];
   Row<List> row_;
 };
 
@@ -112,7 +112,7 @@ class Rows {
  public:
   using Row = dataset::Row<typename D::columns>;
 
-  [[gnu::noinline, gnu::cold]] explicit Rows(const D& data) : state_(std::make_unique<State>(data)) {}
+  [[gnu::noinline, gnu::cold]] explicit Rows(const D& data) : state_(new State(data)) {}
 
   /// Begins an epoch, from its first row or from another. The order depends on the seeds and the epoch only.
   void start(std::uint64_t epoch, long position = 0) {
@@ -141,7 +141,7 @@ class Rows {
     Scratch scratch;
     Place place;
   };
-  std::unique_ptr<State> state_;
+  Owned<State> state_;
 };
 
 /// One epoch as a range: `for (const auto& row : rows(data, 3))`. A data set itself is the range of epoch 0.

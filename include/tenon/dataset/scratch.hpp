@@ -2,10 +2,10 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include <tenon/core/memory/aligned_bytes.hpp>
+#include <tenon/core/memory/owned.hpp>
 #include <tenon/core/philox.hpp>
 #include <tenon/dataset/ragged.hpp>
 #if TENON_DEFINES
@@ -74,7 +74,7 @@ class Scratch : public SampleOrigin {
 
   AlignedBytes block_[most_blocks];
   std::size_t size_[most_blocks];
-  std::vector<std::unique_ptr<RaggedValue>> ragged_;
+  std::vector<Owned<RaggedValue>> ragged_;
   Frame::Mark mark_;
 };
 
@@ -136,7 +136,7 @@ TENON_INLINE Scratch& Scratch::operator=(Scratch&&) noexcept = default;
   return begin;
 }
 [[gnu::noinline]] TENON_INLINE RaggedValue& Scratch::ragged() {
-  if (mark_.ragged == ragged_.size()) ragged_.push_back(std::make_unique<RaggedValue>());
+  if (mark_.ragged == ragged_.size()) ragged_.emplace_back(new RaggedValue);
   return *ragged_[mark_.ragged++];
 }
 #endif  // TENON_DEFINES

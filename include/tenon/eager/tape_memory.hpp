@@ -1,9 +1,9 @@
 // What a tape holds, handed on from one tape of a thread to the next, so that a new tape allocates nothing.
 #pragma once
-#include <memory>
 #include <vector>
 
 #include <tenon/core/memory/arena.hpp>
+#include <tenon/core/memory/owned.hpp>
 #include <tenon/core/tensor.hpp>
 #include <tenon/eager/rule.hpp>
 #include <tenon/graph/observe/recorded_at.hpp>
@@ -59,12 +59,13 @@ struct TapeMemory {
   }
 
   /// The memory that the last tape of this thread has left, or new one.
-  static std::unique_ptr<TapeMemory> take() {
-    std::unique_ptr<TapeMemory> memory;
+  static Owned<TapeMemory> take() {
+    Owned<TapeMemory> memory;
     if (!Spare::gone) memory = std::move(spare().memory);
-    return memory ? std::move(memory) : std::make_unique<TapeMemory>();
+    if (!memory) memory = Owned<TapeMemory>(new TapeMemory);
+    return memory;
   }
-  static void give_back(std::unique_ptr<TapeMemory> memory) {
+  static void give_back(Owned<TapeMemory> memory) {
     memory->clear();
     if (!Spare::gone) spare().memory = std::move(memory);
   }
@@ -72,7 +73,7 @@ struct TapeMemory {
  private:
   struct Spare {
     static inline thread_local bool gone = false;  // a static tape may end after this thread's spare
-    std::unique_ptr<TapeMemory> memory;
+    Owned<TapeMemory> memory;
     ~Spare() { gone = true; }
   };
   static Spare& spare() {

@@ -12,6 +12,7 @@
 
 #include <tenon/core/error.hpp>
 #include <tenon/core/memory/aligned_bytes.hpp>
+#include <tenon/core/memory/owned.hpp>
 #include <tenon/core/tensor/any_tensor.hpp>
 #include <tenon/io/file.hpp>
 #include <tenon/io/named_tensor.hpp>
@@ -19,7 +20,6 @@
 #if TENON_DEFINES
 #include <algorithm>
 #include <cstring>
-#include <memory>
 
 #include <tenon/io/refuse_file.hpp>
 #include <tenon/io/safetensors_header.hpp>
@@ -204,7 +204,7 @@ namespace detail {
   sort_keys(order);
   SafetensorsHeader header{{}, std::move(metadata)};
   // length, header, tensors
-  const std::unique_ptr<std::span<const std::byte>[]> parts(new std::span<const std::byte>[order.size() + 2]);
+  const Owned<std::span<const std::byte>[]> parts(new std::span<const std::byte>[order.size() + 2]);
   header.entries = std::vector<SafetensorsEntry>(order.size());
   std::size_t part = 2;
   std::uint64_t end = 0;

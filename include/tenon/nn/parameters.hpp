@@ -11,7 +11,9 @@
 #if TENON_DEFINES
 #include <algorithm>
 #include <cstring>
-#include <mutex>
+
+#include <tenon/core/memory/owned.hpp>
+#include <tenon/core/threads.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI {
@@ -233,8 +235,8 @@ void ParameterList::bind_to_new(Fill fill) const {
   fresh->release();
 }
 [[gnu::noinline]] TENON_INLINE void ParameterList::bind_once() const {
-  static std::recursive_mutex one_at_a_time;  // an initializer may bind another network
-  const std::lock_guard lock(one_at_a_time);
+  static detail::RecursiveMutex one_at_a_time;  // an initializer may bind another network
+  const detail::Lock lock(one_at_a_time);
   if (!lies_together()) bind_to_new([](int, std::byte*) { return false; });
 }
 [[gnu::noinline]] TENON_INLINE void ParameterList::bind() const {
@@ -317,7 +319,7 @@ TENON_INLINE std::vector<ParameterRef> ParameterList::select(bool requires_grad)
 
 namespace detail {
 TENON_INLINE void freeze(Executor& executor, const ParameterList& parameters, unsigned version) {
-  std::unique_ptr<bool[]> frozen(new bool[std::size_t(parameters.entries())]());
+  const Owned<bool[]> frozen(new bool[std::size_t(parameters.entries())]());
   for (int i = 0; i < parameters.entries(); ++i)
     frozen[std::size_t(i)] = parameters.table()[i].trainable && !parameters.handle(i).requires_grad();
   executor.freeze(frozen.get(), version);

@@ -3,10 +3,10 @@
 #include <array>
 
 #include <tenon/core/error.hpp>
+#include <tenon/core/float/math.hpp>
 #include <tenon/train/amp.hpp>
 #if TENON_DEFINES
 #include <algorithm>
-#include <cmath>
 
 #include <tenon/train/callback/run_info.hpp>
 #endif
@@ -101,13 +101,14 @@ TENON_INLINE bool LossScale::update(bool overflow) {
     ++in_a_row_;
   } else {
     in_a_row_ = 0;
-    if (const float larger = value_ * factor_; (step_ - last_overflow_) % window_ == 0 && std::isfinite(larger))
+    if (const float larger = value_ * factor_;
+        (step_ - last_overflow_) % window_ == 0 && tenon::detail::math::finite(larger))
       value_ = larger;
   }
   return in_a_row_ <= most_overflows;
 }
 TENON_INLINE void LossScale::check(std::string_view what, float value) {
-  if (!(value >= 1 && std::isfinite(value)))
+  if (!(value >= 1 && tenon::detail::math::finite(value)))
     throw_error<ValueError>(what, " must be a finite number, 1 or more, got ", value, ".");
 }
 TENON_INLINE void LossScale::check_divided_once(std::string_view manager, float divisor) {

@@ -2,13 +2,13 @@
 // shared by two parameters, or transposed.
 #pragma once
 #include <cstddef>
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include <tenon/core/memory/owned.hpp>
 #include <tenon/io/named_tensor.hpp>
 #if TENON_DEFINES
 #include <cstring>
@@ -40,7 +40,7 @@ struct ParameterMatch {
   bool transposed = false;  // the parameter is [a, b], the tensor [b, a]
 };
 struct MatchedParameters {
-  std::unique_ptr<ParameterMatch[]> match;
+  Owned<ParameterMatch[]> match;
   std::size_t count = 0;    // of matches
   io::LoadReport report{};  // missing, unexpected, notes
 };
@@ -296,7 +296,7 @@ TENON_INLINE MatchedParameters match_parameters(const MatchRequest& request) {
   search.name_tensors();
   search.take_by_rule();
   search.take_tied();
-  MatchedParameters result{std::unique_ptr<ParameterMatch[]>(new ParameterMatch[search.found])};
+  MatchedParameters result{Owned<ParameterMatch[]>(new ParameterMatch[search.found])};
   io::LoadReport& report = result.report;
   report.notes = std::move(search.notes);
   std::size_t by_pytorch = 0;

@@ -1,9 +1,9 @@
 // Run: what callbacks get of a run of a Model; its steps, and what is checked about it.
 #pragma once
 #include <algorithm>
-#include <cmath>
 #include <optional>
 
+#include <tenon/core/float/math.hpp>
 #include <tenon/core/function_ref.hpp>
 #include <tenon/dataset/column.hpp>
 #include <tenon/nn/optim/accumulate_gradients.hpp>
@@ -194,18 +194,19 @@ TENON_INLINE void check_run(std::string_view what, long epochs, long batches) {
 [[gnu::noinline]] TENON_INLINE bool is_finite(const RunInfo& run) {
   if (run.overflow) return true;  // the loss scale counts how often
   for (const AnyTensor& output : run.net_outputs)
-    if (!std::isfinite(mean_of(output))) return false;
+    if (!tenon::detail::math::finite(mean_of(output))) return false;
   return true;
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void refuse_run(const RunInfo& run, std::string_view also) {
   double loss = 0;
   for (const AnyTensor& output : run.net_outputs)
-    if (std::isfinite(loss)) loss = mean_of(output);
+    if (tenon::detail::math::finite(loss)) loss = mean_of(output);
   const std::string* const file = run.find<std::string>("latest_ckpt_file");
-  const std::string cause = run.overflow ? run.overflow_text(run)
-                                         : text("the loss is ", std::isnan(loss) ? "NaN" : "infinite", " at epoch ",
-                                                run.cur_epoch_num, ", step ", run.step_in_epoch(), " (global step ",
-                                                run.cur_step_num, "). Lower the learning rate, or look for bad input");
+  const std::string cause =
+      run.overflow ? run.overflow_text(run)
+                   : text("the loss is ", tenon::detail::math::nan(loss) ? "NaN" : "infinite", " at epoch ",
+                          run.cur_epoch_num, ", step ", run.step_in_epoch(), " (global step ", run.cur_step_num,
+                          "). Lower the learning rate, or look for bad input");
   const std::string_view weights =
       run.final_weights.empty() ? std::string_view("the weights after the last update") : run.final_weights;
   const std::string message =

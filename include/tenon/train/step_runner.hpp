@@ -1,6 +1,7 @@
 // StepRunner: one step of training, evaluation, or prediction, in either mode.
 #pragma once
 #include <tenon/core/float/exact.hpp>
+#include <tenon/core/memory/owned.hpp>
 #include <tenon/dataset/stage.hpp>
 #include <tenon/graph/execute/executor_pool.hpp>
 #include <tenon/graph/observe/watcher.hpp>
@@ -33,11 +34,11 @@ class ExecutorCache {
   Executor& get(const Program& program) {
     for (auto& e : executors_)
       if (&e->program() == &program) return *e;
-    return *executors_.emplace_back(std::make_unique<Executor>(program));
+    return *executors_.emplace_back(new Executor(program));
   }
 
  private:
-  std::vector<std::unique_ptr<Executor>> executors_;
+  std::vector<Owned<Executor>> executors_;
 };
 
 /// Records on a tape until the end of the scope, also if an operator throws.
@@ -357,7 +358,7 @@ class StepRunner {
   TrainState state_;
   [[no_unique_address]] ScaleOf<precision> scale_;
   ExecutorCache executors_;
-  std::unique_ptr<ExecutorPool> predictors_ = std::make_unique<ExecutorPool>();
+  Owned<ExecutorPool> predictors_{new ExecutorPool};
   std::conditional_t<by_operators, eager::Tape, NoOptimizer> tape_{make_tape()};
   decltype(make_rules(std::declval<const Optimizer&>())) rules_;
   const void* gradients_[Structure<Net>::count]{};

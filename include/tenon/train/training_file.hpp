@@ -1,6 +1,7 @@
 // Saves a training whole, and continues with it in another process as if it had never stopped.
 #pragma once
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <string>

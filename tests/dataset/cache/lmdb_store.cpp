@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 #if __has_include(<lmdb.h>)
 
+#include <memory>
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>

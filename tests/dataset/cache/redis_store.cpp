@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 #if __has_include(<hiredis/hiredis.h>)
 
+#include <memory>
+
 #include <chrono>
 #include <cstdlib>
 #include <string>

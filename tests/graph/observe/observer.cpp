@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <chrono>
+#include <map>
 #include <set>
 
 #include "../../../benchmarks/models/gpt.hpp"

@@ -1,6 +1,9 @@
 // MindRecord files are written: schemas, values that fit and those that do not, shards, pages, append.
 // link: sqlite json
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <cmath>
+#include <memory>
+
 #include "../../dataset/support.hpp"
 
 #if __has_include(<sqlite3.h>) && __has_include(<nlohmann/json.hpp>)

@@ -4,6 +4,8 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include <tenon/ops/add.hpp>
 #include <tenon/ops/conv2d.hpp>
 #include <tenon/ops/matmul.hpp>

@@ -3,6 +3,8 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include <tenon/ops/ops.hpp>
 
 #include "../../support/both_modes.hpp"

@@ -1,5 +1,7 @@
 // Losses of class numbers: negative log-likelihood, cross entropy, focal loss; weights, smoothing, ignored labels.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <cmath>
+
 #include "../support.hpp"
 
 #include <tenon/nn/loss/cross_entropy.hpp>

@@ -1,5 +1,7 @@
 // Losses of a distance between numbers: Huber, smooth L1, root of the mean square.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <cmath>
+
 #include <tenon/nn/loss/huber.hpp>
 #include <tenon/nn/loss/l1.hpp>
 #include <tenon/nn/loss/rmse.hpp>

@@ -1,5 +1,7 @@
 // Losses of pairs and signs: cosine embedding, margin ranking, hinge embedding, soft margin.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <cmath>
+
 #include <tenon/nn/loss/cosine_embedding.hpp>
 #include <tenon/nn/loss/hinge_embedding.hpp>
 #include <tenon/nn/loss/margin_ranking.hpp>

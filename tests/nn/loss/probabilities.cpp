@@ -1,5 +1,7 @@
 // Losses of probabilities: binary cross entropy with and without logits, Kullback-Leibler divergence, dice.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <cmath>
+
 #include <tenon/nn/loss/bce.hpp>
 #include <tenon/nn/loss/bce_with_logits.hpp>
 #include <tenon/nn/loss/dice.hpp>

@@ -1,4 +1,6 @@
 // Area under a curve.
+#include <cmath>
+
 #include <tenon/nn/metric/auc.hpp>
 #include <tenon/nn/metric/roc.hpp>
 

@@ -1,4 +1,6 @@
 // BLEU.
+#include <cmath>
+
 #include <tenon/nn/metric/bleu_score.hpp>
 
 #include "support.hpp"

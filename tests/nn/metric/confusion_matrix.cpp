@@ -1,4 +1,6 @@
 // The confusion matrix.
+#include <cmath>
+
 #include <tenon/nn/metric/confusion_matrix.hpp>
 
 #include "support.hpp"

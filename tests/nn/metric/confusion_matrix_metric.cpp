@@ -1,4 +1,6 @@
 // Rates of right and wrong labels.
+#include <cmath>
+
 #include <tenon/nn/metric/confusion_matrix_metric.hpp>
 
 #include "support.hpp"

@@ -1,4 +1,6 @@
 // Rows that are alike.
+#include <cmath>
+
 #include <tenon/nn/metric/cosine_similarity.hpp>
 
 #include "support.hpp"

@@ -1,4 +1,6 @@
 // Dice coefficient.
+#include <cmath>
+
 #include <tenon/nn/metric/dice.hpp>
 
 #include "support.hpp"

@@ -1,4 +1,6 @@
 // F-measures.
+#include <cmath>
+
 #include <tenon/nn/metric/fbeta.hpp>
 
 #include "support.hpp"

@@ -1,4 +1,6 @@
 // Hausdorff distance, and how borders are found.
+#include <cmath>
+
 #include <tenon/nn/metric/hausdorff_distance.hpp>
 
 #include "support.hpp"

@@ -1,4 +1,6 @@
 // Mean absolute error.
+#include <cmath>
+
 #include <tenon/nn/metric/mae.hpp>
 
 #include "support.hpp"

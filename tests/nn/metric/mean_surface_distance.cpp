@@ -1,4 +1,6 @@
 // Mean distance of borders.
+#include <cmath>
+
 #include <tenon/nn/metric/mean_surface_distance.hpp>
 
 #include "support.hpp"

@@ -1,4 +1,6 @@
 // Perplexity.
+#include <cmath>
+
 #include <tenon/nn/metric/perplexity.hpp>
 
 #include "support.hpp"

@@ -1,4 +1,6 @@
 // Precision of classes and of sets of labels.
+#include <cmath>
+
 #include <tenon/nn/metric/precision.hpp>
 
 #include "support.hpp"

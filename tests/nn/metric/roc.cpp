@@ -1,4 +1,6 @@
 // Receiver operating characteristic.
+#include <cmath>
+
 #include <tenon/nn/metric/roc.hpp>
 
 #include "support.hpp"

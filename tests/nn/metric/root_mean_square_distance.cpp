@@ -1,4 +1,6 @@
 // Root of the mean squared distance of borders.
+#include <cmath>
+
 #include <tenon/nn/metric/root_mean_square_distance.hpp>
 
 #include "support.hpp"

@@ -1,4 +1,6 @@
 // Labels among the k largest predictions.
+#include <cmath>
+
 #include <tenon/nn/metric/top_k_categorical_accuracy.hpp>
 
 #include "../../support/logged.hpp"

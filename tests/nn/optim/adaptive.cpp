@@ -2,6 +2,8 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include <tenon/nn/optim/adadelta.hpp>
 #include <tenon/nn/optim/adagrad.hpp>
 #include <tenon/nn/optim/adamax.hpp>

@@ -2,6 +2,8 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include <tenon/nn/optim/adam.hpp>
 #include <tenon/nn/optim/adam_weight_decay.hpp>
 #include <tenon/nn/optim/sgd.hpp>

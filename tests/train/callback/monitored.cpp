@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <memory>
 
 #include <tenon/train/callback/early_stopping.hpp>
 #include <tenon/train/callback/reduce_lr_on_plateau.hpp>

@@ -1,7 +1,6 @@
 // Floating-point numbers as decimal text: the shortest digits that read back as the same number of the same dtype.
 #pragma once
 #include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -132,7 +131,7 @@ inline std::string positional_text(const Decimal& d) {
 /// "-1.25e-07": at least two digits in the exponent.
 inline std::string scientific_text(const Decimal& d, std::size_t fraction, std::size_t exponent_digits = 2) {
   const int exponent = d.digits == "0" ? 0 : d.point - 1;
-  std::string s = d.negative ? "-" : "", power = std::to_string(std::abs(exponent));
+  std::string s = d.negative ? "-" : "", power = std::to_string(exponent < 0 ? -exponent : exponent);
   s += d.digits.substr(0, 1) + "." + d.digits.substr(1);
   if (d.digits.size() - 1 < fraction) s.append(fraction - (d.digits.size() - 1), '0');
   if (power.size() < exponent_digits) power.insert(0, exponent_digits - power.size(), '0');

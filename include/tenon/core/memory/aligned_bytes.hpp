@@ -1,8 +1,8 @@
 // Memory of a fixed size for one owner, aligned to a cache line.
 #pragma once
 #include <cstddef>
-#include <memory>
 #include <new>
+#include <utility>
 
 #include <tenon/core/memory/arena.hpp>
 #if TENON_DEFINES
@@ -21,13 +21,19 @@ class AlignedBytes {
  public:
   AlignedBytes() = default;
   explicit AlignedBytes(std::size_t bytes, const char* what = "a buffer");
-  std::byte* data() const { return data_.get(); }
+  AlignedBytes(AlignedBytes&& other) noexcept : data_(std::exchange(other.data_, nullptr)) {}
+  AlignedBytes& operator=(AlignedBytes&& other) noexcept {
+    AlignedBytes taken(std::move(other));
+    std::swap(data_, taken.data_);
+    return *this;
+  }
+  ~AlignedBytes() {
+    if (data_) ::operator delete(data_, std::align_val_t(alignment));
+  }
+  std::byte* data() const { return data_; }
 
  private:
-  struct Free {
-    void operator()(std::byte* data) const { ::operator delete(data, std::align_val_t(alignment)); }
-  };
-  std::unique_ptr<std::byte, Free> data_;
+  std::byte* data_ = nullptr;
 };
 
 /// The same for what kernels of any target work on (core/memory/target_memory.hpp): scratch memory, states.
@@ -35,15 +41,22 @@ class TargetBytes {
  public:
   TargetBytes() = default;
   explicit TargetBytes(std::size_t bytes, const char* what = "a buffer");
+  TargetBytes(TargetBytes&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_) {}
+  TargetBytes& operator=(TargetBytes&& other) noexcept {
+    TargetBytes taken(std::move(other));
+    std::swap(data_, taken.data_);
+    std::swap(bytes_, taken.bytes_);
+    return *this;
+  }
+  ~TargetBytes() {
+    if (data_) detail::free_target_memory(data_, bytes_);
+  }
   /// For kernels, which are launched with it; detail::home() of it is for the host.
-  std::byte* address() const { return data_.get(); }
+  std::byte* address() const { return data_; }
 
  private:
-  struct Free {
-    std::size_t bytes;
-    void operator()(std::byte* data) const { detail::free_target_memory(data, bytes); }
-  };
-  std::unique_ptr<std::byte, Free> data_;
+  std::byte* data_ = nullptr;
+  std::size_t bytes_ = 0;
 };
 
 #if TENON_DEFINES
@@ -62,11 +75,11 @@ namespace detail {
 
 TENON_INLINE_CONSTRUCTOR AlignedBytes::AlignedBytes(std::size_t bytes, const char* what)
     : data_(detail::aligned_memory(bytes, what)) {
-  detail::prefer_large_pages(data_.get(), bytes);
+  detail::prefer_large_pages(data_, bytes);
 }
 TENON_INLINE_CONSTRUCTOR TargetBytes::TargetBytes(std::size_t bytes, const char* what)
-    : data_(detail::target_memory(bytes, what), Free{bytes}) {
-  detail::prefer_large_pages(data_.get(), bytes);
+    : data_(detail::target_memory(bytes, what)), bytes_(bytes) {
+  detail::prefer_large_pages(data_, bytes);
 }
 #endif  // TENON_DEFINES
 

@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <new>
 
 #include <tenon/core/error.hpp>
+#include <tenon/core/memory/owned.hpp>
 #include <tenon/core/memory/target_memory.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -133,7 +133,7 @@ namespace detail {
 }  // namespace detail
 
 TENON_INLINE ParameterArena* ParameterArena::make(int entry_count, long bytes) {
-  auto arena = std::make_unique<ParameterArena>();
+  Owned<ParameterArena> arena(new ParameterArena);
   arena->data = detail::target_memory(std::size_t(bytes), "the parameters of a network");
   arena->entry_count = entry_count;
   arena->bytes = bytes;

@@ -1,8 +1,8 @@
 // Are two tensors the same, exactly or within a tolerance?
 #pragma once
+#include <tenon/core/float/math.hpp>
 #include <tenon/core/tensor.hpp>
 #if TENON_DEFINES
-#include <cmath>
 #include <cstring>
 
 #include <tenon/core/tensor/text.hpp>
@@ -41,7 +41,9 @@ TENON_INLINE bool all_close(const AnyTensor& a, const AnyTensor& b, double rtol,
   if (count && (!a.data || !b.data)) return false;
   for (std::int64_t i = 0; i < count; ++i) {
     const double x = detail::element_as_double(a, i), y = detail::element_as_double(b, i);
-    if (x != y && !(std::isfinite(x) && std::isfinite(y) && std::abs(x - y) <= atol + rtol * std::abs(y))) return false;
+    if (x != y && !(detail::math::finite(x) && detail::math::finite(y) &&
+                    detail::math::size(x - y) <= atol + rtol * detail::math::size(y)))
+      return false;
   }
   return true;
 }

@@ -1,6 +1,7 @@
 // filter<"label">(predicate): the rows that pass.
 #pragma once
 #include <memory>
+#include <mutex>
 #include <type_traits>
 #include <utility>
 

@@ -1,6 +1,8 @@
 // The profiler that enable_profiling switches on, or PROFILING_MODE in the environment: no line of the program names
 // it.
 #pragma once
+#include <memory>
+
 #include <tenon/core/context/tools.hpp>
 #include <tenon/debug/profiler.hpp>
 

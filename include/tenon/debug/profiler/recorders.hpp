@@ -2,6 +2,7 @@
 #pragma once
 #include <atomic>
 #include <memory>
+#include <mutex>
 
 #include <tenon/debug/profiler/thread_recorder.hpp>
 

@@ -5,13 +5,11 @@
 #include <tenon/graph/execute/executor.hpp>
 #if TENON_DEFINES
 #include <algorithm>
-#include <condition_variable>
-#include <memory>
-#include <mutex>
-#include <thread>
 #include <utility>
 
+#include <tenon/core/memory/owned.hpp>
 #include <tenon/core/parallel.hpp>
+#include <tenon/core/threads.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI {
@@ -83,7 +81,7 @@ class SharedExecutors {
   bool of_this_process() const { return pool_ == &ThreadPool::instance(); }
 
   /// Executors of a program that are ever made. A call of the system: not for every prediction.
-  static int most() { return int(std::max(1u, std::thread::hardware_concurrency())); }
+  static int most() { return processors(); }
 
   Slot& take(const Program& program) {
     Slot* const slot = find(program);
@@ -103,7 +101,7 @@ class SharedExecutors {
   }
   [[gnu::noinline, gnu::cold]] Slot& make_or_wait(const Program& program) {
     const int most = SharedExecutors::most();
-    std::unique_lock lock(mutex_);
+    Lock lock(mutex_);
     for (;;) {
       int made = 0;
       for (const Slot* slot = first_; slot; slot = slot->next) made += &slot->executor.program() == &program;
@@ -122,7 +120,7 @@ class SharedExecutors {
   }
   [[gnu::noinline, gnu::cold]] void wake() {
     {
-      const std::lock_guard lock(mutex_);
+      const Lock lock(mutex_);
     }  // no thread is between its last look and its sleep
     returned_.notify_all();
   }
@@ -130,8 +128,8 @@ class SharedExecutors {
   const ThreadPool* const pool_ = &ThreadPool::instance();
   std::atomic<Slot*> first_{nullptr};
   std::atomic<int> waiting_{0};
-  std::mutex mutex_;
-  std::condition_variable returned_;
+  Mutex mutex_;
+  Condition returned_;
 };
 
 }  // namespace detail
@@ -153,7 +151,7 @@ TENON_INLINE ExecutorPool::Shared& ExecutorPool::shared() {
 }
 // The parent's are left as they are: their locks may be held for ever.
 [[gnu::noinline]] TENON_INLINE ExecutorPool::Shared& ExecutorPool::renew(Shared* old) {
-  auto fresh = std::make_unique<Shared>();
+  Owned<Shared> fresh(new Shared);
   return *(shared_.compare_exchange_strong(old, fresh.get()) ? fresh.release() : old);
 }
 #endif  // TENON_DEFINES

@@ -4,8 +4,7 @@
 #include <tenon/graph/observe/observer.hpp>
 #include <tenon/graph/program.hpp>
 #if TENON_DEFINES && defined(TENON_OBSERVE)
-#include <mutex>
-
+#include <tenon/core/threads.hpp>
 #include <tenon/graph/observe/word_map.hpp>
 #endif
 
@@ -77,10 +76,10 @@ inline std::string_view unique_name(const Program& program, const Node& node, Wo
   return made;
 }
 [[gnu::noinline]] TENON_INLINE const Operation* operations_of(const Program& program) {
-  static std::mutex mutex;
+  static Mutex mutex;
   // with and without the classes of cells in the names
   static WordMap* const all = new WordMap;
-  const std::lock_guard lock(mutex);
+  const Lock lock(mutex);
   std::uint64_t& operations = (*all)[{{address_word(&program), get_context().reserve_class_name_in_scope}}];
   if (!operations) operations = address_word(name_operations(program));
   return reinterpret_cast<const Operation*>(operations);

@@ -8,8 +8,9 @@
 #include <tenon/graph/observe/observer.hpp>
 #if TENON_DEFINES && defined(TENON_OBSERVE)
 #include <atomic>
-#include <mutex>
 #include <vector>
+
+#include <tenon/core/threads.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI {
@@ -159,7 +160,7 @@ class Watching {
 #if TENON_DEFINES && defined(TENON_OBSERVE)
 namespace detail {
 struct Watches {
-  std::mutex mutex;
+  Mutex mutex;
   std::vector<Watch> all;
   std::atomic<int> count = 0;
 };
@@ -170,7 +171,7 @@ struct Watches {
 TENON_INLINE int watches() { return all_watches().count.load(std::memory_order_acquire); }
 [[gnu::noinline]] TENON_INLINE void add_watch(const Watch& watch) {
   Watches& watches = all_watches();
-  const std::lock_guard lock(watches.mutex);
+  const Lock lock(watches.mutex);
   if (watches.all.size() == max_watches)
     throw_error<RuntimeError>("Watching: ", max_watches, " watchers are there already, end one of them first.");
   watches.all.push_back(watch);
@@ -178,7 +179,7 @@ TENON_INLINE int watches() { return all_watches().count.load(std::memory_order_a
 }
 [[gnu::noinline]] TENON_INLINE void remove_watch(void* watcher) {
   Watches& watches = all_watches();
-  const std::lock_guard lock(watches.mutex);
+  const Lock lock(watches.mutex);
   std::erase_if(watches.all, [watcher](const Watch& watch) { return watch.watcher == watcher; });
   watches.count.store(int(watches.all.size()), std::memory_order_release);
 }
@@ -208,7 +209,7 @@ class TellingWatchers {
   int count = 0;
   {
     Watches& watches = all_watches();
-    const std::lock_guard lock(watches.mutex);
+    const Lock lock(watches.mutex);
     for (const Watch& watch : watches.all) watch_[count++] = watch;
   }
   outer_ = observation();

@@ -1,5 +1,6 @@
 // GRU: a gated recurrent unit step by step, forward and backward.
 #pragma once
+#include <cmath>
 #include <vector>
 
 #include <tenon/kernel/reference/recurrent.hpp>

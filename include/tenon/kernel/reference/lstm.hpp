@@ -1,5 +1,6 @@
 // LSTM: long short-term memory step by step, forward and backward.
 #pragma once
+#include <cmath>
 #include <vector>
 
 #include <tenon/kernel/reference/recurrent.hpp>

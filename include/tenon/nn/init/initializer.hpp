@@ -1,7 +1,7 @@
 // Initial values of parameters, each a function of (seed, parameter's path, element).
 #pragma once
-#include <cmath>
 
+#include <tenon/core/float/math.hpp>
 #include <tenon/core/parallel.hpp>
 #include <tenon/core/philox.hpp>
 #include <tenon/core/shape.hpp>
@@ -127,7 +127,7 @@ struct XavierUniform {
   template <class T>
   void fill(T* data, const TensorType& t, std::uint64_t key) const {
     const auto fan = detail::fans(t);
-    detail::fill_uniform(data, t, key, gain * std::sqrt(6 / (fan.in + fan.out)));
+    detail::fill_uniform(data, t, key, gain * tenon::detail::math::sqrt(6 / (fan.in + fan.out)));
   }
 };
 /// Uniform with bound sqrt(2 / (1 + slope²)) sqrt(3 / fan_in). Source: He et al. 2015.
@@ -136,7 +136,8 @@ struct HeUniform {
   template <class T>
   void fill(T* data, const TensorType& t, std::uint64_t key) const {
     detail::fill_uniform(data, t, key,
-                         std::sqrt(2 / (1 + negative_slope * negative_slope)) * std::sqrt(3 / detail::fans(t).in));
+                         tenon::detail::math::sqrt(2 / (1 + negative_slope * negative_slope)) *
+                             tenon::detail::math::sqrt(3 / detail::fans(t).in));
   }
 };
 /// Gaussian with standard deviation sqrt(2 / (1 + slope²)) / sqrt(fan_in). Source: He et al. 2015.
@@ -145,7 +146,9 @@ struct HeNormal {
   template <class T>
   void fill(T* data, const TensorType& t, std::uint64_t key) const {
     detail::fill_normal(data, t, key,
-                        std::sqrt(2 / (1 + negative_slope * negative_slope)) / std::sqrt(detail::fans(t).in), 0.0f);
+                        tenon::detail::math::sqrt(2 / (1 + negative_slope * negative_slope)) /
+                            tenon::detail::math::sqrt(detail::fans(t).in),
+                        0.0f);
   }
 };
 
@@ -157,7 +160,7 @@ struct DefaultBias {
   float fan_in = 1;
   template <class T>
   void fill(T* data, const TensorType& t, std::uint64_t key) const {
-    detail::fill_uniform(data, t, key, 1 / std::sqrt(fan_in));
+    detail::fill_uniform(data, t, key, 1 / tenon::detail::math::sqrt(fan_in));
   }
 };
 

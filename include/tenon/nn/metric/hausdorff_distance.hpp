@@ -1,5 +1,6 @@
 // Hausdorff distance: the farthest that one border is from another.
 #pragma once
+#include <cmath>
 #include <optional>
 
 #include <tenon/nn/metric/surface_distance.hpp>

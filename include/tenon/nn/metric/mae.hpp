@@ -1,7 +1,7 @@
 // Mean absolute error.
 #pragma once
-#include <cmath>
 
+#include <tenon/core/float/math.hpp>
 #include <tenon/nn/metric/mean_error.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
@@ -14,7 +14,7 @@ namespace tenon::inline TENON_ABI::nn {
 struct MAE : detail::MeanError<MAE> {
   using MeanError::MeanError;
   static constexpr std::string_view name = "mae", title = "MAE";
-  static double error(double difference) { return std::fabs(difference); }
+  static double error(double difference) { return tenon::detail::math::size(difference); }
 };
 
 }  // namespace tenon::nn

@@ -1,5 +1,7 @@
 // Root of the mean squared distance between the borders of two regions.
 #pragma once
+#include <cmath>
+
 #include <tenon/nn/metric/surface_distance.hpp>
 
 namespace tenon::inline TENON_ABI::nn {

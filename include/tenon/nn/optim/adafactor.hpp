@@ -1,8 +1,8 @@
 // AdaFactor: Adam with the second moment factored into a value per row and a value per column.
 #pragma once
 #include <algorithm>
-#include <cmath>
 
+#include <tenon/core/float/math.hpp>
 #include <tenon/kernel/cpu/optimizer/adafactor.hpp>
 #include <tenon/nn/optim/norms.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
@@ -81,7 +81,9 @@ namespace nn {
 /// Source: Shazeer and Stern, arXiv 1804.04235; MindSpore nn.AdaFactor.
 template <bool use_first_moment>
 struct AdaFactorWith {
-  LearningRate learning_rate = [](long step) { return std::min(0.01, 1 / std::sqrt(double(step) + 1)); };
+  LearningRate learning_rate = [](long step) {
+    return std::min(0.01, 1 / tenon::detail::math::sqrt(double(step) + 1));
+  };
   float eps[2]{1e-30f, 1e-3f};
   float clip_threshold = 1;
   float decay_rate = 0.8f;
@@ -113,7 +115,7 @@ struct AdaFactorWith {
     check_below_one(name, "beta1", beta1);
   }
   void numbers(long step, Numbers& n) const {
-    const double share = std::pow(static_cast<double>(step) + 1, -double(decay_rate));
+    const double share = tenon::detail::math::pow(static_cast<double>(step) + 1, -double(decay_rate));
     n.value[4] = static_cast<float>(1 - share);
     n.value[5] = static_cast<float>(share);
     n.value[6] = eps[0];

@@ -1,7 +1,7 @@
 // Lamb: Adam's direction, with steps in proportion to the parameter's norm.
 #pragma once
-#include <cmath>
 
+#include <tenon/core/float/math.hpp>
 #include <tenon/kernel/cpu/optimizer/lamb.hpp>
 #include <tenon/nn/optim/moment_update.hpp>
 #include <tenon/nn/optim/norms.hpp>
@@ -72,8 +72,8 @@ struct Lamb {
     n.value[3] = beta1;
     n.value[4] = beta2;
     n.value[5] = eps;
-    n.value[6] = static_cast<float>(1 / (1 - std::pow(double(beta1), t)));
-    n.value[7] = static_cast<float>(1 / (1 - std::pow(double(beta2), t)));
+    n.value[6] = static_cast<float>(1 / (1 - tenon::detail::math::pow(double(beta1), t)));
+    n.value[7] = static_cast<float>(1 / (1 - tenon::detail::math::pow(double(beta2), t)));
   }
   static constexpr void update(Builder& b, int parameter, int gradient, const int* slot, int numbers) {
     const int squares = b.call<ops::LambSquares>(NoConfig{}, parameter, gradient, slot[0], slot[1], numbers);

@@ -1,11 +1,11 @@
 // A learning rate that may change with the step.
 #pragma once
 #include <concepts>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include <tenon/core/error.hpp>
+#include <tenon/core/memory/owned.hpp>
 #include <tenon/core/text/report.hpp>
 #include <tenon/graph/member.hpp>
 #if TENON_DEFINES
@@ -46,7 +46,7 @@ class LearningRate {
             std::vector<float>{static_cast<float>(first), static_cast<float>(second), static_cast<float>(more)...}) {}
   template <class F>
   requires(!detail::holds_parameters<F>) && requires(const F& f) { static_cast<float>(f(long{0})); }
-  LearningRate(F f) : function_(std::make_shared<Holder<F>>(std::move(f))) {}
+  LearningRate(F f) : function_(Shared<const Function>::make<Holder<F>>(std::move(f))) {}
   /// Stops the compilation with a sentence.
   template <class F>
   requires(detail::holds_parameters<F> || detail::is_text<F>)
@@ -77,7 +77,7 @@ class LearningRate {
 
   float value_ = 0;
   std::vector<float> list_;
-  std::shared_ptr<const Function> function_;
+  Shared<const Function> function_;
 };
 
 #if TENON_DEFINES

@@ -1,5 +1,6 @@
 // Exponential decay of the learning rate: by a factor every n steps.
 #pragma once
+#include <tenon/core/float/math.hpp>
 #include <tenon/nn/schedule/checks.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
@@ -17,7 +18,7 @@ class ExponentialDecayLR {
   }
   double at(double step) const {
     const double p = step / double(steps_);
-    return rate_ * std::pow(decay_, stair_ ? std::floor(p) : p);
+    return rate_ * tenon::detail::math::pow(decay_, stair_ ? tenon::detail::math::floor(p) : p);
   }
   double operator()(long step) const { return at(double(step)); }
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 
+#include <tenon/core/float/math.hpp>
 #include <tenon/nn/schedule/checks.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
@@ -21,8 +22,9 @@ class PolynomialDecayLR {
     detail::check_above_zero("PolynomialDecayLR", "power", power);
   }
   double at(double step) const {
-    const double steps = double(steps_), all = grows_ ? steps * std::max(std::ceil(step / steps), 1.0) : steps;
-    return (rate_ - end_) * std::pow(1 - std::min(step, all) / all, power_) + end_;
+    const double steps = double(steps_),
+                 all = grows_ ? steps * std::max(tenon::detail::math::ceil(step / steps), 1.0) : steps;
+    return (rate_ - end_) * tenon::detail::math::pow(1 - std::min(step, all) / all, power_) + end_;
   }
   double operator()(long step) const { return at(double(step)); }
 

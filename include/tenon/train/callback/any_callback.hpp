@@ -1,8 +1,8 @@
 // AnyCallback: one type for all callbacks, so that a program can choose them at run time.
 #pragma once
-#include <memory>
 #include <utility>
 
+#include <tenon/core/memory/owned.hpp>
 #include <tenon/core/text/report.hpp>
 #include <tenon/dataset/data_info.hpp>
 #include <tenon/train/callback/callback.hpp>
@@ -23,7 +23,8 @@ class BasicAnyCallback : public detail::HandsOnTag {
   BasicAnyCallback(C callback) {
     constexpr bool is_observer = Observer<C>;
     static_assert(!is_observer, "an observer is given to train() by itself, not as an AnyCallback");
-    if constexpr (detail::CheckedCallback<C, R>::ok) held_ = std::make_shared<Holder<C>>(std::move(callback));
+    if constexpr (detail::CheckedCallback<C, R>::ok)
+      held_ = Shared<Hooks>::template make<Holder<C>>(std::move(callback));
     else {
       using Wrong = Mistake<detail::CheckedCallback<C, R>>;
       static_cast<void>(Wrong::corrected);
@@ -98,7 +99,7 @@ class BasicAnyCallback : public detail::HandsOnTag {
     }
   };
 
-  std::shared_ptr<Hooks> held_;
+  Shared<Hooks> held_;
 };
 
 /// For any Model; its callbacks see a RunInfo.

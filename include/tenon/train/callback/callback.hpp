@@ -1,6 +1,5 @@
 // Callbacks: classes that have one or more hooks, methods found by their presence. Observers are taken, too.
 #pragma once
-#include <memory>
 #include <string>
 #include <string_view>
 #include <tuple>

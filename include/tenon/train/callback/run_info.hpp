@@ -1,6 +1,5 @@
 // RunInfo: what a callback can know about a run, and how it asks for its end.
 #pragma once
-#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -8,6 +7,7 @@
 #include <vector>
 
 #include <tenon/core/context.hpp>
+#include <tenon/core/memory/owned.hpp>
 #include <tenon/core/tensor/any_tensor.hpp>
 #include <tenon/core/text/type_name.hpp>
 #include <tenon/nn/metric/mean_of.hpp>
@@ -25,7 +25,7 @@ class Note {
   requires(!std::is_same_v<std::remove_cvref_t<T>, Note>)
   Note& operator=(T&& value) {
     using V = std::decay_t<T>;
-    value_ = std::make_shared<V>(std::forward<T>(value)), type_ = type_number<V>;
+    value_ = Shared<void>::make<V>(std::forward<T>(value)), type_ = type_number<V>;
     return *this;
   }
   /// The value if it is a T, else null.
@@ -35,7 +35,7 @@ class Note {
   }
 
  private:
-  std::shared_ptr<void> value_;
+  Shared<void> value_;
   std::uint64_t type_ = 0;
 };
 

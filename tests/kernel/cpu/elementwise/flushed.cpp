@@ -1,6 +1,7 @@
 // Denormal numbers and zeros of either sign through operators that hand them on, beside ones that flush them: a graph
 // that fuses two gives the bits of one after the other.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <cmath>
 #include <limits>
 
 #include <tenon/ops/abs.hpp>
