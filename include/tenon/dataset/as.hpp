@@ -6,8 +6,8 @@ namespace tenon::inline TENON_ABI::dataset {
 
 template <class... C>
 struct As {};
-/// The columns that are wanted of a file: `Csv("iris.csv", as<Column<float, Shape<4>, "petals">, Column<std::int32_t,
-/// Shape<>, "kind">>)`. They are compared with what the file holds when it is opened.
+/// The required columns of a file: `Csv("iris.csv", as<Column<float, Shape<4>, "petals">, Column<std::int32_t, Shape<>,
+/// "kind">>)`. They are compared with the file when it is opened.
 template <class... C>
 inline constexpr As<C...> as{};
 

@@ -83,19 +83,19 @@ struct BatchMaker {
 };
 
 struct BatchConfig {
-  /// Leave out the last batch if it is short; its samples are not seen in this epoch.
+  /// Drops the last batch if it is short; its samples are then not used in this epoch.
   bool drop_remainder = false;
 };
 
-/// Batches of n samples; a short one at the end is kept. Shape<...> becomes Shape<dyn, ...>.
-/// Throws ValueError if batch_size < 1, or if drop_remainder leaves no batch at all.
+/// Batches of n samples; a short batch at the end is kept. Shape<...> becomes Shape<dyn, ...>. Throws ValueError if
+/// batch_size < 1, or if drop_remainder leaves no batch at all.
 inline BatchMaker<dyn> batch(long batch_size, BatchConfig config = {}) {
   detail::check_at_least("batch", batch_size, 1, "the batch size");
   return {batch_size, config.drop_remainder};
 }
 
-/// Batches of exactly N samples; a short one at the end is dropped. Shape<...> becomes Shape<N, ...>.
-/// Throws ValueError if there are fewer than N samples.
+/// Batches of exactly N samples; a short batch at the end is dropped. Shape<...> becomes Shape<N, ...>. Throws
+/// ValueError if there are fewer than N samples.
 template <int N>
 constexpr BatchMaker<N> batch() {
   static_assert(N >= 1, "batch<N>: the batch size must be 1 or more");

@@ -1,5 +1,5 @@
-// cache(DatasetCache{...}): rows that are computed once, kept by LMDB in a folder of the user's. Needs LMDB (component
-// `lmdb`). See tenon-cache for the commands of sessions.
+// cache(DatasetCache{...}): rows that are computed once and stored with LMDB in a folder of the user. Needs LMDB
+// (component `lmdb`). See tenon-cache for the commands of sessions.
 #pragma once
 #include <tenon/dataset/cache/cached.hpp>
 #include <tenon/dataset/cache/lmdb_store.hpp>

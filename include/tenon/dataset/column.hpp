@@ -23,8 +23,9 @@ template <int... Extents>
 inline constexpr bool is_ragged<Ragged<Extents...>> = true;
 }  // namespace detail
 
-/// One column: `Column<float, Shape<1, 28, 28>, "image">` before batching, `Column<float, Shape<dyn, 1, 28, 28>,
-/// "image">` after; `Column<std::uint8_t, Ragged<any, any, 3>>` if its samples differ. The name may be left out.
+/// One column: `Column<float, Shape<1, 28, 28>, "image">` before batching,
+/// `Column<float, Shape<dyn, 1, 28, 28>, "image">` after; `Column<std::uint8_t, Ragged<any, any, 3>>` if its samples
+/// differ. The name is optional.
 template <class T, class S, FixedString Name = "">
 struct Column {
   static_assert(Element<T>, "a column holds bool, integers, float16, bfloat16, float or double");
@@ -51,7 +52,7 @@ struct Columns {
 };
 
 TENON_INT_SIZES_BEGIN
-/// How operations name a column: by its place or by its name, `map<0>(f)` or `map<"image">(f)`.
+/// How operations name a column: by position or by name, `map<0>(f)` or `map<"image">(f)`.
 template <int N>
 struct ColumnKey {
   char text[N]{};
@@ -78,7 +79,7 @@ constexpr int place_of(Columns<C...>) {
   return found;
 }
 }  // namespace detail
-/// The place of a column in a list, -1 if there is none.
+/// The position of a column in a list; -1 if the list has no such column.
 template <class List, ColumnKey Key>
 inline constexpr int column_place = detail::place_of<Key>(List{});
 
@@ -164,7 +165,8 @@ struct Row {
     return values<place>();
   }
   /// Column I as a tensor, also after the row's end: `for (const auto& [images, labels] : data)`. It shares the memory
-  /// if that is counted, else it is a copy. A ragged column is a SampleView, valid until the next row is asked for.
+  /// if the memory is reference-counted; otherwise it is a copy. A ragged column is a SampleView, valid until the next
+  /// row is asked for.
   template <int I>
   auto get() const {
     using C = ColumnAt<List, I>;

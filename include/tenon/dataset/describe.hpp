@@ -1,4 +1,4 @@
-// describe(data): a table of what a data set holds.
+// describe(data): the contents of a data set as a table.
 #pragma once
 #include <algorithm>
 #include <string>

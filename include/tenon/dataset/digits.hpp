@@ -24,15 +24,14 @@ struct SampleCount {
 /// Drawn digits of 28 x 28 pixels, with the columns of Mnist: `Digits{.usage = Usage::train, .size = 20000, .seed =
 /// 1}`.
 ///
-/// Strokes of 21 ways to write a digit, placed by a hand of random slant, size, angle, place, pen, and shake, then
-/// specks and noise. Sample i is a function of (seed, usage, i) alone, the same bytes on every machine; train and test
-/// differ. Nothing is kept in memory, each sample is drawn when it is read, in about 7 microseconds.
+/// Strokes of 21 ways to write a digit, with random slant, size, angle, position, pen width, and shake, then specks and
+/// noise. Sample i depends only on (seed, usage, i), and has the same bytes on every machine; train and test differ.
+/// Samples are not stored: each sample is drawn when it is read, in about 7 microseconds.
 ///
 /// columns     image: float [1, 28, 28] in [0, 1], multiples of 1/255;  label: int32 [], 0 .. 9, equally likely
-/// difficulty  right of 10,000 test pictures after 3 epochs, batch 32, Momentum(0.01, 0.9), seed 1: softmax regression
-///             91.4 % (60,000 pictures), LeNet-5 99.3 % (60,000), 99.2 % (20,000, pixels mapped to mean 0 and deviation
-///             1),
-///             97.9 % (20,000 as they are): about as hard as MNIST
+/// difficulty  share of correct predictions for 10,000 test images after 3 epochs, batch 32, Momentum(0.01, 0.9), seed
+///             1: softmax regression 91.4 % (60,000 images), LeNet-5 99.3 % (60,000), 99.2 % (20,000, pixels mapped to
+///             mean 0 and deviation 1), 97.9 % (20,000, unchanged pixels): about as hard as MNIST
 /// throws      ValueError if size < 1
 struct Digits {
   Usage usage = Usage::train;

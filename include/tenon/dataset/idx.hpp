@@ -17,8 +17,9 @@ namespace tenon::inline TENON_ABI::dataset {
 /// The content of an IDX file of unsigned bytes.
 class Idx {
  public:
-  /// Reads a file, plain or .gz. Throws RuntimeError if it cannot be read, is no IDX file of bytes, has not exactly
-  /// `rank` axes, or holds more or less than its header says; no memory is taken on the header's word.
+  /// Reads a file, plain or .gz. Throws RuntimeError if the file cannot be read, is no IDX file of bytes, does not have
+  /// exactly `rank` axes, or contains more or less data than its header states. Memory is allocated only for data that
+  /// the file really contains.
   Idx(const std::string& path, int rank, std::uint64_t limit);
 
   /// Takes the content of a file; path is for messages.

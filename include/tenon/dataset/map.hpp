@@ -211,7 +211,7 @@ template <ColumnKey Key, class New, class F>
 auto map(F function) {
   return detail::SampleMapMaker<detail::KeyList<Key>, Columns<New>, F>{std::move(function), default_seed()};
 }
-/// The columns that a function of several is given, by place or name: `Inputs<"image", "box">`.
+/// The columns that a function of several columns receives, by position or name: `Inputs<"image", "box">`.
 template <ColumnKey... Key>
 struct Inputs : detail::KeyList<Key...> {};
 /// Computes new columns of each sample from several columns: `map<Inputs<"a", "b">, Columns<Column<float, Shape<2>,

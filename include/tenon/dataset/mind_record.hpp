@@ -92,13 +92,13 @@ struct WantedOf<Column<T, Ragged<Extents...>, Name>> {
 ///     dataset::MindRecord{"train.mindrecord", as<Column<std::uint8_t, Ragged<any>, "data">,
 ///                                                Column<std::int32_t, Shape<>, "label">>}
 ///
-/// columns     numbers: Column<T, Shape<>, "name">; arrays: Shape<2, 3>, or Ragged<any, 3> where the file says [-1, 3];
-///             bytes and texts: Column<std::uint8_t, Ragged<any>, "name">, or, for bytes of a known number, a Shape.
-///             T is the field's type: int32, int64, float32, float64
+/// columns     numbers: Column<T, Shape<>, "name">; arrays: Shape<2, 3>, or Ragged<any, 3> where the file has [-1, 3];
+///             bytes and texts: Column<std::uint8_t, Ragged<any>, "name">, or, for bytes of a known number, a Shape. T
+///             is the field's type: int32, int64, float32, float64
 /// file        one file of a set, which selects the whole set, the name of the set, or a list of single files
 /// memory      24 bytes for each row; any thread reads rows when they are needed
-/// throws      KeyError for a column that the files do not have, TypeError for one that is something else there,
-///             ValueError for an empty list, when opened; RuntimeError for a file that is missing, damaged, renamed, or
+/// throws      when opened: KeyError for a column that the files do not have, TypeError for a column of another type in
+///             the files, ValueError for an empty list; RuntimeError for a file that is missing, damaged, renamed, or
 ///             not of the set, or a row whose array has not the column's shape
 /// source      MindSpore's MindDataset
 template <class... C>
@@ -121,7 +121,7 @@ struct MindRecord : Source<MindRecord<C...>> {
       (copy<C>(index, row[place_[I]], out[I]), ...);
     }(std::index_sequence_for<C...>{});
   }
-  /// What the files hold beside these columns, and how they are split.
+  /// Further fields of the files, and how the files are split.
   const io::MindRecordReader& reader() const { return *reader_; }
 
  private:

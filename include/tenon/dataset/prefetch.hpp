@@ -107,9 +107,10 @@ class PrefetchedRows {
     queue_->start(epoch, position);
     position_ = position;
   }
-  /// Of the row that next() returns, whatever the threads have read: start(epoch, position) continues there.
+  /// The position of the row that next() returns, independent of what the threads have read: start(epoch, position)
+  /// resumes there.
   long position() const { return position_; }
-  /// The next row, or nullptr at the end. What reading a row has thrown is thrown here, after the rows before it.
+  /// The next row, or nullptr at the end. Errors of reading a row are thrown here, after the rows before it.
   const Row* next() {
     const Row* const row = queue_->next();
     if (row) ++position_;

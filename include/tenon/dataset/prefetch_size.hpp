@@ -1,4 +1,4 @@
-// How many rows prefetch reads ahead where it is given no number: set_prefetch_size.
+// The default number of rows that prefetch reads ahead: set_prefetch_size.
 #pragma once
 #include <tenon/core/error.hpp>
 #if TENON_DEFINES
@@ -7,9 +7,9 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
-/// The depth of a prefetch that is written without one: set_prefetch_size's, else 2.
+/// The default depth of a prefetch: that of set_prefetch_size, else 2.
 long default_prefetch_size();
-/// Sets it for those that are written from here on. Throws ValueError outside 1 .. 1024. Source:
+/// Sets the default depth of stages that are created from now on. Throws ValueError outside 1 .. 1024. Source:
 /// mindspore.dataset.config, whose number without a call is 16 (its queues stand between all stages, ours at the end).
 void set_prefetch_size(long rows);
 

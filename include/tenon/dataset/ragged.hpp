@@ -1,4 +1,4 @@
-// Samples of unequal size: what a column of images or texts holds before they are brought to one shape.
+// Samples of unequal size: the content of a column of images or texts before they are brought to one shape.
 #pragma once
 #include <cstddef>
 #include <cstdint>

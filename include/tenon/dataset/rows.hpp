@@ -1,4 +1,4 @@
-// Walks through a data set: owns the memory of one row and fills it again and again.
+// Iterates over a data set: owns the memory of one row and refills it.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -106,7 +106,7 @@ class RowBuffer {
 
 }  // namespace detail
 
-/// The iterator that open() returns. All memory is taken here, none while walking.
+/// The iterator that open() returns. All memory is allocated here, none during the iteration.
 template <class D>
 class Rows {
  public:
@@ -119,7 +119,7 @@ class Rows {
     state_->place = {epoch, position};
     state_->scratch.walk = {state_->scratch.walk.number + 1, true};
   }
-  /// Of the row that next() returns: saved, it is where start(epoch, position) continues.
+  /// The position of the row that next() returns; start(epoch, position) resumes there.
   long position() const { return state_->place.position; }
   /// The next row, or nullptr at the end of the epoch. The row is valid until the following call.
   const Row* next() {

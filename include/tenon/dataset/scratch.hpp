@@ -1,4 +1,4 @@
-// What a thread that reads rows has of its own: memory for what lies between stages, and what row it is at.
+// The state of a thread that reads rows: memory for intermediate values, and the current row.
 #pragma once
 #include <cstddef>
 #include <cstdint>

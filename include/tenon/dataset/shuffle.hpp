@@ -64,7 +64,7 @@ struct ShuffleMaker {
 /// buffer_size < size    rows are permuted inside consecutive windows of buffer_size rows and do not leave them
 ///                       (MindSpore draws from a sliding buffer, in which a row can stay for any time)
 /// after batch           whole batches change places, their content stays
-/// seed                  without one dataset::set_seed's, else the context's, as they are when this is called
+/// seed                  by default the seed of dataset::set_seed, else the context's, at the time of this call
 /// throws                ValueError if buffer_size < 1
 inline ShuffleMaker shuffle(long buffer_size, std::uint64_t seed = default_seed()) {
   detail::check_at_least("shuffle", buffer_size, 1, "the buffer size");

@@ -1,4 +1,4 @@
-// What a data set is, what its sources and stages have in common, and the `|` that joins them.
+// The definition of data sets, the common parts of sources and stages, and the `|` that joins them.
 //
 // A data set is a value that describes; it holds no position. Every stage can compute any row from its place alone
 // (epoch, position): shuffle is arithmetic on the position, so that no stage keeps state, nothing is allocated while
@@ -16,7 +16,7 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
-/// What a training loop needs: the columns' types, the number of rows, and an iterator {start(epoch), next()}.
+/// The requirements of a training loop: the columns' types, the number of rows, and an iterator {start(epoch), next()}.
 template <class D>
 concept Dataset = requires(const D& data) {
   typename D::columns;
@@ -33,8 +33,8 @@ concept Indexed = Dataset<D> && requires(const D& data, Place place, void* const
   { data.read(place, columns, scratch) } -> std::convertible_to<long>;
 };
 
-/// A data set that can be told which row is read soon: it has `void expect(Place) const`, which fetches from memory and
-/// never fails, whatever the place. Of stages RowByRow has it, and those that say from which place they take a row.
+/// A data set that accepts hints about the next rows: it has `void expect(Place) const`, which prefetches memory and
+/// never fails for any place. RowByRow has it, and so have stages that map a row to a place in their data.
 template <class D>
 concept Foresighted = requires(const D& data, Place place) { data.expect(place); };
 

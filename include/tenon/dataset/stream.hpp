@@ -1,4 +1,4 @@
-// stream<Columns<...>>(make): rows that come one after the other only.
+// stream<Columns<...>>(make): rows that can only be read one after the other.
 #pragma once
 #include <memory>
 #include <type_traits>
@@ -69,12 +69,12 @@ inline constexpr bool streams<Reader, Columns<C...>> = requires(Reader& reader, 
 ///
 /// make()    is called at the beginning of each epoch and returns what has `bool next(std::span<T>... columns)`, which
 ///           writes a sample, or returns false at the end. One thread at a time calls it.
-/// size      samples at most; without it, as many as come: size() is then the largest long. An endless stream needs a
-///           take(...) after it where epochs shall end
-/// stages    map, filter, batch, take, skip, zip, project, rename and prefetch; what reads in another order does not
-///           compile
-/// memory    only prefetch's rows are kept: a slow reader makes the stream wait
-/// resume    start(epoch, position) passes over the samples before it
+/// size      the largest number of samples; without it the stream decides, and size() is the largest long. An endless
+///           stream needs a take(...) after it to end epochs
+/// stages    map, filter, batch, take, skip, zip, project, rename and prefetch; a stage that reads in another order
+///           does not compile
+/// memory    only the rows of prefetch: a slow reader makes the stream wait
+/// resume    start(epoch, position) reads and skips the samples before it
 /// Throws ValueError if size < 1. Source: MindSpore's GeneratorDataset of an iterable.
 template <class List, class Make>
 auto stream(Make make, long size = detail::endless) {

@@ -1,4 +1,4 @@
-// Which part of a data set is meant.
+// The parts of a data set: train and test.
 #pragma once
 #include <tenon/core/config.hpp>
 

@@ -1,4 +1,4 @@
-// How many threads read rows where a stage is given no number: set_num_parallel_workers.
+// The default number of threads that read rows for a stage: set_num_parallel_workers.
 #pragma once
 #include <tenon/core/error.hpp>
 #if TENON_DEFINES
@@ -7,10 +7,10 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
-/// The number of threads of a stage that is written without one: set_num_parallel_workers's, else 1.
+/// The default number of threads of a stage: that of set_num_parallel_workers, else 1.
 int default_workers();
-/// Sets it for the stages that are written from here on; those that exist keep theirs. Throws ValueError outside 1 ..
-/// 256. Source: mindspore.dataset.config, whose number is 4 without a call and at most that of the processors.
+/// Sets the default for stages that are created from now on; existing stages keep theirs. Throws ValueError outside 1
+/// .. 256. Source: mindspore.dataset.config, whose number is 4 without a call and at most that of the processors.
 void set_num_parallel_workers(int workers);
 
 namespace detail {

@@ -1,4 +1,4 @@
-// The dump that the environment or set_context switches on: this header in a program, and no line of its source.
+// The dump that the environment or set_context switches on; the program only includes this header.
 #pragma once
 #include <cstdlib>
 #include <memory>
@@ -83,9 +83,9 @@ class ChosenDump {
 };
 }  // namespace detail
 
-/// What follows MINDSPORE_DUMP_CONFIG, and after set_context({.enable_dump = true, .save_dump_path = folder}),
-/// which dumps everything; the variable goes first. While neither is there, no watcher is active, and a step costs what
-/// it costs without this header. At the end of the program it waits for all files.
+/// Follows MINDSPORE_DUMP_CONFIG, and set_context({.enable_dump = true, .save_dump_path = folder}), which dumps
+/// everything; the variable has priority. Without both no watcher is active, and a step takes the same time as without
+/// this header. At the end of the program it waits for all files.
 class DumpTool {
  public:
   /// Before main().

@@ -1,5 +1,5 @@
-// Log lines in files: a program with this header, in any one of its sources, does what GLOG_logtostderr=0 asks, and
-// knows the levels of modules.
+// Log lines in files: a program with this header, in any of its sources, follows GLOG_logtostderr=0 and the levels of
+// modules.
 #pragma once
 #include <string>
 

@@ -1,4 +1,4 @@
-// NotFinite: how many NaNs and infinities a tensor has.
+// NotFinite: the numbers of NaNs and infinities in a tensor.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -20,13 +20,14 @@
 
 namespace tenon::inline TENON_ABI::debug {
 
-/// Appends what is printed to the file of print_file_path; io::parse_print() reads it. The file is made with the first
-/// print, and grows by whole prints, so that it is good at any time. Its mode is 0400 from close() on, which also the
-/// end of the program and a print to another path do. After a fork the file belongs to the parent: the output of the
-/// child goes to the screen, or to another path that it sets.
+/// Appends what is printed to the file of print_file_path; io::parse_print() reads it. The first print creates the
+/// file, and each print is written as a whole, so the file is valid at any time. After close() its mode is 0400; the
+/// end of the program and a print to another path also close it. After a fork the file belongs to the parent: the
+/// output of the child goes to the screen, or to another path that it sets.
 ///
-/// If it cannot be written any more (no space, not permitted, removed, there already) there is one warning, and what is
-/// printed goes to the screen until the path changes. Nothing half-written stays, and the training continues.
+/// If the file can no longer be written (no space, no permission, removed, or already present), one warning reports
+/// this, and the output goes to the screen until the path changes. No partial print remains, and the training
+/// continues.
 class PrintFileWriter {
  public:
   PrintFileWriter(const PrintFileWriter&) = delete;
@@ -115,7 +116,7 @@ class PrintFileWriter {
   bool has_ended_ = false;
 };
 
-/// Ends the file of print_file_path, so that it can be read as one that is complete.
+/// Completes the file of print_file_path.
 inline void close_print_file() { PrintFileWriter::instance().close(); }
 
 namespace detail {

@@ -1,4 +1,4 @@
-// Profiler: where the time and the memory of steps go.
+// Profiler: the time and the memory that steps use.
 #pragma once
 #include <atomic>
 #include <cstdio>
@@ -38,7 +38,7 @@ inline EventLimit event_limit(const ProfilerOptions& options) {
 ///     model.train(10, train);
 ///     profiler.analyse();
 ///
-/// analyse() prints text(), the table of where the time goes, and writes files with MindSpore's names and columns into
+/// analyse() prints text(), a table of the time of a step, and writes files with MindSpore's names and columns into
 /// <output_path>/profiler, {id} being the context's device_id:
 ///
 ///     cpu_op_type_info_{id}.csv, cpu_op_detail_info_{id}.csv   times of types of operators, and of operators
@@ -51,7 +51,7 @@ inline EventLimit event_limit(const ProfilerOptions& options) {
 ///
 /// Weights are bit-identical with and without a profiler. Sums cover the whole run; events are kept from the beginning,
 /// up to a limit. If files cannot be written, one warning reports this, and the run continues. Operators outside of
-/// steps are measured in the scope of `const Observing scope(profiler);`. Only one profiler may exist at a time;
+/// steps are measured in the scope of `const Observing scope(profiler);`. Only one profiler may be active at a time;
 /// construct, start, and stop it while no step runs. Source: MindSpore's Profiler, of which 1.5 refuses PyNative mode.
 class Profiler {
  public:

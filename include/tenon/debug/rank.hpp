@@ -1,4 +1,4 @@
-// rank_of_environment: which process of a job this is, for the folders that tools write into.
+// rank_of_environment: the number of this process in its job, for the folders of tools.
 #pragma once
 #include <cstdlib>
 #include <initializer_list>
@@ -14,7 +14,7 @@ struct EnvironmentRank {
   std::string_view refused{};     // what is no such number; else empty
 };
 
-/// RANK_ID, or OMPI_COMM_WORLD_RANK where that is not set or empty; 0 without either, and for what is no number.
+/// RANK_ID, or OMPI_COMM_WORLD_RANK if RANK_ID is not set or empty; 0 without both, and for a value that is no number.
 ///
 /// source      MindSpore, which reads both for its logs
 inline EnvironmentRank rank_of_environment() {

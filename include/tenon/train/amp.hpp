@@ -36,9 +36,9 @@ inline constexpr Amp<level, T> amp{};
 /// A constant factor for the loss, so that small gradients do not vanish in 16 bits: `FixedLossScaleManager{.loss_scale
 /// = 1024}`.
 ///
-/// drop_overflow_update  true: the gradients are divided by the factor, and a step in which one of them is infinite or
-/// NaN updates
-///                       nothing. false: no look at the gradients; the optimizer's loss_scale must be the same number
+/// drop_overflow_update  true: the gradients are divided by the factor, and a step with an infinite or NaN gradient
+///                       updates nothing. false: the gradients are not checked; the optimizer's loss_scale must be the
+///                       same number
 /// A Model throws ValueError for a factor below 1. Source: MindSpore's FixedLossScaleManager
 template <bool drop_overflow_update = true>
 struct FixedLossScaleManager {
@@ -56,7 +56,7 @@ struct DynamicLossScaleManager {
   long scale_window = 2000;
 };
 
-/// What a Model's parts say of its precision: what changes the graph.
+/// The precision settings in a Model's parts that change the graph.
 struct MixedPrecision {
   Dtype values = Dtype::float32;  // of the network's floating-point values
   bool scales_loss = false, drops_overflow = false;

@@ -1,4 +1,4 @@
-// Which thread trains or evaluates a Model, so that no second run spoils what the first one reads.
+// The thread that trains or evaluates a Model, so that no second run changes the data of the first.
 #pragma once
 #include <atomic>
 #include <string_view>

@@ -1,4 +1,4 @@
-// What can be wrong with a call of Model's train(), eval(), and predict(): found first, and said in one sentence.
+// The errors of a call of Model's train(), eval(), and predict(): detected first, and reported in one sentence.
 #pragma once
 #include <tenon/core/text/report.hpp>
 #include <tenon/train/callback/callback.hpp>
@@ -250,7 +250,7 @@ namespace tenon::inline TENON_ABI {
 template <class Net, class Loss, class Optimizer, ModelOptions options, class... Parts>
 class Model;
 
-/// Stands for a Model of something that is no network, or that would be gone with the statement.
+/// Represents a Model whose first argument is no network, or a temporary network.
 template <class First, class... Parts>
 class Model<detail::NotANetwork<First>, NoLoss, NoOptimizer, ModelOptions{}, Parts...> {
   using Wrong = Mistake<detail::NotANetwork<First>>;

@@ -44,8 +44,8 @@ struct ArgumentsSwapped {
 }  // namespace detail
 
 /// Views of all parameters of a network, trainable or not, in the order of their declaration, with the names that
-/// checkpoints use: "conv1.weight". They are valid as long as the network. Binds the parameters if that has not been
-/// done. PyTorch's load_state_dict takes a file with its own names:
+/// checkpoints use: "conv1.weight". They are valid as long as the network. Binds the parameters if they are not bound.
+/// PyTorch's load_state_dict takes a file with its own names:
 ///
 ///     save_checkpoint(named_parameters(net, NameFamily::pytorch), "net.safetensors");
 template <AnyCell Net>
@@ -58,13 +58,14 @@ std::vector<io::NamedTensor> named_parameters(const Net& net, NameFamily family 
 }
 
 /// Writes tensors under their names, such as those of another framework's model: `{{"fc1.weight", w.view()}, ...}`. The
-/// format is as below. Throws ValueError for names that are there twice or that the format cannot hold, and as below.
+/// format is as below. Throws ValueError for repeated names and for names that the format cannot hold, and the errors
+/// below.
 [[gnu::cold]] void save_checkpoint(std::span<const io::NamedTensor> tensors, const std::string& path);
 
-/// Writes all parameters of a network to a safetensors file, which appears complete or not at all. With
-/// `#include <tenon/train/ckpt.hpp>` a path that ends with ".ckpt" gets a checkpoint of MindSpore, with `#include
-/// <tenon/train/npz.hpp>` one that ends with ".npz" a file of NumPy.
-/// Throws ValueError for another suffix, RuntimeError if the file cannot be written.
+/// Writes all parameters of a network to a safetensors file, which is complete or absent. With
+/// `#include <tenon/train/ckpt.hpp>` a path that ends with ".ckpt" gets a checkpoint of MindSpore, with
+/// `#include <tenon/train/npz.hpp>` one that ends with ".npz" a file of NumPy. Throws ValueError for another suffix,
+/// RuntimeError if the file cannot be written.
 template <AnyCell Net>
 [[gnu::noinline]] void save_checkpoint(const Net& net, const std::string& path) {
   save_checkpoint(detail::named_parameters_of(ParameterList(net)), path);

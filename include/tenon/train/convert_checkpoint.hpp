@@ -15,9 +15,9 @@ namespace tenon::inline TENON_ABI {
 ///
 ///     convert_checkpoint("resnet50.npz", "resnet50.ckpt");
 ///
-/// Metadata and texts are left out. bfloat16, which NumPy lacks, becomes float32 in a .npz.
-/// Throws ValueError for another suffix and for names that the format cannot hold, TypeError for a tensor whose element
-/// type Tenon lacks, RuntimeError for a file that cannot be read or written; then the other file is as it was.
+/// Metadata and texts are left out. bfloat16, which NumPy lacks, becomes float32 in a .npz. Throws ValueError for
+/// another suffix and for names that the format cannot hold, TypeError for a tensor whose element type Tenon lacks,
+/// RuntimeError for a file that cannot be read or written. After an error the target file is unchanged.
 inline void convert_checkpoint(const std::string& from, const std::string& to) {
   if (!to.ends_with(".npz")) static_cast<void>(detail::is_ckpt_path("save", to));
   detail::read_checkpoint(from, [&](const io::HeldTensors& file) {

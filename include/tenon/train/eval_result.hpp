@@ -12,7 +12,7 @@ namespace tenon::inline TENON_ABI {
 /// Results of an evaluation by metric name: `result["accuracy"]`.
 class EvalResult {
  public:
-  /// Throws KeyError naming the metrics that there are.
+  /// Throws KeyError with the names of all metrics.
   double operator[](std::string_view name) const;
   /// The result of that name, or null.
   const double* find(std::string_view name) const;

@@ -9,9 +9,9 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// Stands for a loss that a Model does not have: its network returns the loss itself.
+/// In place of a loss: the network of the Model returns the loss itself.
 struct NoLoss {};
-/// Stands for an optimizer that a Model does not have.
+/// In place of an optimizer: the Model only evaluates.
 struct NoOptimizer {
   static constexpr int slots = 0;
 };

@@ -1,5 +1,5 @@
-// load_param_into_net: gives a network the parameters of a file by MindSpore's rules, which forgive more than
-// load_checkpoint's. And how many numbers a checkpoint has without an optimizer's.
+// load_param_into_net: loads the parameters of a file into a network with MindSpore's rules, which are less strict than
+// load_checkpoint's. Also the number of parameters in a checkpoint, without the optimizer's.
 #pragma once
 #include <algorithm>
 #include <cstdint>

@@ -25,7 +25,7 @@ inline constexpr bool is_with_options = false;
 template <ModelOptions options>
 inline constexpr bool is_with_options<WithOptions<options>> = true;
 }  // namespace detail
-/// Tag for a Model that knows one mode only.
+/// Tag for a Model that supports only one mode.
 template <Mode mode>
 inline constexpr WithOptions<ModelOptions{mode == Mode::graph, mode == Mode::pynative, {}}> pinned{};
 /// Tag for a Model with other passes; none of them changes a bit.
@@ -35,13 +35,13 @@ inline constexpr WithOptions<ModelOptions{true, true, passes}> with_passes{};
 /// Options of one train() or eval() with the names that MindSpore gives them: `model.train(10, data,
 /// {.dataset_sink_mode = true})`.
 struct TrainOptions {
-  /// Accepted, and without effect: data never leaves this process, so there is nothing to sink. Events come for every
-  /// step in either case. MindSpore on a device gives one step_begin and step_end per sink, so that LossMonitor prints
-  /// once per epoch and a stop waits for its end; both are not imitated.
+  /// Accepted without effect: data never leaves this process, so there is nothing to sink. Events occur for every step
+  /// in either case. MindSpore on a device gives one step_begin and step_end per sink, so that LossMonitor prints once
+  /// per epoch and a stop waits for its end; Tenon does neither.
   bool dataset_sink_mode = false;
 };
 
-/// After which epochs fit() evaluates: after every n-th one, or after those of a list.
+/// The epochs after which fit() evaluates: every n-th epoch, or the epochs of a list.
 class ValidFrequency {
  public:
   /// Throws ValueError for a number below 1.

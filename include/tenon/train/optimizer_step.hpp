@@ -16,7 +16,7 @@ class JitStep;
 ///     optimizer(gradients);
 ///
 /// All optimizers, groups, clipping, accumulation, and flags of requires_grad(), as in a Model; several may share a
-/// network, or parts of one. The network must live as long. Not for several threads.
+/// network, or parts of one. The network must outlive it. Not for several threads.
 /// throws   ValueError, KeyError, RuntimeError for the optimizer's numbers and groups, as a Model does
 /// Source: MindSpore's `optimizer(grads)`.
 template <class Net, nn::Optimizer Optimizer>
@@ -36,7 +36,7 @@ class OptimizerStep {
     ParameterList(net).bind();
   }
 
-  /// Updates the parameters, each by the gradient that it has.
+  /// Updates the parameters with these gradients.
   void operator()(const ParameterGradients<Net>& gradients) {
     const ParameterList parameters(*net_);
     parameters.bind();
@@ -191,8 +191,8 @@ class JitStep {
 ///
 /// The function captures nothing; it is called with the network, the OptimizerStep, and the arguments of the call, and
 /// returns a tensor or a std::tuple of them. In graph mode it is one graph, in PyNative mode it runs operator by
-/// operator; the bits are the same, and those of a Model. The network trains (dropout, batch statistics), whatever
-/// value set_train() has set.
+/// operator; both give the same bits as a Model. The network trains (dropout, batch statistics), whatever value
+/// set_train() has set.
 template <class F, class Net, class Optimizer>
 auto jit(F, Net& net, OptimizerStep<Net, Optimizer>& optimizer) {
   static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>,

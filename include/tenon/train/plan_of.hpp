@@ -1,4 +1,4 @@
-// The memory plan of a Model's step, for programs that promise what they need.
+// The memory plan of a Model's step, for programs that limit their memory.
 #pragma once
 #include <tenon/train/model.hpp>
 
@@ -8,7 +8,8 @@ namespace tenon::inline TENON_ABI {
 struct StepPlan {
   const Program* program;
 
-  /// Bytes of scratch memory for a batch of n on this many threads: taken before the first step, none within one.
+  /// Bytes of scratch memory for a batch of n on this many threads: allocated before the first step, none during a
+  /// step.
   constexpr long bytes(long n, int threads = 1) const { return program->bytes(n, threads); }
   /// Calls of kernels in a step.
   constexpr int kernels() const { return program->instructions; }

@@ -1,4 +1,4 @@
-// Run: what callbacks get of a run of a Model; its steps, and what is checked about it.
+// Run: the argument of callbacks in a run of a Model, the steps of the run, and its checks.
 #pragma once
 #include <algorithm>
 #include <optional>
@@ -31,8 +31,8 @@ struct Run : RunInfo {
   M& model;
   auto& network() const { return model.network(); }
   auto& optimizer() const { return model.optimizer(); }
-  /// With which this step is or was updated, also if a callback has changed it since; between steps that of the last
-  /// one. The optimizer's, learning_rates() has those of its groups, too.
+  /// The learning rate of this step's update, also if a callback has changed it since; between steps the rate of the
+  /// last step. It is the optimizer's; learning_rates() also has those of its groups.
   float learning_rate() const requires requires(M& m) { m.optimizer().learning_rate.at(0L); }
   {
     return rate_of(-1);
@@ -44,8 +44,8 @@ struct Run : RunInfo {
     for (long g = -1; g < long(model.optimizer().groups.size()); ++g) all.push_back(rate_of(g));
     return all;
   }
-  /// Calls f while the network has the weights that the evaluation of this epoch judged: averages, if a callback has
-  /// some. Then it has its own again.
+  /// Calls f while the network has the weights of this epoch's evaluation: averages, if a callback has some. Afterwards
+  /// the network has its own weights again.
   template <class F>
   void with_eval_weights(F f) {
     detail::Progress& progress = model.progress_;

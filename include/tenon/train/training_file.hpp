@@ -1,4 +1,4 @@
-// Saves a training whole, and continues with it in another process as if it had never stopped.
+// Saves a whole training, and resumes it in another process as if it had not been interrupted.
 #pragma once
 #include <array>
 #include <cmath>
@@ -144,11 +144,10 @@ class TrainingCopy {
 [[gnu::cold]] CallbackStates read_callback_states(const std::string& path);
 }  // namespace detail
 
-/// Writes all that a training is to a safetensors file, which appears complete or not at all: the parameters, the
-/// optimizer's moments and learning rate, the loss scale, the step, the random counters, the place in the data set, and
-/// what callbacks of the run have counted, if they have a state (train/callback/callback_state.hpp). A callback may
-/// call it in any hook; ModelCheckpoint does.
-/// With `#include <tenon/train/ckpt.hpp>` a path that ends with ".ckpt" gets a checkpoint that MindSpore reads: its
+/// Writes a whole training to a safetensors file, which is complete or absent: the parameters, the optimizer's moments
+/// and learning rate, the loss scale, the step, the random counters, the position in the data set, and the state of the
+/// run's callbacks (train/callback/callback_state.hpp). A callback may call it in any hook; ModelCheckpoint does. With
+/// `#include <tenon/train/ckpt.hpp>` a path that ends with ".ckpt" gets a checkpoint that MindSpore reads: its
 /// optimizer finds moments, global_step, learning_rate, momentum, and powers of beta under its names.
 ///
 /// values     additional numbers and texts: metadata of safetensors, MindSpore's append_dict of .ckpt
@@ -158,16 +157,16 @@ void save_training(M& model, const std::string& path, const std::vector<io::Name
   detail::save_training_of(detail::TrainingSource(model), path, values);
 }
 
-/// Makes of a Model with the same network, optimizer, and data what it was when the file was written. If that was in a
-/// run, the next train() or fit() continues with that run: `model.train(10, data)` ends when the run has had 10 epochs,
-/// also if it was killed in its seventh, and with the same bits as if it had not been.
+/// Restores a Model with the same network, optimizer, and data to its state when the file was written. If that was
+/// during a run, the next train() or fit() resumes this run: `model.train(10, data)` ends when the run has had 10
+/// epochs, also if it was killed in its seventh epoch, with bit-identical results.
 ///
 /// A .ckpt that MindSpore's Model.train saved is a training, too: moments, global_step (of which schedules and random
-/// numbers are functions), a fixed learning_rate, epoch_num. MindSpore saves no place within a run, so the next train()
-/// is a new run. A momentum or beta other than the optimizer's is a warning.
+/// numbers are functions), a fixed learning_rate, epoch_num. MindSpore saves no position within a run, so the next
+/// train() is a new run. A momentum or beta that differs from the optimizer's causes a warning.
 ///
-/// throws     KeyError, TypeError, ValueError, RuntimeError as load_checkpoint does, for a file that is no training of
-///            this Model or is damaged: then nothing has changed
+/// throws     KeyError, TypeError, ValueError, RuntimeError as load_checkpoint does, for a damaged file or a file that
+///            is no training of this Model; after an error nothing has changed
 template <class M>
 void load_training(const std::string& path, M& model) {
   detail::refuse_torch_save(path);

@@ -4,8 +4,8 @@
 //
 //   void describe(auto& d) const { d.add(batch_size, drop_remainder); }
 //
-//   d.add(numbers and texts...)   parameters; the type's name is added by itself
-//   d.add_file(version)           a file, by path, size, and time of its last change, as io::version_of(file, path) had
+//   d.add(numbers and texts...) parameters; the type's name is added automatically d.add_file(version) a file, by path,
+//   size, and time of its last change, as io::version_of(file, path) had
 //                                 them when it was opened; of one that is opened for each sample, add_file(path)
 //   d.add_content(begin, count)   data in memory, by its content
 //   d.add_function(f)             a user's function

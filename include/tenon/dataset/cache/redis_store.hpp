@@ -27,8 +27,9 @@ namespace tenon::inline TENON_ABI::dataset {
 
 /// The rows of one session on a Redis server, in its memory: 7.0 and later are tested.
 ///
-/// server    tenon-cache --backend redis --start runs one for this machine. Another one's `maxmemory-policy` must be
-///           `noeviction`, which is the default: a row that does not fit is then refused, and computed each time
+/// server    tenon-cache --backend redis --start runs a server for this machine. The `maxmemory-policy` of another
+///           server must be `noeviction`, the default: the server then refuses a row that does not fit, and the row is
+///           computed each time
 /// kill -9   a program writes rows and their count by one script, which happens or does not. Rows that were computed
 ///           and not sent yet, about 2 MiB and a row of each thread at most, are computed again. When the server dies,
 ///           its rows and sessions are gone; programs warn once and compute

@@ -1,4 +1,4 @@
-// What keeps the rows of a cache: LMDB (cache/lmdb_store.hpp), Redis (cache/redis_store.hpp), or another store.
+// The storage of a cache's rows: LMDB (cache/lmdb_store.hpp), Redis (cache/redis_store.hpp), or another store.
 #pragma once
 #include <concepts>
 #include <cstddef>

@@ -1,4 +1,4 @@
-// A user's function of samples: which columns it is given, which it writes, and how it is called.
+// A user's function of samples: the columns that it receives and writes, and how it is called.
 #pragma once
 #include <span>
 #include <string_view>

@@ -14,8 +14,8 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
-/// Batches of D of as many samples as a function says, batch_size at most. Where each begins is the sum of those before
-/// it, which is found while the epoch is read, once for all threads.
+/// Batches of D of as many samples as a function says, batch_size at most. The begin of a batch is the sum of the sizes
+/// before it, which is computed while the epoch is read, once for all threads.
 template <class D, class F>
 struct BatchedOfSize : Behind<BatchedOfSize<D, F>, D> {
   using columns = WithBatch<typename D::columns, dyn>;
@@ -30,7 +30,7 @@ struct BatchedOfSize : Behind<BatchedOfSize<D, F>, D> {
   }
 
   long max_rows() const { return D::counted ? std::min(batch_size, this->data.size()) : batch_size; }
-  /// The function is told the epoch.
+  /// The function receives the epoch.
   void describe(auto& d) const {
     d.add(batch_size);
     d.add_function(function);

@@ -16,9 +16,9 @@
 namespace tenon::inline TENON_ABI::dataset {
 
 struct BucketConfig {
-  /// What shorter samples are filled up with.
+  /// The padding value of shorter samples.
   double pad_value = 0;
-  /// Leave out the short batches at the end of an epoch.
+  /// Drops the short batches at the end of an epoch.
   bool drop_remainder = false;
 };
 
@@ -175,10 +175,10 @@ struct Bucketed {
 /// of up to 16 elements become batches of Shape<dyn, 16>, and longer ones become batches of Shape<dyn, 64>:
 ///   const auto batches = bucket_batch_by_length<"text", 16, 64>(data, {32, 8});    // 32 short ones, or 8 long ones
 ///   batches.each(epoch, [&](const auto& batch) { step(batch.template get<"text">(), ...); });
-/// As the shapes are known to the compiler, what is done with a batch is compiled for each bucket. All other columns
-/// have samples of one shape. A batch comes when its bucket is full, the short ones at the end in order of length.
-/// Throws ValueError if a batch size is below 1, and when a sample is longer than the last bucket.
-/// Source: MindSpore's bucket_batch_by_length, whose last bucket has no bound.
+/// Shapes are known at compile time, so the code that uses a batch is compiled for each bucket. All other columns have
+/// samples of one shape. A batch is returned when its bucket is full; short batches follow at the end, in the order of
+/// length. Throws ValueError if a batch size is below 1, and when a sample is longer than the last bucket. Source:
+/// MindSpore's bucket_batch_by_length, whose last bucket has no bound.
 template <ColumnKey Key, int... Length, Indexed D>
 auto bucket_batch_by_length(const D& data, const std::array<long, sizeof...(Length)>& batch_sizes,
                             BucketConfig config = {}) {

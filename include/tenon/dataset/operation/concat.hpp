@@ -48,7 +48,8 @@ inline constexpr bool same_columns<Columns<A...>, Columns<B...>> =
 }  // namespace detail
 
 /// The rows of the first data set, then the rows of the second, and so on: `concat(a, b)`, or `a + b`. They have
-/// columns of the same dtypes and shapes. Batched ones keep their batches: the last of the first may be short.
+/// columns of the same dtypes and shapes. Batched data sets keep their batches: the last batch of the first data set
+/// may be short.
 template <Indexed A, Indexed B, Indexed... More>
 auto concat(const A& a, const B& b, const More&... more) {
   constexpr bool same = detail::same_columns<typename A::columns, typename B::columns> && A::batched == B::batched;

@@ -1,4 +1,4 @@
-// What a stage learns about the rows of an epoch while they are read, for all threads.
+// Information about the rows of an epoch that a stage collects while they are read, for all threads.
 #pragma once
 #include <cstdint>
 #include <memory>

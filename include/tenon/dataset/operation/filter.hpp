@@ -13,7 +13,8 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
-/// The rows of D whose columns I... pass. Which ones they are is found while the epoch is read, once for all threads.
+/// The rows of D whose columns I... pass. The list of these rows is built while the epoch is read, once for all
+/// threads.
 template <class D, class F, int... I>
 struct Filtered : Behind<Filtered<D, F, I...>, D> {
   static constexpr bool counted = false;
@@ -137,9 +138,9 @@ struct FilterMaker {
 /// Keeps the samples for which a predicate of some columns holds: `filter<"label">([](std::span<const int> label) {
 /// return label[0] < 5; })`. Before batch.
 ///
-/// rows            as many as pass: size(), which Model.train asks for, reads all rows of epoch 0 once; so do repeat,
-///                 shuffle, shard, and concat after it, for each epoch. Walking alone does not
-/// threads         one after the other looks for the next row that passes; decode after filter, not before it
+/// rows            the rows that pass. size(), which Model.train calls, reads all rows of epoch 0 once; repeat,
+///                 shuffle, shard, and concat after it do so for each epoch. Walking alone does not
+/// threads         one thread at a time searches for the next row that passes; decode after filter, not before it
 /// several times   a sample that passes may be read again: functions before filter must not depend on the number of
 ///                 calls
 template <ColumnKey... Key, class F>

@@ -125,8 +125,8 @@ struct FlatMapMaker {
 }  // namespace detail
 
 /// Makes a data set of each sample and joins their rows: `flat_map<"file">([](std::span<const char> path) { return
-/// dataset::...; })`. All of them are of one type. Before batch. The function is called again when a row is read that
-/// is not near the last one: what it opens should be cheap to open.
+/// dataset::...; })`. All of these data sets have the same type. Before batch. The function is called again when a row
+/// is read that is not close to the last row, so opening the data set should be cheap.
 template <ColumnKey... Key, class F>
 requires(sizeof...(Key) > 0)
 auto flat_map(F function) {

@@ -21,7 +21,7 @@ struct BatchMapped : RowByRow<BatchMapped<D, F, I...>, D> {
   BatchMapped(const D& rows, F f, std::uint64_t number)
       : RowByRow<BatchMapped, D>(rows), function(std::move(f)), seed(number) {}
 
-  /// The function is told the epoch.
+  /// The function receives the epoch.
   void describe(auto& d) const {
     (d.add(I), ...);
     d.add(seed);
@@ -81,9 +81,9 @@ struct BatchMapMaker {
 };
 }  // namespace detail
 
-/// Changes columns of whole batches in place: `map_batch<"image">([](BatchInfo info, std::span<float> x) { ... })`.
-/// With a Random& after the spans the function is given numbers that depend on the seed, the epoch, and the batch
-/// alone. Source: per_batch_map of MindSpore's batch.
+/// Changes columns of whole batches in place: `map_batch<"image">([](BatchInfo info, std::span<float> x) { ... })`. If
+/// the function has a further parameter Random&, its numbers depend only on the seed, the epoch, and the batch. Source:
+/// per_batch_map of MindSpore's batch.
 template <ColumnKey... Key, class F>
 requires(sizeof...(Key) > 0)
 auto map_batch(F function) {

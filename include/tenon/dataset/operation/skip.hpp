@@ -43,8 +43,8 @@ struct SkipMaker {
 };
 
 /// All samples except the first count; after batch, all batches except the first count. Throws ValueError if count < 0.
-/// After a shuffle or a random sampler it does not compile: `shuffle | skip(n)` and `shuffle | take(n)` would share
-/// rows, as each epoch has another order. Source: MindSpore's skip.
+/// After a shuffle or a random sampler it does not compile: each epoch has another order, so `shuffle | skip(n)` and
+/// `shuffle | take(n)` would share rows. Source: MindSpore's skip.
 inline SkipMaker skip(long count) {
   detail::check_at_least("skip", count, 0, "the number of rows");
   return {count};

@@ -35,7 +35,7 @@ struct SplitPart : Behind<SplitPart<D>, D> {
 };
 
 struct SplitConfig {
-  /// Which rows go where is drawn; else the first part has the first rows.
+  /// Distributes rows at random; otherwise the first part has the first rows.
   bool randomize = true;
   std::uint64_t seed = default_seed();
 };
@@ -73,9 +73,10 @@ std::array<long, N> split_sizes(const T (&parts)[N], long rows) {
 }
 }  // namespace detail
 
-/// Splits a data set into disjoint parts that together hold all rows; each part has the same rows in each epoch: `auto
-/// [train, valid] = split(data, {0.8, 0.2});` or numbers of rows, `{800, 200}`. Shuffle and repeat after it. Throws
-/// ValueError if a part would be empty, or if they do not sum up to all. Source: MindSpore's split, with its rounding.
+/// Splits a data set into disjoint parts that together hold all rows; each part has the same rows in each epoch:
+/// `auto [train, valid] = split(data, {0.8, 0.2});` or numbers of rows, `{800, 200}`. Shuffle and repeat after it.
+/// Throws ValueError if a part would be empty, or if the parts do not add up to all rows. Source: MindSpore's split,
+/// with its rounding.
 template <Indexed D, class T, std::size_t N>
 auto split(const D& data, const T (&parts)[N], SplitConfig config = {}) {
   constexpr bool is_counted = D::counted, same_rows = !detail::reorders<D>();

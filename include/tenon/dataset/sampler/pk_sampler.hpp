@@ -14,9 +14,9 @@
 namespace tenon::inline TENON_ABI::dataset {
 
 /// num_val rows of each class, in the order of the labels, or, with shuffle, in random order; classes with fewer rows
-/// are left out. Which rows of a class come differs from epoch to epoch. num_class classes if that is given;
-/// num_samples rows of all. The label is a column of one number per sample, which is read once when the data set is
-/// written down. Source: MindSpore's PKSampler, which knows no num_class yet.
+/// are left out. The rows of a class differ from epoch to epoch. num_class, if given, limits the number of classes, and
+/// num_samples the total number of rows. The label is a column of one number per sample; it is read once, when the data
+/// set is constructed. Source: MindSpore's PKSampler, which knows no num_class yet.
 template <ColumnKey Label>
 struct PKSampler {
   // deduced as a whole: nvcc finds no Label in a PKSampler<Label>
@@ -109,8 +109,8 @@ struct PKMaker {
 };
 }  // namespace detail
 
-/// Draws num_val rows of each class: `data | sample(PKSampler<"label">{.num_val = 4})`. Throws ValueError if there are
-/// not this many classes with as many rows.
+/// Draws num_val rows of each class: `data | sample(PKSampler<"label">{.num_val = 4})`. Throws ValueError if the data
+/// set does not have enough classes with this number of rows.
 template <class Settings>
 requires requires(const Settings& settings) { settings.num_class; }
 auto sample(Settings sampler) {

@@ -1,4 +1,4 @@
-// RandomSampler: rows in random order, or drawn again and again.
+// RandomSampler: rows in random order, or drawn with replacement.
 #pragma once
 #include <tenon/dataset/permutation.hpp>
 #include <tenon/dataset/sampler/sample.hpp>
@@ -6,8 +6,8 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
-/// num_samples random rows (all rows if it is 0), each at most once, or with replacement. Other ones in each epoch.
-/// More than there are rows are as many as there are. Source: MindSpore's RandomSampler.
+/// num_samples random rows (all rows if it is 0), each at most once, or with replacement. The rows differ in each
+/// epoch. A num_samples above the number of rows means all rows. Source: MindSpore's RandomSampler.
 struct RandomSampler {
   bool replacement = false;
   long num_samples = 0;

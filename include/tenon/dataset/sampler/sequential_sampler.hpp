@@ -1,4 +1,4 @@
-// SequentialSampler: rows one after the other, from one of them.
+// SequentialSampler: consecutive rows, from a given row on.
 #pragma once
 #include <algorithm>
 

@@ -23,11 +23,11 @@ struct ShardMaker {
 };
 
 /// Every num_shards-th row, starting from row shard_id: `data | shuffle(n) | shard({.num_shards = 8, .shard_id = 3})`.
-/// Shuffled before with one seed, the shards are parts of the same order in each epoch and move with it. The rule
-/// determines the treatment of rows that cannot be distributed evenly. With MindSpore's rule, the default, the first
-/// rows repeat, with new random augmentation. Throws ValueError if num_shards < 1, shard_id is outside 0 .. num_shards
-/// - 1, or the shard has no row. Source: MindSpore's num_shards and shard_id, which also shuffle unless told not to;
-/// here shuffle does.
+/// After a shuffle with the same seed in all processes, the shards are parts of one order, which changes in each epoch.
+/// The rule determines the treatment of rows that cannot be distributed evenly. With MindSpore's rule, the default, the
+/// first rows repeat, with new random augmentation. Throws ValueError if num_shards < 1, shard_id is outside 0 ..
+/// num_shards - 1, or the shard has no row. Source: MindSpore's num_shards and shard_id, which also shuffle by default;
+/// use shuffle here.
 inline ShardMaker shard(ShardConfig config) {
   const detail::ShardDraw draw{config.num_shards, config.shard_id, config.rule, false, 0, -1, 0};
   draw.check("shard");

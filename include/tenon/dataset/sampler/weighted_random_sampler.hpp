@@ -63,8 +63,8 @@ struct WeightedDraw {
 
 /// Draws num_samples rows (at most as many as the data set has), with probabilities in proportion to their weights,
 /// different rows in each epoch. Rows after the list of weights are never drawn. Throws ValueError if a weight is
-/// negative or not finite, if none is greater than 0, if there are more weights than rows, or if without replacement
-/// more rows are to be drawn than have a weight greater than 0. Source: MindSpore's WeightedRandomSampler.
+/// negative or not finite, if none is greater than 0, if there are more weights than rows, or if num_samples without
+/// replacement exceeds the number of rows with a weight greater than 0. Source: MindSpore's WeightedRandomSampler.
 struct WeightedRandomSampler {
   std::vector<double> weights;
   long num_samples = 0;

@@ -17,7 +17,7 @@ namespace tenon::inline TENON_ABI::dataset {
 /// memory      the images as bytes (154 MB for train), shared by all copies
 /// throws      RuntimeError if the directory or a file is missing, damaged, or something else; the message names the
 ///             file
-/// source      MindSpore's Cifar10Dataset, whose labels are uint32, which no loss takes
+/// source      MindSpore's Cifar10Dataset, whose labels are uint32; no loss accepts these
 class Cifar10 : public Source<Cifar10> {
  public:
   using columns = Columns<Column<std::uint8_t, Shape<32, 32, 3>, "image">, Column<std::int32_t, Shape<>, "label">>;

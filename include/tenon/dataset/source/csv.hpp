@@ -25,7 +25,7 @@ namespace tenon::inline TENON_ABI::dataset {
 ///             for a quote
 /// memory      8 bytes for a row; fields are read when a sample is
 /// throws      when opened, RuntimeError if the file is missing or no CSV, KeyError for a column that it does not have;
-///             when a row is read, RuntimeError that names file, line, column and what was found there
+///             when a row is read, RuntimeError with file, line, column, and the content
 /// source      MindSpore's CSVDataset, which guesses types from defaults
 template <class... C>
 class Csv : public Source<Csv<C...>> {

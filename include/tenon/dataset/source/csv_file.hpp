@@ -18,19 +18,20 @@
 namespace tenon::inline TENON_ABI::dataset {
 
 struct CsvConfig {
-  /// What separates fields: ',', ';', '\t'.
+  /// The separator of fields: ',', ';', '\t'.
   char delimiter = ',';
   /// The first row has the names of the columns. Without one they count from the left.
   bool header = true;
-  /// The most bytes of a field and of a row: what is longer is an error, as an unclosed quote would make it.
+  /// The largest number of bytes of a field and of a row; a longer one, for example after an unclosed quote, is an
+  /// error.
   std::size_t field_limit = 1 << 20, row_limit = 16 << 20;
 };
 
 /// An open file with the places of its rows. Only these are in memory, 8 bytes for a row.
 class CsvFile {
  public:
-  /// Finds the rows. Throws ValueError for a delimiter that is none, RuntimeError if the file cannot be read, has no
-  /// row, ends inside of quotes, or has a row above the limit or with more than 65,536 fields in front.
+  /// Finds the rows. Throws ValueError for an illegal delimiter, RuntimeError if the file cannot be read, has no row,
+  /// ends inside of quotes, or has a row above the limit or with more than 65,536 fields in front.
   CsvFile(std::string path, const CsvConfig& config) : file_(std::move(path)), config_(config) {
     if (config.delimiter == '"' || config.delimiter == '\n' || config.delimiter == '\r' || config.delimiter == '\0')
       throw_error<ValueError>("The delimiter of a CSV file cannot be a quote, the end of a line, or a zero byte.");

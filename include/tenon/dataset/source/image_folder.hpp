@@ -23,7 +23,7 @@ struct ImageFolderConfig {
   /// The classes and their labels, 0 or more: other folders are left out. Empty: all folders, numbered in the order of
   /// their names from 0 on.
   std::map<std::string, int> class_indexing{};
-  /// The most bytes of a file: a larger one is an error when it is read.
+  /// The largest size of a file in bytes; reading a larger file is an error.
   std::uint64_t file_limit = std::uint64_t{256} << 20;
 };
 
@@ -58,14 +58,15 @@ inline bool has_extension(std::string_view name, std::span<const std::string> ex
 /// The image files below a folder that has a sub-folder for each class; vision::Decode decodes them.
 ///
 /// columns     image: uint8 [any], the bytes of the file;  label: int32 []
-/// order       class by class, in each the files by name (bytes compared), so that it is the same everywhere
+/// order       class by class, and in each class by the names of the files (compared byte by byte), so the order is the
+///             same everywhere
 /// classes     sub-folders by name, from 0 on, or according to class_indexing. Names that begin with a dot are left
 ///             out, and so are folders in a class's folder
 /// memory      names only; a file is read when its sample is
 /// throws      RuntimeError if a folder is missing, cannot be read, has no class, or a class no image; KeyError if
 ///             class_indexing names a folder that is not there; ValueError for a label below 0; when a sample is read,
 ///             RuntimeError if its file is gone, empty, or above the limit
-/// source      MindSpore's ImageFolderDataset. There a class without images is passed over, labels are uint32, and all
+/// source      MindSpore's ImageFolderDataset. There a class without images is skipped, labels are uint32, and all
 ///             files are images unless extensions are given
 class ImageFolder : public Source<ImageFolder> {
  public:

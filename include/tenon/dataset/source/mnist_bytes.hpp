@@ -1,4 +1,4 @@
-// MNIST as its files have it: bytes, for pipelines that scale and normalise by themselves.
+// MNIST as the bytes of its files, for pipelines that scale and normalise.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -13,7 +13,7 @@ namespace tenon::inline TENON_ABI::dataset {
 ///
 /// columns     image: uint8 [28, 28, 1], 0 is background;  label: int32 [], 0 .. 9
 /// files, throws  as Mnist
-/// source      MindSpore's MnistDataset, whose labels are uint32, which no loss takes
+/// source      MindSpore's MnistDataset, whose labels are uint32; no loss accepts these
 class MnistBytes : public Source<MnistBytes> {
  public:
   using columns = Columns<Column<std::uint8_t, Shape<28, 28, 1>, "image">, Column<std::int32_t, Shape<>, "label">>;

@@ -11,7 +11,7 @@
 namespace tenon::inline TENON_ABI::dataset {
 
 /// The arrays of a .npz file as columns: `npz_columns("iris.npz", as<Column<float, Shape<4>, "x">, Column<std::int32_t,
-/// Shape<>, "y">>)`. All of them are in memory.
+/// Shape<>, "y">>)`. The whole file is in memory.
 ///
 /// throws      RuntimeError if the file cannot be read, is damaged, larger than io::default_file_limit, compressed
 ///             where Tenon is built without zlib, or holds elements that Tenon does not have; KeyError for a name that

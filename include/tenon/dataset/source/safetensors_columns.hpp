@@ -10,7 +10,7 @@
 namespace tenon::inline TENON_ABI::dataset {
 
 /// The tensors of a safetensors file as columns: `safetensors_columns("iris.safetensors", as<Column<float, Shape<4>,
-/// "x">, Column<std::int32_t, Shape<>, "y">>)`. All of them are in memory.
+/// "x">, Column<std::int32_t, Shape<>, "y">>)`. The whole file is in memory.
 ///
 /// throws      RuntimeError if the file cannot be read, is damaged, breaks a rule of the format, or holds a bool other
 ///             than 0 and 1; KeyError for a name that is not in it, TypeError for another dtype or an element type that

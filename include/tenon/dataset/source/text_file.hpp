@@ -15,7 +15,7 @@
 namespace tenon::inline TENON_ABI::dataset {
 
 struct TextFileConfig {
-  /// The most bytes of a line, up to 16 MB.
+  /// The largest number of bytes of a line, up to 16 MB.
   std::uint64_t line_limit = 1 << 20;
 };
 

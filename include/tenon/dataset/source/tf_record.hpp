@@ -19,7 +19,7 @@
 namespace tenon::inline TENON_ABI::dataset {
 
 struct TfRecordConfig {
-  /// The most bytes of a record.
+  /// The largest number of bytes of a record.
   std::uint64_t record_limit = std::uint64_t{256} << 20;
 };
 
@@ -96,7 +96,8 @@ class ExampleColumn {
 /// memory      8 bytes for a record; records are read when samples are
 /// throws      RuntimeError if a file is missing, damaged, or compressed as a whole; KeyError for a feature that a
 ///             record does not have, the first one when the set is opened; ValueError for no file
-/// source      TensorFlow's TFRecordDataset and parse_example; MindSpore's TFRecordDataset. Its shards are stages here
+/// source      TensorFlow's TFRecordDataset and parse_example; MindSpore's TFRecordDataset. Its shards are separate
+///             stages in Tenon
 template <class... C>
 class TfRecord : public Source<TfRecord<C...>> {
  public:

@@ -11,14 +11,14 @@
 namespace tenon::inline TENON_ABI::dataset {
 
 struct TokenWindowsConfig {
-  /// How far after one another the pieces begin; 0: `length`, so that no token is there twice.
+  /// The distance between the begins of windows; 0 means `length`, so that windows do not overlap.
   long stride = 0;
 };
 
 /// Windows of `length` tokens: `TokenWindows<32>(vocabulary.encode(text), {.stride = 5})`.
 ///
 /// columns     text: int32 [length]; next: int32 [length], the same window shifted by one token
-/// rows        (tokens - length - 1) / stride + 1: a rest at the end is left out
+/// rows        (tokens - length - 1) / stride + 1: an incomplete window at the end is dropped
 /// throws      ValueError for fewer than length + 1 tokens, and for a stride below 0
 template <int length>
 class TokenWindows : public Source<TokenWindows<length>> {

@@ -21,7 +21,7 @@
 namespace tenon::inline TENON_ABI::dataset {
 
 /// Tokens 0 .. 255 are the bytes; each further token is a pair of earlier tokens. Any text can be encoded, and decode
-/// gives it back byte by byte. No token goes beyond a piece of the text (text/pieces.hpp).
+/// gives it back byte by byte. No token crosses the border of two pieces of the text (text/pieces.hpp).
 ///
 /// file        lines: `tenon-byte-pairs 1`, then for token 256, 257, ... the two numbers that it joins
 class BytePairEncoding {
@@ -34,12 +34,12 @@ class BytePairEncoding {
   /// equally frequent pairs, the pair with the lower numbers. Fewer, if no pair is there twice. The same text gives the
   /// same tokens everywhere. Throws ValueError unless 256 <= size <= 2^24.
   static BytePairEncoding trained(std::string_view text, std::int32_t size);
-  /// Reads what save has written. Throws RuntimeError, with the line, for anything else.
+  /// Reads a file that save has written. Throws RuntimeError, with the line, for anything else.
   static BytePairEncoding load(const std::string& path) { return parse(io::read_file(path, file_limit), path); }
   /// The content of such a file; path is for messages.
   static BytePairEncoding parse(std::string_view content, const std::string& path);
 
-  /// Writes a file that appears complete or not at all. Throws RuntimeError if it cannot.
+  /// Writes a file, which is complete or absent. Throws RuntimeError if it cannot.
   void save(const std::string& path) const {
     std::string content = text(first_line, "\n");
     for (const auto& [left, right] : pairs_) content += text(left, " ", right, "\n");
@@ -48,7 +48,7 @@ class BytePairEncoding {
 
   void describe(auto& d) const { d.add(tokens_); }
   std::int32_t size() const { return static_cast<std::int32_t>(tokens_.size()); }
-  /// The bytes of a token. Throws ValueError for a number that is none.
+  /// The bytes of a token. Throws ValueError for a number that is no token.
   const std::string& token(std::int32_t number) const {
     if (number < 0 || number >= size())
       throw_error<ValueError>("There is no token ", number, " in a byte-pair encoding of ", size(), ".");

@@ -34,8 +34,9 @@ struct VocabularyConfig {
 ///             each, with \\, \n and \r for a backslash and ends of lines
 class Vocabulary {
  public:
-  /// Throws ValueError for a token that is there twice, is empty, not UTF-8, longer than 1,024 bytes, or could never be
-  /// found: several characters, or white space in a word. `unknown` is the number of the token for all others, or -1.
+  /// Throws ValueError for a token that is repeated, empty, not UTF-8, longer than 1,024 bytes, or that could never
+  /// match: several characters, or white space in a word. `unknown` is the number of the token for unknown tokens, or
+  /// -1.
   Vocabulary(TokenKind kind, std::vector<std::string> tokens, std::int32_t unknown = -1)
       : kind_(kind), unknown_(unknown), tokens_(std::move(tokens)) {
     if (tokens_.size() > most_tokens) throw_error<ValueError>("A vocabulary has at most ", most_tokens, " tokens.");
@@ -63,24 +64,24 @@ class Vocabulary {
     each_word(text, [&](std::string_view word) { ++counts[word]; });
     return Vocabulary(TokenKind::words, most_frequent(counts, config), config.unknown.empty() ? -1 : 0);
   }
-  /// Reads what save has written. Throws RuntimeError, with the line, for anything else.
+  /// Reads a file that save has written. Throws RuntimeError, with the line, for anything else.
   static Vocabulary load(const std::string& path) { return parse(io::read_file(path, file_limit), path); }
   /// The content of such a file; path is for messages.
   static Vocabulary parse(std::string_view content, const std::string& path);
 
-  /// Writes a file that appears complete or not at all. Throws RuntimeError if it cannot.
+  /// Writes a file, which is complete or absent. Throws RuntimeError if it cannot.
   void save(const std::string& path) const;
 
   void describe(auto& d) const { d.add(kind_, unknown_, tokens_); }
   std::int32_t size() const { return static_cast<std::int32_t>(tokens_.size()); }
   TokenKind kind() const { return kind_; }
-  /// Throws ValueError for a number that is none.
+  /// Throws ValueError for a number that is no token.
   const std::string& token(std::int32_t number) const {
     if (number < 0 || number >= size())
       throw_error<ValueError>("There is no token ", number, " in a vocabulary of ", size(), ".");
     return tokens_[static_cast<std::size_t>(number)];
   }
-  /// The number of a token; that of unknown ones, or -1, if it is none.
+  /// The number of a token; for an unknown token the number of `unknown`, or -1.
   std::int32_t find(std::string_view token) const {
     const auto found = numbers_.find(token);
     return found == numbers_.end() ? unknown_ : found->second;

@@ -1,4 +1,4 @@
-// vision::RandomRotation, RandomAffine: randomly turned, moved, stretched, and sheared images.
+// vision::RandomRotation, RandomAffine: randomly rotated, translated, scaled, and sheared images.
 #pragma once
 #include <cmath>
 #include <type_traits>

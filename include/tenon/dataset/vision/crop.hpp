@@ -45,7 +45,7 @@ struct CenterCrop {
 /// Crops Height x Width pixels at a random position of the padded image.
 ///
 /// padding        pixels added on each side first
-/// pad_if_needed  add as many more as a smaller image lacks, on both sides; else it is an error
+/// pad_if_needed  adds the missing pixels of a smaller image on both sides; otherwise such an image is an error
 /// border, fill   the value of these pixels
 ///
 /// column      uint8 or float32 [height, width, channels]

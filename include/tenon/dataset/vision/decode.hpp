@@ -1,4 +1,4 @@
-// vision::Decode: images of the bytes of files.
+// vision::Decode: decodes the bytes of image files.
 #pragma once
 #include <tenon/core/philox.hpp>
 #include <tenon/dataset/vision/image_column.hpp>
@@ -11,7 +11,7 @@ namespace tenon::inline TENON_ABI::vision {
 ///
 /// column      uint8 [any], the bytes of a file
 /// result      uint8 [any, any, Channels]
-/// throws      RuntimeError for what is no image, damaged, or truncated; ValueError for too many pixels
+/// throws      RuntimeError for a file that is no image, damaged, or truncated; ValueError for too many pixels
 /// source      MindSpore's Decode; it does not rotate images by their EXIF data, as with `.upright = false`
 template <int Channels>
 struct DecodeTo {

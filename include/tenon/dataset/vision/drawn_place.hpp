@@ -1,4 +1,4 @@
-// Where a part of an image lies that may lie anywhere.
+// The random position of a part of an image.
 #pragma once
 #include <cstdint>
 

@@ -129,8 +129,9 @@ auto mixed(const D& data, const Mixer& mixer) {
 }
 }  // namespace detail
 
-/// Mixes each image and its label with another of the batch: `data | batch(64) | vision::MixUpBatch<"image",
-/// "label">{.alpha = 0.2f}`. The share of the image itself is one number from Beta(alpha, alpha) per batch.
+/// Mixes each image and its label with another image and label of the batch: `data | batch(64) |
+/// vision::MixUpBatch<"image", "label">{.alpha = 0.2f}`. The share of the image itself is one number from Beta(alpha,
+/// alpha) per batch.
 ///
 /// columns     float32 images [n, ., ., .], float32 labels [n, classes]
 /// throws      ValueError unless alpha is above 0
@@ -154,8 +155,8 @@ struct MixUpBatch {
   }
 };
 
-/// Replaces a box of each image by that of another of the batch, with probability `prob` for a batch; labels are mixed
-/// by area. The box takes 1 - Beta(alpha, alpha) of the image, less where it reaches beyond it.
+/// Replaces a box of each image by the same box of another image of the batch, with probability `prob` for a batch;
+/// labels are mixed by area. The box takes 1 - Beta(alpha, alpha) of the image, less where it reaches beyond it.
 ///
 /// columns     float32 images [n, channels, height, width], or [n, height, width, channels] if the last extent is 1 to
 ///             4; float32 labels [n, classes]

@@ -14,7 +14,7 @@ namespace tenon::inline TENON_ABI::vision {
 /// column      an integer [], 0 to Classes - 1
 /// result      float32 [Classes]
 /// throws      ValueError for another label
-/// source      MindSpore's OneHot, which keeps the integer type; losses take float32
+/// source      MindSpore's OneHot, which keeps the integer type; losses require float32
 template <int Classes>
 struct OneHot {
   static_assert(Classes >= 1, "OneHot: there is 1 class or more");

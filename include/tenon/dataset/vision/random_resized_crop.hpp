@@ -65,7 +65,7 @@ struct RandomResizedCrop {
   }
 };
 
-/// Decode and RandomResizedCrop in one. It decodes only the part of a JPEG file that it needs, to the same pixels as
+/// Decode and RandomResizedCrop in one. It decodes only the necessary part of a JPEG file, with the same pixels as
 /// Decode. `.scaled = true`: at 1/2, 1/4 or 1/8 of its size, where the part still has as many pixels as the result.
 ///
 /// scaled      other pixel values than decoding in full (DecodeOptions::eighths), in less time for large images

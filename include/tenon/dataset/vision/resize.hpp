@@ -1,4 +1,4 @@
-// vision::Resize: images of one size, or of one shorter side.
+// vision::Resize: resizes images to one size, or their shorter sides to one length.
 #pragma once
 #include <tenon/core/philox.hpp>
 #include <tenon/dataset/vision/image_column.hpp>

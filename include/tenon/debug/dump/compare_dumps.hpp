@@ -1,4 +1,4 @@
-// compare_dumps: which tensors of two dumps differ, by how much, and which of them is the first.
+// compare_dumps: the tensors of two dumps that differ, the differences, and the first such tensor.
 #pragma once
 #include <algorithm>
 #include <map>
@@ -20,12 +20,12 @@ struct DumpComparison {
   std::vector<std::string> only_in_first, only_in_second;
 
   bool same() const { return different.empty() && only_in_first.empty() && only_in_second.empty(); }
-  /// The first tensor that differs in a line of its own, and a table of at most `rows` that do.
+  /// A line with the first tensor that differs, and a table of at most `rows` tensors that differ.
   [[gnu::cold]] std::string text(std::size_t rows = 20) const;
 };
 
-/// Compares the tensors of two dumps that have the same names, in the order in which the first one has them. Both are
-/// folders of the same kind: roots of dumps, or one iteration each. Files that are no tensors of a dump are ignored.
+/// Compares the tensors of two dumps that have the same names, in the order of the first dump. Both are folders of the
+/// same kind: roots of dumps, or one iteration each. Files that are no tensors of a dump are ignored.
 ///
 /// throws      RuntimeError for a folder that cannot be read or has no tensors of a dump, such as one of statistics
 [[gnu::cold]] DumpComparison compare_dumps(const std::string& first, const std::string& second);

@@ -201,8 +201,8 @@ template <class Writer>
     logging::warning("Dump: this is device ", device, ", which support_device does not name: nothing is dumped.");
   return false;
 }
-/// Null if the iteration is not to be dumped. A step that was dumped already is one of another network at the same
-/// place, or of one that was set back: it gets a new number.
+/// Null if the iteration is not to be dumped. If a step with this number was dumped already, it belongs to another
+/// network at the same place, or to a network that was reset: the step gets a new number.
 template <class Writer>
 [[gnu::cold]] auto Dump<Writer>::graph_of(const NetworkStep& step, long iteration) -> const Graph* {
   const std::lock_guard lock(mutex_);

@@ -1,4 +1,4 @@
-// DumpConfig: what is to be dumped, and where, as MINDSPORE_DUMP_CONFIG's JSON file or set_context says it.
+// DumpConfig: the contents and the location of a dump, from MINDSPORE_DUMP_CONFIG's JSON file or from set_context.
 #pragma once
 #include <cstdlib>
 #include <string>
@@ -39,7 +39,7 @@ struct DumpConfig {
 /// The same from a file. Throws RuntimeError "Dump file:... open failed." if it cannot be read.
 [[gnu::cold]] DumpConfig read_dump_config(const std::string& path);
 
-/// Everything, into a folder: what set_context({.enable_dump = true, .save_dump_path = folder}) asks for.
+/// Everything, into a folder: the configuration of set_context({.enable_dump = true, .save_dump_path = folder}).
 [[gnu::cold]] DumpConfig dump_everything(const std::string& folder);
 
 namespace detail {

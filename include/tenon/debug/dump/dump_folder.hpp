@@ -1,4 +1,4 @@
-// step_folder: where a plain dump puts the files of a step.
+// step_folder: the folder of a plain dump for the files of a step.
 #pragma once
 #include <string>
 

@@ -1,4 +1,4 @@
-// DumpQueue: the files of a dump, written at once or by a thread of its own.
+// DumpQueue: the files of a dump, written immediately or by a separate thread.
 #pragma once
 #include <atomic>
 #include <cerrno>
@@ -75,12 +75,12 @@ class Unlinked {
 }
 }  // namespace detail
 
-/// Writes files of mode 0400, each of them wholly or not at all. The first one that cannot be written (a full disk, a
-/// folder that is gone) ends it with one warning, and the program continues without it. Several threads may write.
+/// Writes files of mode 0400, each complete or absent. The first file that cannot be written (full disk, missing
+/// folder) ends the queue with one warning, and the program continues without it. Several threads may write.
 ///
-/// async       a thread of its own writes, in the order of the calls; then at most `most_queued` bytes wait, or one
-///             file that is larger, and a caller that brings more waits until there is room: nothing is lost. A process
-///             that is forked off does not wait for it: there, files are written at once
+/// async       a separate thread writes, in the order of the calls. At most `most_queued` bytes wait, or one larger
+///             file; a caller with more data waits until there is room, so nothing is lost. In a forked process files
+///             are written immediately
 class DumpQueue {
  public:
   static constexpr std::size_t default_most_queued = std::size_t{64} << 20;

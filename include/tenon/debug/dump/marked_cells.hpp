@@ -1,4 +1,4 @@
-// set_dump: the cells that a dump of dump_mode 2 is for.
+// set_dump: the cells of a dump with dump_mode 2.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -37,8 +37,8 @@ struct MarkedCells {
 }
 }  // namespace detail
 
-/// Says that a dump with dump_mode 2 is to have the operators in a cell of a network: `set_dump(net.conv1)`. From the
-/// next step on; the network is to stay where it is. Source: MindSpore's set_dump.
+/// Adds the operators in a cell of a network to a dump with dump_mode 2: `set_dump(net.conv1)`. Takes effect at the
+/// next step; do not move the network. Source: MindSpore's set_dump.
 template <AnyCell C>
 void set_dump(const C& cell, bool enabled = true) {
   detail::mark_cell({&cell, type_number<C>}, enabled);

@@ -1,4 +1,4 @@
-// MindSporeDump: a dump in the files of MindSpore, as MINDSPORE_DUMP_CONFIG asks for it.
+// MindSporeDump: a dump in MindSpore's files, as MINDSPORE_DUMP_CONFIG configures it.
 #pragma once
 #include <map>
 #include <memory>
@@ -21,7 +21,7 @@ namespace tenon::inline TENON_ABI::debug {
 /// network: they outlive the step.
 ///
 /// source      MindSpore 2.10's dump on the CPU. Departures: no files of the network's inputs; with op_debug_mode no
-///             file Opdebug.Node_OpDebug, in which an Ascend says which of its units has had an overflow
+///             file Opdebug.Node_OpDebug, in which an Ascend reports the unit with an overflow
 class MindSporeDump {
  public:
   /// What is written of one step.

@@ -1,4 +1,4 @@
-// MindSporeNames: what MindSpore calls the operators of a step.
+// MindSporeNames: MindSpore's names of the operators of a step.
 #pragma once
 #include <algorithm>
 #include <set>
@@ -56,7 +56,7 @@ class MindSporeNames {
   /// What is kept of it lives as long as the program.
   [[gnu::cold]] OperatorName of(const Operation& operation) const;
 
-  /// A sentence about names that no operator had, where they are MindSpore's and Tenon's are asked for; or none.
+  /// A sentence about names that no operator had, if they are MindSpore's names and Tenon's are required; or "".
   [[gnu::cold]] static std::string hint(const std::vector<std::string>& unused, DumpNames names);
 
  private:

@@ -66,7 +66,7 @@ std::vector<PassGraph> passes_of(const Program& program);
 /// A pass of a graph for people: what is read from it, and how its nodes are called.
 class NamedGraph {
  public:
-  /// Throws ValueError with the passes that there are if there is none of that name.
+  /// Throws ValueError with the names of all passes if there is no such pass.
   NamedGraph(const StepGraph& step, std::string_view pass);
   NamedGraph(const StepGraph& step, const PassGraph& graph);
 

@@ -1,4 +1,4 @@
-// ProfilerOptions: what is measured, and where the files go.
+// ProfilerOptions: what is measured, and the folder of the files.
 #pragma once
 #include <cstdlib>
 #include <string>
@@ -25,8 +25,8 @@ struct ProfilerOptions {
   std::string output_path = detail::default_output_path();
   bool start_profile = true;  // false: start() begins
   bool op_time = true;        // false: only steps are measured, not what is in them
-  /// Megabytes of the timeline, and as many of the events after it: what comes first is in it. MindSpore 1.1 has 20 on
-  /// Ascend and 100 on GPU, 2.x 500. At most 4096.
+  /// Limit in megabytes of the timeline, and separately of the events: the first events are kept. MindSpore 1.1 has 20
+  /// on Ascend and 100 on GPU, 2.x 500. At most 4096.
   int timeline_limit = 20;
   /// Full names of the operations with which the forward part of a training step begins and its backward part ends, for
   /// the step trace; "": the first one of the forward part and the last one of the gradients.
@@ -105,7 +105,7 @@ inline bool is_on(std::string_view key, std::string_view value) {
 /// The options of set_context's profiling_options, or of the variable PROFILING_OPTIONS: traces such as
 /// "training_trace:task_trace", or JSON with MindSpore's keys: output (result_path in 1.1), task_trace or op_trace, of
 /// which "off" leaves only steps measured, fp_point, bp_point; training_trace, aicpu_trace, hccl, ai_core_metrics,
-/// aic_metrics and their values are checked, and nothing else comes of them. Throws ValueError for all else.
+/// aic_metrics and their values are checked, and have no effect. Throws ValueError for all other keys and values.
 inline ProfilerOptions profiler_options_of(std::string_view text) {
   ProfilerOptions options;
   if (!text.starts_with('{')) return options;  // traces, which set_context has checked: all are always there

@@ -1,4 +1,4 @@
-// PeakRates: what one core of this machine can do, measured.
+// PeakRates: the measured peak rates of one core of this machine.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -152,8 +152,7 @@ inline PeakRates measure_peak() {
 
 }  // namespace detail
 
-/// Measured at the first call, in less than half a second: on a machine that is busy with other things it is less than
-/// on one that is not.
+/// Measured at the first call, in less than half a second; on a busy machine the values are too low.
 inline const PeakRates& measured_peak() {
   static const PeakRates peak = detail::measure_peak();
   return peak;

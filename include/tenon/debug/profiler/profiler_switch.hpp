@@ -1,5 +1,4 @@
-// The profiler that enable_profiling switches on, or PROFILING_MODE in the environment: no line of the program names
-// it.
+// The profiler that enable_profiling or the variable PROFILING_MODE switches on, without a change of the program.
 #pragma once
 #include <memory>
 

@@ -195,8 +195,8 @@ class GroupTable {
 
 }  // namespace detail
 
-/// Where the time goes, one table for each kind of steps: times of a step, their share, floating-point operations and
-/// bytes per second, and how near that is to what this machine can do. The last line says what that is.
+/// The time of operators, one table for each kind of step: times in a step, their share, floating-point operations and
+/// bytes per second, and the share of this machine's peak. The last line states the peak.
 inline std::string profile_text(const Profile& profile, const PeakRates& peak) {
   std::string all;
   for (std::size_t i = 1; i <= profile.groups.size(); ++i) {

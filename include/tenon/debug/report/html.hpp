@@ -51,7 +51,8 @@ namespace tenon::inline TENON_ABI::debug {
   return tenon::detail::in_digits(seconds * 1e6, 3) + " us";
 }
 
-/// A table. Cells are HTML; a column of which all cells but the title are numbers stands to the right by its class.
+/// A table. Cells are HTML. A column whose cells, except the title, are all numbers is aligned to the right by its
+/// class.
 struct HtmlTable {
   std::vector<std::string> titles{};
   std::vector<std::vector<std::string>> rows{};

@@ -1,4 +1,4 @@
-// memory_picture: the scratch memory of a step as an SVG picture: which value is where, and from when till when.
+// memory_picture: the scratch memory of a step as an SVG picture: the place and the lifetime of each value.
 #pragma once
 #include <algorithm>
 #include <string>

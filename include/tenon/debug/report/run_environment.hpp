@@ -1,4 +1,4 @@
-// run_environment: on what a program runs, and with what it was built.
+// run_environment: the machine of a program, and how it was built.
 #pragma once
 #include <cstdio>
 #include <string>
@@ -54,7 +54,7 @@ constexpr std::string_view compiler_name() {
 
 }  // namespace detail
 
-/// Names and values, in the order in which a reader looks for them. What the system does not say is left out.
+/// Names and values, in the order of importance. Values that the system does not report are left out.
 [[gnu::cold]] inline std::vector<std::pair<std::string, std::string>> run_environment() {
   utsname system{};
   ::uname(&system);

@@ -1,4 +1,4 @@
-// RunRecord: what a report says of a run, apart from how it looks.
+// RunRecord: the content of a report, without its layout.
 #pragma once
 #include <cstdint>
 #include <string>

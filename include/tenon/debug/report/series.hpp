@@ -13,8 +13,8 @@
 
 namespace tenon::inline TENON_ABI::debug {
 
-/// Numbers over steps. Up to `most` points are kept as they are; from then on each stands for twice as many neighbours,
-/// of which it has the mean. A mean with a number that is not finite is not finite: that must be seen.
+/// Numbers over steps. Up to `most` points are kept unchanged. Beyond this number each point becomes the mean of twice
+/// as many neighbours. A mean with a number that is not finite is not finite, so that the report shows it.
 class Series {
  public:
   struct Point {

@@ -20,7 +20,7 @@ namespace tenon::inline TENON_ABI {
 ///
 ///     begin, epoch_begin, step_begin, step_end, epoch_end, end         MindSpore 1.x: of trainings and evaluations
 ///     on_train_begin, ..., on_train_end, on_eval_begin, ..., on_eval_end   MindSpore 2.x: of one of the two; where a
-///                                                                      class has both, this one alone is called
+///                                                                      class has both, only this one is called
 ///
 /// epoch_begin and epoch_end are called only in trainings. For an evaluation by fit() only on_eval_* are called. In
 /// addition to a hook, a callback with a state may have `on_train_resumed(run)`, which is called after its state was

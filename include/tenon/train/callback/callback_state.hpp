@@ -1,4 +1,4 @@
-// What callbacks have counted so far, for training files.
+// The state of callbacks, for training files.
 #pragma once
 #include <cstdint>
 #include <cstring>
@@ -11,8 +11,8 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// Saves what a callback has counted, or loads it: the same function does both. A callback that a resumed training
-/// needs as it was has
+/// Saves what a callback has counted, or loads it: the same function does both. A callback whose state must survive a
+/// resumed training has
 ///
 ///     void state(CallbackState& state) { state(best), state(wait), state(values); }
 ///

@@ -1,4 +1,4 @@
-// CallbackTurn: which callbacks of a list are notified of an event before others, wherever they stand in it.
+// CallbackTurn: which callbacks of a list are notified of an event before others, independent of their position.
 #pragma once
 #include <concepts>
 #include <type_traits>
@@ -10,13 +10,14 @@ namespace tenon::inline TENON_ABI {
 /// Callbacks are notified of an event in the order of the list, except callbacks that declare another turn, so that
 /// every order of the list works: `static constexpr CallbackTurn turn = CallbackTurn::saves;`
 enum class CallbackTurn {
-  /// In the order of the list; at the end of a run after those below, so that it sees the final weights.
+  /// In the order of the list; at the end of a run after the turns below, so that the callback sees the final weights.
   in_order,
-  /// It saves the training: after all hooks of a step or an epoch, and at the end of a run before all of them.
+  /// For a callback that saves the training: after all hooks of a step or an epoch, and before all hooks at the end of
+  /// a run.
   saves,
-  /// At the end of a run it gives the network averages of its weights.
+  /// For a callback that gives the network averages of its weights at the end of a run.
   averages,
-  /// At the end of a run it gives the network earlier weights, also in place of averages.
+  /// For a callback that restores earlier weights at the end of a run, also in place of averages.
   restores,
 };
 

@@ -1,4 +1,4 @@
-// EarlyStopping: ends a training when a monitored number has stopped to get better.
+// EarlyStopping: ends a training when a monitored number no longer improves.
 #pragma once
 #include <cstdio>
 #include <optional>

@@ -10,8 +10,8 @@
 namespace tenon::inline TENON_ABI {
 
 /// `LearningRateScheduler([](float rate, long step) { return step % 1000 == 0 ? rate / 2 : rate; })`: after each step
-/// of a training the learning rate becomes what the function makes of it, and so does that of each group that has one.
-/// Prints `At step 1000, learning_rate change to 0.05`, or `learning_rate of group 0`, when it changes.
+/// of a training the function returns the new learning rate, also for each group with a separate rate. Prints
+/// `At step 1000, learning_rate change to 0.05`, or `learning_rate of group 0`, when it changes.
 ///
 /// throws   ValueError for a learning rate that is a list or a function, which need no callback
 /// source   MindSpore LearningRateScheduler, which has no effect on CPUs there, and takes no groups; PyTorch's LambdaLR

@@ -1,4 +1,4 @@
-// Monitor: a number that callbacks watch from epoch to epoch, and which way it gets better.
+// Monitor: a number that callbacks watch from epoch to epoch, and the direction in which it improves.
 #pragma once
 #include <limits>
 #include <optional>

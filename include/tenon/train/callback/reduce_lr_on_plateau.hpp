@@ -1,4 +1,4 @@
-// ReduceLROnPlateau: lowers the learning rate when a monitored number has stopped to get better.
+// ReduceLROnPlateau: lowers the learning rate when a monitored number no longer improves.
 #pragma once
 #include <algorithm>
 #include <cstdio>
@@ -11,8 +11,8 @@
 namespace tenon::inline TENON_ABI {
 
 /// Multiplies the learning rate, and those of groups that have one, by `factor` after `patience` epochs without an
-/// improvement, then rests for `cooldown` epochs:
-/// `model.fit(100, data, valid, ReduceLROnPlateau{.factor = 0.5f, .patience = 3})`.
+/// improvement, then waits for `cooldown` epochs: `model.fit(100, data, valid, ReduceLROnPlateau{.factor = 0.5f,
+/// .patience = 3})`.
 ///
 /// monitor, mode, min_delta   as in EarlyStopping
 /// verbose     prints `Epoch 00003: ReduceLROnPlateau reducing learning rate to 0.010000001.`

@@ -1,4 +1,4 @@
-// RunInfo: what a callback can know about a run, and how it asks for its end.
+// RunInfo: the information about a run that callbacks receive, and the request to end it.
 #pragma once
 #include <span>
 #include <string>
@@ -39,7 +39,7 @@ class Note {
   std::uint64_t type_ = 0;
 };
 
-/// What a callback can know about the run: MindSpore's RunContext and the cb_params after it in one, so that
+/// The information about the run: MindSpore's RunContext and its cb_params in one class, so that
 /// `run.original_args().cur_step_num` and `run.cur_step_num` are the same. Counts start at 1, as in MindSpore.
 ///
 /// A hook that takes `auto& run` also has the Model: `run.model`, with network() and optimizer(). Callbacks can
@@ -101,7 +101,7 @@ struct RunInfo {
       if (known == name) return note;
     return own_.emplace_back(name, Note()).second;
   }
-  /// The value of that name, null if there is none or it is no T.
+  /// The value of that name; null if there is no such value or it is no T.
   template <class T>
   T* find(std::string_view name) const {
     for (const auto& [known, note] : own_)

@@ -14,7 +14,8 @@ namespace tenon::inline TENON_ABI {
 /// best_1.safetensors, and a warning reports this. In further runs the same object keeps its best number, if path,
 /// monitor, and mode do not change.
 ///
-/// monitor, mode   as in EarlyStopping; with train() "loss" keeps those of the lowest loss at the end of an epoch
+/// monitor, mode   as in EarlyStopping; with train() use "loss", which keeps the parameters with the lowest loss at the
+///                 end of an epoch
 /// throws          what save_checkpoint throws
 struct SaveBest {
   std::string path = "best.safetensors";

@@ -1,4 +1,4 @@
-// Snapshot: the values of all parameters of a network at one moment, to be given back later.
+// Snapshot: the values of all parameters of a network at one moment, to be restored later.
 #pragma once
 #include <cstddef>
 #include <string_view>

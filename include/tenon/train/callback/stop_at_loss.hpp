@@ -6,7 +6,7 @@
 namespace tenon::inline TENON_ABI {
 
 /// Ends the training after the first step whose loss is below `loss`: `StopAtLoss{.loss = 0.05}`. A training that is
-/// resumed after such a step takes no further one.
+/// resumed after such a step runs no further step.
 struct StopAtLoss {
   double loss = 0;
   long stopped_step = 0;  // 0: it did not

@@ -6,8 +6,8 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// Ends the training after the first step that is over `seconds` after its begin: `StopAtTime{.seconds = 60}`.
-/// Throws ValueError when the training begins unless that is above 0.
+/// Ends the training after the first step that is over `seconds` after its begin: `StopAtTime{.seconds = 60}`. Throws
+/// ValueError when the training begins unless `seconds` is above 0.
 struct StopAtTime {
   double seconds = 0;
   double begun = 0;

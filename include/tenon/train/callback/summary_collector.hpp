@@ -24,7 +24,7 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// What a SummaryCollector records. What is not set is up to keep_default_action.
+/// What a SummaryCollector records. keep_default_action decides about options that are not set.
 struct CollectSpecifiedData {
   std::optional<bool> collect_metric{};         // the loss, as loss/auto
   std::optional<bool> collect_graph{};          // the compiled training step, as train_network/auto
@@ -75,10 +75,11 @@ void add_checkpoint(io::TrainLineage& lineage, const std::string* path);
 ///
 ///     model.train(10, data, SummaryCollector("summary_dir", {.format = SummaryFormat::tensorboard}));
 ///
-/// In the first step, and in every step whose number collect_freq divides, it records loss/auto, input_data/auto, and
-/// <parameter>/auto, and what summary operators see; before that the graph and the stages of the data set, at the end
-/// the lineage. Each training, and each evaluation outside of one, makes a file (train/summary_record.hpp). A disk that
-/// is full, or a folder that is gone, is one warning, and the training continues; it has the same bits as without.
+/// In the first step, and in every step whose number collect_freq divides, it records loss/auto, input_data/auto,
+/// <parameter>/auto, and the values of summary operators. Before the first step it records the graph and the stages of
+/// the data set, and at the end the lineage. Each training, and each evaluation outside of one, makes a file
+/// (train/summary_record.hpp). If the disk is full or the folder has disappeared, one warning reports this, and the
+/// training continues. Weights are bit-identical with and without it.
 ///
 /// throws      ValueError for frequencies below 1, an expression that is none, and for a second SummaryCollector among
 ///             the callbacks of a run; RuntimeError if the folder cannot be made
