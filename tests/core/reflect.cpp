@@ -133,6 +133,13 @@ namespace other {
 struct Two {};
 }  // namespace other
 
+/// Compared in a template, a number that nothing else has asked for stopped g++ 13 and 14 with -Wall.
+struct OnlyHere {};
+template <class>
+constexpr bool is_only_here(std::uint64_t number) {
+  return number == type_number<OnlyHere>;
+}
+
 TEST_CASE("types have qualified names, short names, and numbers") {
   static_assert(type_name<int>() == "int" && type_name<other::Two>() == "other::Two");
   static_assert(type_name<Two>().ends_with("::Two") && type_name<tenon::detail::Here>().ends_with("::detail::Here"));
@@ -142,4 +149,5 @@ TEST_CASE("types have qualified names, short names, and numbers") {
   CHECK(type_number<Two> != type_number<other::Two>);
   CHECK(type_number<Wide<1>> != type_number<Wide<2>>);
   CHECK(type_number<Wide<1>> == type_number<Wide<1>>);
+  static_assert(is_only_here<int>(type_number<OnlyHere>) && !is_only_here<int>(type_number<Two>));
 }

@@ -18,9 +18,7 @@ struct Step {
   }
 };
 
-/// True if the step computes Op. As `is` of a node, it is where operator_id is compared: in a template whose Op is a
-/// parameter. A comparison that depends on no parameter is folded by g++ 13 and 14 while they parse, for the warning
-/// -Wtautological-compare, and stops them, as the number is not known yet.
+/// True if the step computes Op.
 template <class Op>
 constexpr bool is(const Step& step) {
   return step.op == operator_id<Op>;

@@ -9,11 +9,14 @@
 namespace tenon::inline TENON_ABI {
 
 // A namespace of its own: g++ leaves out the one in which the function itself stands.
+//
+// These functions return `auto`, so that naming one defines it: g++ 13 and 14 look for tautologies in a comparison of
+// numbers of types while they parse it, define no other function for that, and stop as its value is not known.
 namespace type_names {
 // With its size, or compilers count the letters one by one.
 template <class T>
-constexpr std::string_view pretty() {
-  return {__PRETTY_FUNCTION__, sizeof __PRETTY_FUNCTION__ - 1};
+constexpr auto pretty() {
+  return std::string_view(__PRETTY_FUNCTION__, sizeof __PRETTY_FUNCTION__ - 1);
 }
 inline constexpr std::size_t begins = pretty<void>().find("void"), behind = pretty<void>().size() - begins - 4;
 }  // namespace type_names
@@ -21,9 +24,9 @@ inline constexpr std::size_t begins = pretty<void>().find("void"), behind = pret
 /// The qualified name of a type as this compiler writes it: "tenon::ops::Relu". For people, and for numbers within one
 /// translation unit: in another one, types of an anonymous namespace are others under the same name.
 template <class T>
-constexpr std::string_view type_name() {
+constexpr auto type_name() {
   const std::string_view s = type_names::pretty<T>();
-  return {s.data() + type_names::begins, s.size() - type_names::begins - type_names::behind};
+  return std::string_view(s.data() + type_names::begins, s.size() - type_names::begins - type_names::behind);
 }
 
 namespace detail {
@@ -32,7 +35,7 @@ inline constexpr std::string_view own_namespace = type_name<Here>().substr(0, ty
 
 // Without the name of Tenon's own namespace: compilers take as long for a letter as for a statement.
 template <class T>
-constexpr std::uint64_t hash_type() {
+constexpr auto hash_type() {
   const std::string_view s = type_name<T>();
   const std::size_t n = own_namespace.size();
   if (s.size() <= n || __builtin_memcmp(s.data(), own_namespace.data(), n) != 0) return hash_bytes(s.data(), s.size());
