@@ -83,11 +83,12 @@ constexpr auto batch_norm(const X& x, const Norm& norm) {
 /// x           [n, features] of float32 or a 16-bit float, whose statistics and parameters are float32
 /// result      [n, features]
 /// parameters  gamma [features], One;  beta [features], Zero;  moving_mean, moving_variance [features], not trained
-/// training    statistics of the batch; the moving ones take a part of them (variance unbiased, as n - 1)
+/// training    uses the statistics of the batch, and updates the moving statistics with a part of them (unbiased
+///             variance, n - 1)
 /// evaluation  moving statistics
-/// frozen      below nn::Frozen, by requires_grad(false), or by set_train(false) of a part of a network that it belongs
-///             to: moving statistics in training, too, which rest, as in Keras and after PyTorch's eval(). A batch of
-///             one value per channel is refused all the same, but below nn::Frozen
+/// frozen      inside nn::Frozen, by requires_grad(false), or by set_train(false) of a part of the network: uses the
+///             moving statistics also in training, and does not change them, as in Keras and after PyTorch's eval(). A
+///             batch with one value per channel is an error even then, except inside nn::Frozen
 /// source      MindSpore nn.BatchNorm1d
 template <int features, BatchNormConfig config = BatchNormConfig{}>
 struct BatchNorm1d : Cell<BatchNorm1d<features, config>> {

@@ -11,7 +11,7 @@
 namespace tenon::inline TENON_ABI {
 
 /// The parameter as a value in the context of x, for operators that have no other operand: `value_in(x, weight) * 2`.
-/// Beside 16-bit floats a float32 parameter takes their dtype.
+/// Combined with 16-bit floats, a float32 parameter takes their dtype.
 template <ops::Operand X, AnyParameter P>
 constexpr auto value_in(const X& x, const P& parameter) {
   if constexpr (is_broken<X>) return x;
@@ -114,26 +114,28 @@ struct Cell {
   }
 
   /// The parameters by name, in the order of the members: `for (auto& [name, parameter] : net.parameters_and_names())`.
-  /// Binds them first, as all of these functions do. Not listed are settings, such as the rate of a Dropout.
+  /// Like all of these functions, it first binds the parameters. Settings, such as the rate of a Dropout, are not
+  /// listed.
   ParameterDict parameters_and_names() const { return bound().dict(); }
-  /// The same, to look one up: `net.parameters_dict()["conv1.weight"]`.
+  /// The same as a dictionary: `net.parameters_dict()["conv1.weight"]`.
   ParameterDict parameters_dict() const { return bound().dict(); }
-  /// Those that training changes now: neither state, nor frozen in the type, nor by requires_grad(false).
+  /// The parameters that training currently changes: no state, not frozen in the type, and not frozen by
+  /// requires_grad(false).
   std::vector<ParameterRef> trainable_params() const { return bound().select(true); }
   std::vector<ParameterRef> untrainable_params() const { return bound().select(false); }
-  /// Number of elements of the trainable parameters, known to the compiler.
+  /// Number of elements of the trainable parameters, known at compile time.
   static constexpr long parameter_count() {
     return tenon::detail::trainable_elements(Structure<Self>::table.entry, Structure<Self>::count);
   }
 
-  /// Draws the initial values, unless that has been done. A Model and the first call do it by themselves.
+  /// Draws the initial values, unless the parameters have values. A Model and the first call do this automatically.
   void init_parameters() const { bound(); }
-  /// Freezes all parameters below this cell (false), or lets training change them again. A frozen batch norm keeps its
-  /// moving statistics, and normalizes by them.
+  /// Freezes all parameters of this cell and its sub-cells (false), or lets training change them again. A frozen batch
+  /// norm keeps its moving statistics, and normalizes by them.
   void requires_grad(bool wanted) const { bound().requires_grad(wanted); }
-  /// Says whether direct calls of the network train (dropout, batch statistics) or evaluate. A Model decides for its
-  /// own steps. For a part of a network, it applies to the batch norms of that part, in training steps of any kind.
-  /// After set_train(false) they use their moving statistics, until set_train(true) of the part or of the whole
+  /// Sets whether direct calls of the network train (dropout, batch statistics) or evaluate. It does not affect the
+  /// steps of a Model. For a part of a network, it applies to the batch norms of that part, in training steps of any
+  /// kind. After set_train(false) they use their moving statistics, until set_train(true) of the part or of the whole
   /// network, like eval() and train() of PyTorch's modules. The call may come before the network has its parameters.
   const Self& set_train(bool mode = true) const {
     bound().set_train(mode);

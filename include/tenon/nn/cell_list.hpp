@@ -8,7 +8,7 @@ namespace tenon::inline TENON_ABI::nn {
 /// N cells of one type: `nn::CellList<Block, 12> blocks;` and `for (const auto& block : blocks) x = block(x);`
 ///
 /// Called as a cell it applies them in turn, which also works where a block changes the shape of x. A loop in construct
-/// needs blocks that keep it. A wrong shape passes through both silently until it is reported.
+/// requires blocks that do not change the shape. After a shape mistake both continue until the error is reported.
 /// parameters  those of the cells: "blocks.0.weight", "blocks.1.weight", ...
 /// source      MindSpore nn.CellList, which cannot be called
 template <class Block, int N>
@@ -18,7 +18,7 @@ struct CellList : Cell<CellList<Block, N>> {
   static_assert(N > 0, "CellList<Block, N> takes a positive number of cells");
   Block block[N];
 
-  /// Throws ValueError for an index that is none; in a graph it is a compile error.
+  /// Throws ValueError for an index out of range; in a graph it is a compile error.
   constexpr const Block& operator[](int i) const {
     if (i < 0 || i >= N) throw_error<ValueError>("CellList: index ", i, " is outside of 0 .. ", N - 1, ".");
     return block[i];

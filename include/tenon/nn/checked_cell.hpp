@@ -1,4 +1,4 @@
-// What can be wrong with a cell and with a call of one, each in a sentence.
+// The mistakes of a cell and of a call of a cell, each with a sentence.
 #pragma once
 #include <tenon/core/text/report.hpp>
 #include <tenon/graph/traced.hpp>

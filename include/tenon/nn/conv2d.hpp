@@ -19,8 +19,9 @@ struct Conv2dConfig {
   bool has_bias = false;
   ConvAlgorithm algorithm = ConvAlgorithm::direct;
   constexpr int channels_per_group(int channels) const { return groups > 0 ? channels / groups : channels; }
-  /// The inputs of an element of the result: a default bias is drawn within 1 / sqrt of it. A function of the kernel's
-  /// type: to g++ 12 a kernel that is an int parameter of the user's template is an int in default arguments.
+  /// The number of inputs of an element of the result: a default bias is drawn within 1 / sqrt of this number. A
+  /// function of the kernel's type: to g++ 12 a kernel that is an int parameter of the user's template is an int in
+  /// default arguments.
   constexpr int fan_in(int channels, Pair kernel) const { return channels_per_group(channels) * kernel.h * kernel.w; }
   constexpr Conv2dOptions options() const { return {stride, pad_mode, padding, dilation, groups, algorithm}; }
 };

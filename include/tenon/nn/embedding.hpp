@@ -10,7 +10,7 @@ struct EmbeddingConfig {
   int padding_idx = -1;  // the row that starts as zeros; -1 for none
 };
 
-/// Another initializer, but one row of zeros.
+/// Another initializer, with one row of zeros.
 template <class Init>
 struct WithZeroRow {
   Init init;
@@ -25,7 +25,7 @@ struct WithZeroRow {
 /// A row of a trained table for each number:  y = table[ids]
 ///
 /// ids         any shape; int32 or int64 in 0 .. Vocabulary - 1. -Vocabulary .. -1 count from the end. Throws
-///             ValueError for any other number, with its place
+///             ValueError for any other number, with its position
 /// result      [shape of ids..., Size]
 /// parameters  embedding_table [Vocabulary, Size], Normal(0.01); row padding_idx starts as zeros
 /// source      MindSpore nn.Embedding

@@ -1,4 +1,4 @@
-// Freezing: the number that tells a cell in a running graph that it is frozen.
+// Freezing: the number by which a running graph knows that a cell is frozen.
 #pragma once
 #include <tenon/graph/parameter.hpp>
 

@@ -122,9 +122,9 @@ struct Gradient {
 /// f        any callable of tensors that returns one tensor; a gradient of a tensor with several elements is that of
 ///          their sum
 /// result   the gradient, or a tuple of gradients
-/// Second order: grad(grad(f)) of a function that captures nothing; it is traced and compiled. So is the whole training
-/// step of a Model, in PyNative mode, too, whose network or loss calls grad: gradient penalties.
-/// Source: MindSpore's ops.grad / GradOperation
+/// Second order: grad(grad(f)) of a function without captures is traced and compiled. If a network or a loss calls grad
+/// (gradient penalties), the whole training step of a Model is traced and compiled, also in PyNative mode. Source:
+/// MindSpore's ops.grad / GradOperation
 template <int... Positions, class F>
 constexpr auto grad(F f) {
   constexpr bool of_function = !ops::Operand<F>;

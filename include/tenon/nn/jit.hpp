@@ -127,8 +127,8 @@ struct Jit {
 
 /// Compiles f, a function object without state (a lambda that captures nothing): `auto fast = jit([](auto x) { ... });`
 /// It runs as one graph in both modes and gives the same bits as calling f, except for the second and later random
-/// calls of an f outside of a network: run operator by operator, each such call is a separate step. Where gradients are
-/// recorded for an argument, or where f draws random numbers inside of a model's step, it runs operator by operator
+/// calls of an f outside of a network: run operator by operator, each such call is a separate step. If gradients are
+/// recorded for an argument, or if f draws random numbers inside of a Model's step, it runs operator by operator
 /// instead. Source: MindSpore's ms_function / jit.
 template <class F>
 constexpr auto jit(F) {

@@ -7,8 +7,8 @@ namespace tenon::inline TENON_ABI::nn {
 
 /// The largest element of each window: `MaxPool2d<2, Pool2dConfig{.stride = 2}>`.
 ///
-/// stride      1 if none is given, so that windows overlap: `MaxPool2d<2>` makes [OH, OW] of [OH + 1, OW + 1]. The
-///             function ops::max_pool2d<2>(x) has the window's stride instead
+/// stride      1 by default, so that windows overlap: `MaxPool2d<2>` makes [OH, OW] of [OH + 1, OW + 1]. The function
+///             ops::max_pool2d<2>(x) has the window's stride instead
 /// x           [n, C, H, W]
 /// result      [n, C, OH, OW], extents by pad_mode as for Conv2d
 /// source      MindSpore nn.MaxPool2d, also for the default stride

@@ -6,7 +6,7 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// Stands for a parameter that the configuration leaves out.
+/// In place of a parameter that the configuration omits.
 struct Absent {};
 
 template <bool present, Element T, class S, auto Init>

@@ -18,7 +18,7 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// One parameter of a network, whatever its type. Valid as long as the network stays where it is.
+/// One parameter of a network, whatever its type. Valid until the network is moved or destroyed.
 class ParameterRef {
  public:
   ParameterRef(const Entry& entry, const ParameterHandle& handle, std::string name);
@@ -30,12 +30,13 @@ class ParameterRef {
   std::span<T> values() const {
     return view().as<T>();
   }
-  /// False for state that training changes by other means, and below nn::Frozen.
+  /// False for state that training changes by other means, and inside nn::Frozen.
   bool trainable() const { return entry_->trainable; }
   bool requires_grad() const { return trainable() && handle_->requires_grad(); }
   void requires_grad(bool wanted) const { handle_->requires_grad(wanted); }
 
-  /// Copies values in. Throws TypeError for another dtype, ValueError for another shape; nothing changes then.
+  /// Copies values in. Throws TypeError for another dtype, ValueError for another shape. After an error nothing has
+  /// changed.
   void set_data(const AnyTensor& values) const;
 
  private:
@@ -94,8 +95,8 @@ class ParameterList {
   /// The address from which the offsets of the table count. Parameters of a part of a network lie together, in the
   /// order of its table, somewhere in the network's arena.
   std::byte* base() const;
-  /// Makes the arena and draws initial values, unless that has been done. A part that was used alone before has a
-  /// separate arena, and keeps its values. Several threads may ask for it at the same time.
+  /// Creates the arena and draws initial values, unless it exists. A part that was used alone before has a separate
+  /// arena, and keeps its values. Several threads may call it at the same time.
   void bind() const;
   /// Makes an arena with the values and flags of another network of the same type.
   void copy_from(const ParameterList& other) const;

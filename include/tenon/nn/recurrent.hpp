@@ -80,8 +80,8 @@ constexpr const auto& layer_at(const Layers& l) {
   else return layer_at<I - 1>(l.rest);
 }
 
-/// f(x, initial states...), the results of a recurrent cell, in float32 for 16-bit floats: a state that is rounded at
-/// every step forgets. Results have the dtype of x.
+/// f(x, initial states...), the results of a recurrent cell, in float32 for 16-bit floats, because a state that is
+/// rounded at every step loses information. Results have the dtype of x.
 template <class F, class X, class... States>
 constexpr auto in_float(const F& f, const X& x, const States&... initial) {
   if constexpr (is_broken<X>) return f(x, initial...);

@@ -46,8 +46,8 @@ struct NoChainIndex {
 
 /// Applies its cells in turn: `nn::SequentialCell<nn::Conv2d<3, 8, 3>, nn::BatchNorm2d<8>, nn::ReLU> block;`
 ///
-/// x           what the first cell takes
-/// result      what the last cell gives
+/// x           the input of the first cell
+/// result      the result of the last cell
 /// parameters  those of the cells, which are numbered: "block.0.weight", "block.1.gamma"
 /// source      MindSpore nn.SequentialCell
 template <class... Cells>

@@ -23,7 +23,7 @@ namespace tenon::inline TENON_ABI::nn {
 /// A number in a formula of a cell that may change between steps: `nn::Setting<2> factor;` and `x * factor`. Other
 /// numbers among the members are part of the compiled graph, and must keep their initial values.
 ///
-/// initial  the value of a new cell, of which `Net net{.factor = 3};` makes another
+/// initial  the initial value, which `Net net{.factor = 3};` replaces
 /// T        the dtype, float by default; combined with 16-bit floats a float takes their dtype, as parameters do
 /// shape    []: an operand of all operators, combined with at least one tensor
 ///

@@ -11,10 +11,10 @@ namespace tenon::inline TENON_ABI {
 ///     share_parameters(net, sampler);
 ///
 /// `second` must have the members of `first`, or of its beginning, with the same names, types, and order; nn::Frozen
-/// makes no difference, so that one network may train what the other one leaves alone. Settings (the rate of a dropout)
-/// and the flag of set_train() are shared, those of requires_grad() are not. But whether a batch norm evaluates is:
-/// with requires_grad(false) of one network it rests in both. Assigning to a part of either network ends the sharing;
-/// clone() makes a network with separate parameters.
+/// makes no difference, so one network may train parameters that the other network does not train. Settings (the rate
+/// of a dropout) and the flag of set_train() are shared; the flags of requires_grad() are not, except for batch norms:
+/// after requires_grad(false) of one network they keep their statistics in both. Assigning to a part of either network
+/// ends the sharing; clone() makes a network with separate parameters.
 ///
 /// throws   KeyError for a parameter that the first network does not have, ValueError for another shape, dtype, or
 ///          order; then nothing has changed

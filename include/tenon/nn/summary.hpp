@@ -1,4 +1,4 @@
-// A table of what a network consists of: cells, output shapes, parameters, multiply-adds, memory.
+// A table of a network's cells, output shapes, parameters, multiply-adds, and memory.
 #pragma once
 #include <tenon/nn/cell.hpp>
 #if TENON_DEFINES
@@ -56,10 +56,10 @@ namespace nn {
 
 /// A table of a network for inputs of given types: `std::puts(nn::summary(net, x).c_str());`
 ///
-/// One row per cell with what it and the cells below it give: the shape of the output for this batch, the number of
-/// parameters, and the multiply-adds of products and convolutions. Below it totals, and the memory of a call in
-/// evaluation: parameters, and scratch as the plan of the compiled graph has it for the context's threads.
-/// The values of x do not matter, nothing runs; shapes that do not fit are a compile error as in a call.
+/// One row per cell, including its sub-cells: the shape of the output for this batch, the number of parameters, and the
+/// multiply-adds of products and convolutions. Below it totals, and the memory of a call in evaluation: parameters, and
+/// scratch as the plan of the compiled graph has it for the context's threads. Nothing runs, so the values of x do not
+/// matter; a shape mistake is a compile error, as in a call.
 template <class Net, class... X>
 std::string summary(const Net& net, const X&... x) {
   using Graph = Compiled<tenon::detail::Forward<Net, typename tenon::detail::KeyFor<X>::type...>>;

@@ -1,4 +1,4 @@
-// The number that is trained, of what a network or a function returns as its loss.
+// The number that training minimizes, computed from the loss that a network or a function returns.
 #pragma once
 #include <tuple>
 

@@ -1,4 +1,4 @@
-// The graph of a network's forward pass, and what is said where one cannot be traced.
+// The graph of a network's forward pass, and the error sentences if it cannot be traced.
 #pragma once
 #include <tenon/kernel/compiled.hpp>
 #include <tenon/nn/checked_cell.hpp>

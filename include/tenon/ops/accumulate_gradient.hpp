@@ -5,7 +5,7 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// Where in the training state it is said that a gradient is the first of its sum (int32, 0: it is not).
+/// The position in the training state of the flag that a gradient is the first of its sum (int32; 0: it is not).
 inline constexpr long first_gradient_state = 48;
 /// What the overflow flag is in a step whose gradients are only added up.
 inline constexpr std::int32_t no_update_yet = 2;

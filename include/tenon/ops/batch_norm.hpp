@@ -1,4 +1,4 @@
-// Batch normalization: what the statistics of a batch do to it, and its gradients.
+// Batch normalization by the statistics of a batch, and its gradients.
 #pragma once
 #include <tenon/kernel/cpu/norm/batch_norm.hpp>
 #include <tenon/ops/batch_norm_table.hpp>

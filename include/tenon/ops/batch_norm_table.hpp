@@ -26,7 +26,7 @@ struct TableRow : Operator<TableRow, "TableRow"> {
   }
 };
 
-/// Statistics of a batch beside gamma and beta, as one table of five rows. Not for users.
+/// Statistics of a batch with gamma and beta, as one table of five rows. Not for users.
 ///
 /// x           [n, C, H, W] or [n, C]; floating-point. Throws ValueError if a channel has one value only
 /// gamma, beta [C]; float32, or float64 beside a float64 x

@@ -21,7 +21,7 @@ constexpr auto norm_of_squares(const Operand auto& sum, std::source_location at)
 }
 }  // namespace detail
 
-/// Each element of x brought into [low, high]; low and high are numbers or tensors that broadcast. NaN stays NaN.
+/// Each element of x limited to [low, high]; low and high are numbers or tensors that broadcast. NaN stays NaN.
 ///
 /// derivative  dy where x is inside or NaN, 0 outside, dy / 2 where x is low or high and dy / 4 where it is both, as of
 ///             maximum and minimum. PyTorch's clamp has 0 at limits that are numbers, and where x is NaN

@@ -4,8 +4,8 @@
 
 namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN
-/// Base of the comparisons: element-wise with broadcasting, as IEEE 754 compares (NaN differs from all, itself
-/// included).
+/// Base of the comparisons: element-wise with broadcasting, as in IEEE 754 (NaN differs from every number, including
+/// itself).
 ///
 /// a, b        shapes that broadcast; any dtype, the same for both
 /// result      bool

@@ -31,12 +31,12 @@ struct CtcLossGrad : Operator<CtcLossGrad, "CTCLossGrad"> {
   static constexpr IndexRange indices(const OperandTypes& in, const Config&) { return ctc_targets(in); }
 };
 
-/// Connectionist temporal classification:  y = -ln of the probability of the target, which is the sum over all paths, a
-/// class per frame, that give it when equal neighbours are joined and then blanks are left out
+/// Connectionist temporal classification: y = -ln of the probability of the target. The probability is the sum over all
+/// paths (a class per frame) that give the target after equal neighbours are merged and blanks are removed
 ///
 /// log_probs       [n, T, C], as of log_softmax; floating-point. PyTorch and MindSpore have [T, n, C]
-/// targets         [n, S]; int32 or int64, classes 0 .. C - 1 but the blank. What follows the length of a target
-///                 is not read, but is a class, too, such as 0. Others throw ValueError
+/// targets         [n, S]; int32 or int64, classes 0 .. C - 1 but the blank. Elements after the length of a target are
+///                 not used, but must also be classes, such as 0. Others throw ValueError
 /// input_lengths   [n], frames of each sample, 0 .. T; int32 or int64
 /// target_lengths  [n], labels of each sample, 0 .. S; int32 or int64
 /// result      [n]; infinite where a target has no path, NaN where a length is out of its range

@@ -6,9 +6,9 @@
 
 namespace tenon::inline TENON_ABI::ops {
 
-/// Right-aligned broadcast of two shapes, as in NumPy. Returns false where an axis has two sizes, neither of them 1
-/// (result: rank 0), and where n comes to follow the leading extent: [n,1] and [n] would let each sample meet all
-/// others.
+/// Right-aligned broadcast of two shapes, as in NumPy. Returns false if an axis has two sizes, neither of them 1
+/// (result: rank 0), or if n would be at another place than the leading extent: [n,1] and [n] would combine each sample
+/// with all others.
 constexpr bool broadcast(const TensorType& a, const TensorType& b, TensorType& result) {
   result = a.rank >= b.rank ? a : b;
   const TensorType& low = a.rank >= b.rank ? b : a;
@@ -46,7 +46,8 @@ struct Elementwise : Operator<Op, Name> {
     if constexpr (requires { Op::result_dtype(in[0].dtype); }) result.dtype = Op::result_dtype(in[0].dtype);
     return result;
   }
-  /// Op says what it takes by a member `floating_only`, `numbers_only`, or `bool_only`; without one, every dtype.
+  /// A member `floating_only`, `numbers_only`, or `bool_only` of Op limits the dtypes; without it every dtype is
+  /// accepted.
   static constexpr void check_dtype(const TensorType& t, Sentence& error) {
     const auto refuse = [&](std::string_view wanted) {
       error << Op::name << " needs " << wanted << ", got " << name_of(t) << " " << t << ": cast it";

@@ -14,7 +14,7 @@ struct FullLike : Operator<FullLike, "FullLike"> {
   static constexpr void derivative(Derivative&) {}
 };
 
-/// The numbers start, start + step, ... in a fixed count. The operand only says in which mode.
+/// The numbers start, start + step, ... in a fixed count. The operand only determines the mode.
 ///
 /// result      [count] of the wanted dtype
 /// derivative  no gradient flows
@@ -31,7 +31,8 @@ struct Arange : Operator<Arange, "Range"> {
   static constexpr void derivative(Derivative&) {}
 };
 
-/// `value` in every element; shape and dtype of x. Throws ValueError for a whole number that integers do not have.
+/// `value` in every element; shape and dtype of x. Throws ValueError for a whole number outside of the range of an
+/// integer dtype.
 constexpr auto full_like(const Operand auto& x, Scalar auto value,
                          std::source_location at = std::source_location::current()) {
   return apply_with<FullLike>(at, tenon::detail::immediate_number(x, value), x);
@@ -43,8 +44,8 @@ constexpr auto ones_like(const Operand auto& x, std::source_location at = std::s
   return full_like(x, 1, at);
 }
 
-/// 0, 1, ..., count - 1 as [count], for use beside x: `add(h, gather(positions, arange<64>(h)))`. Of int32 unless T
-/// says otherwise.
+/// 0, 1, ..., count - 1 as [count], for use with x: `add(h, gather(positions, arange<64>(h)))`. The dtype is int32
+/// unless T is given.
 template <int count, Element T = std::int32_t, int start = 0, int step = 1>
 constexpr auto arange(const Operand auto& x, std::source_location at = std::source_location::current()) {
   return apply<Arange, Arange::Config{count, start, step, dtype_of<T>}>(at, x);

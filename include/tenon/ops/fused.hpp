@@ -1,4 +1,4 @@
-// The operator that the fuse pass makes of a chain of element-wise ones.
+// The operator that the fuse pass makes from a chain of element-wise operators.
 #pragma once
 #include <tenon/eager/apply.hpp>
 #include <tenon/kernel/cpu/elementwise/fused.hpp>

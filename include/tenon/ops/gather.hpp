@@ -20,7 +20,7 @@ struct Gather;
 
 /// Sums rows of dy by number. Operands: numbers, dy. Result: [rows, ...]. Not for users.
 ///
-/// order       the rows of one sum in ascending order of their place, whatever the number of threads
+/// order       the rows of one sum in ascending order of their position, for any number of threads
 struct GatherGrad : Operator<GatherGrad, "GatherGrad"> {
   struct Config {
     int rows = 0;
@@ -39,7 +39,7 @@ struct GatherGrad : Operator<GatherGrad, "GatherGrad"> {
 ///
 /// table       [V, ...], a static shape, any dtype
 /// numbers     any shape; int32 or int64. -V .. -1 count from the end. Throws ValueError for any other number outside
-///             of 0 .. V - 1, with its place
+///             of 0 .. V - 1, with its position
 /// result      [shape of numbers..., ...]
 /// derivative  to row v the sum of dy where the number is v; none to the numbers
 /// source      MindSpore's Gather with axis 0

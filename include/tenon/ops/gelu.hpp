@@ -107,8 +107,8 @@ TENON_EXACT_END
 /// Which formula gelu takes.
 enum class GeluForm : int { tanh, erf };
 
-/// Applies gelu to each element: `gelu(x)`, `gelu<GeluForm::erf>(x)`. Two operators, since a fused step has no
-/// settings.
+/// Applies gelu to each element: `gelu(x)`, `gelu<GeluForm::erf>(x)`. These are two operators, because a fused step has
+/// no settings.
 template <GeluForm form = GeluForm::tanh>
 constexpr auto gelu(const Operand auto& x, std::source_location at = std::source_location::current()) {
   return apply<std::conditional_t<form == GeluForm::tanh, Gelu, GeluErf>>(at, x);

@@ -55,7 +55,7 @@ struct GruHiddenGrad : Operator<GruHiddenGrad, "GRUHiddenGrad"> {
 /// bias        [3 H], or left out: zeros
 /// h0          [n, 1, H], or left out: zeros
 /// result      h of all steps, [n, T, H]
-/// derivative  to projected, weight, bias, and h0; there is no second one
+/// derivative  to projected, weight, bias, and h0; there is no second derivative
 /// order       h W is summed as by MatMul; gradients of the weight are MatMuls over samples and steps
 /// source      Cho and others, arXiv 1406.1078; the form of MindSpore's and PyTorch's GRU, where r multiplies h W + b
 struct Gru : Operator<Gru, "GRU"> {

@@ -1,4 +1,4 @@
-// Operators that compute nothing but tell the host something: print, and the summary operators.
+// Operators that compute nothing but pass values to the host: print, and the summary operators.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -50,11 +50,11 @@ namespace ops {
 ///     static void tell(std::span<const TextOrTensor> values);
 ///
 /// which is called in each run, in both modes, in the order in which the source calls such operators, with the texts
-/// and the operands of the call: whole batches, row-major, in memory of the host, valid until it returns. What it
-/// throws ends the run. It must not compute with operators. Call the operator by call_on_host().
+/// and the operands of the call: whole batches, row-major, in memory of the host, valid until it returns. An exception
+/// ends the run. It must not call operators. Call the operator by call_on_host().
 ///
-/// No gradient flows and nothing that is computed changes: the same kernels run on the same values as without it, but
-/// for the values that it looks at being kept, not fused away.
+/// No gradient flows, and no result changes: the same kernels run on the same values as without it, except that its
+/// operands are stored and not fused.
 template <class Op, FixedString Name>
 struct HostEffect : Operator<Op, Name>, OnHost {
   static constexpr bool effect = true;
@@ -80,11 +80,11 @@ template <class Target, class Op>
 requires(__is_base_of(OnHost, Op))
 struct Kernel<Target, Op> : Op {};
 
-/// Calls Op, which tells the host of `text` and the operands: adds a node to the graph that is traced, or tells at
-/// once.
+/// Calls Op, which passes `text` and the operands to the host: adds a node to the traced graph, or passes them
+/// immediately.
 ///
-/// context    an operand that is no parameter: it says which of both
-/// operands   as many as the text says, at most 6: tensors of one batch, parameters
+/// context    an operand that is no parameter: it determines which of both
+/// operands   the number of operands in the text, at most 6: tensors of one batch, parameters
 template <class Op, auto Config = typename Op::Config{}, class Context, class... V>
 constexpr void call_on_host(const Location& at, [[maybe_unused]] const Context& context, const HostText& text,
                             const V&... operands) {

@@ -5,7 +5,7 @@
 
 namespace tenon::inline TENON_ABI::ops {
 
-/// Logarithm of softmax, without its overflow and underflow:  y = x - max - log(sum of exp(x - max))
+/// Logarithm of softmax, without overflow and underflow: y = x - max - log(sum of exp(x - max))
 ///
 /// x           any shape of rank 1 or more; floating-point
 /// derivative  dy - exp(y) · sum of dy along the axis

@@ -80,7 +80,7 @@ struct LstmGrad : Operator<LstmGrad, "LSTMGrad"> {
 /// first       [n, 2, H], h and c before the first step, or left out: zeros
 /// result      h of all steps, [n, T, H]; with `last` h and c of the last step, [n, 2, H]
 /// derivative  to all but the states; a time loop for each of the two results that has a gradient. There is no second
-///             one
+///             derivative
 /// order       x W_inputᵀ + h Wᵀ is one chain over the features, then the units, if they are one segment of a MatMul,
 ///             else the segments of x W_inputᵀ, then those of h Wᵀ; gradients of weights are MatMuls over samples and
 ///             steps

@@ -4,9 +4,9 @@
 #include <tenon/kernel/cpu/movement/one_hot.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
-/// A new last axis in which the element at the number's place is `on`, the others `off`.
+/// Adds a last axis, in which the element at the position of the number is `on`, and all others are `off`.
 ///
-/// numbers     any shape; int32 or int64 in 0 .. depth - 1. Throws ValueError for any other, with its place
+/// numbers     any shape; int32 or int64 in 0 .. depth - 1. Throws ValueError for any other number, with its position
 /// result      [shape of numbers..., depth] of the wanted dtype
 /// source      MindSpore's OneHot with axis -1
 struct OneHot : Operator<OneHot, "OneHot"> {

@@ -69,8 +69,8 @@ constexpr Pad::Config pad_config(int last) {
 }
 }  // namespace detail
 
-/// Adds margins of `value` per axis, from the first axis on: `pad<Margin{}, Margin{1, 2}>(x)`, `pad<Margin{2, 2}>(x,
-/// -1)`. Throws ValueError for a whole number that integers do not have.
+/// Adds margins of `value` per axis, from the first axis on: `pad<Margin{}, Margin{1, 2}>(x)`,
+/// `pad<Margin{2, 2}>(x, -1)`. Throws ValueError for a whole number outside of the range of an integer dtype.
 template <Margin... margins, Operand X, Scalar N = int>
 constexpr auto pad(const X& x, N value = 0, std::source_location at = std::source_location::current()) {
   const std::uint64_t immediate = tenon::detail::immediate_number(x, value);

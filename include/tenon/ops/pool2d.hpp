@@ -61,7 +61,7 @@ struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
 /// The largest element of each window; the first one in row-major order wins a tie.
 ///
 /// x           [n, C, H, W]; floating-point or integer
-/// result      [n, C, OH, OW], extents by pad_mode; padding never wins
+/// result      [n, C, OH, OW], extents by pad_mode; padding is never the largest element
 /// derivative  dy to the argmax
 /// source      MindSpore's MaxPool
 struct MaxPool2d : Operator<MaxPool2d, "MaxPool"> {

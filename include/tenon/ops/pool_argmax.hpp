@@ -1,4 +1,4 @@
-// What the gradient of a maximum over windows needs where the fuse pass joins the maximum to a convolution.
+// The operators for the gradient of a maximum over windows if the fuse pass joins the maximum to a convolution.
 #pragma once
 #include <tenon/graph/pass/fuse_max_pool.hpp>
 #include <tenon/kernel/cpu/pool/argmax_gradient.hpp>

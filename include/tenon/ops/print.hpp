@@ -87,13 +87,13 @@ constexpr void print_all(const Location& at, const V&... values) {
 ///
 /// arguments   texts and tensors in any order, and at least one tensor, through which a graph records the call; also
 ///             parameters. Texts are known when a graph is traced: literals, or what constant evaluation makes of them
-/// result      none; gradients pass by, and all values and weights keep their bits
+/// result      none; gradients, values, and weights do not change
 /// dtypes      all; a tensor as in to_string(x, TensorForm::print)
 /// where       standard output, or the file of the context's print_file_path (debug/print_file.hpp)
 /// order       that of the source. A graph prints a whole batch where the source does, also where it runs tile by tile
-/// source      MindSpore's Print of 1.1. As there in a graph, elements stand apart by blanks, here in both modes (in
-///             PyNative MindSpore prints as Python does); a number without axes has shape and dtype, empty tensors and
-///             bfloat16 are printed, which 2.10 does not. A text alone is refused
+/// source      MindSpore's Print of 1.1. The format is that of MindSpore's graph mode, here in both modes (in PyNative
+///             MindSpore prints as Python does): elements are separated by spaces. A scalar is printed with shape and
+///             dtype; empty tensors and bfloat16 are also printed, unlike in 2.10. A call with only texts is an error
 template <class... V>
 constexpr void print(const detail::TextAt& first, const V&... more) {
   detail::print_all(Location(first.at), first.text, more...);

@@ -1,5 +1,4 @@
-// What the operators of recurrent layers share: parts of the states that a time loop leaves, and states one step
-// earlier.
+// Common parts of recurrent operators: parts of the states of a time loop, and the states one step earlier.
 #pragma once
 #include <tenon/kernel/cpu/recurrent/states.hpp>
 #include <tenon/ops/matmul.hpp>

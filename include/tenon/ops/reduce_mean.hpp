@@ -16,7 +16,7 @@ struct ReduceMeanGrad : Operator<ReduceMeanGrad, "ReduceMeanGrad"> {
 
 /// Mean over axes.
 ///
-/// x           any shape; floating-point. Integers are refused: their mean is seldom one, so cast first
+/// x           any shape; floating-point. Integers are an error, because their mean is seldom an integer: cast first
 /// result      x without the reduced axes, or with them as 1 (keep_dims)
 /// derivative  dy / count repeated along the reduced axes
 /// source      MindSpore's ReduceMean

@@ -16,7 +16,7 @@ struct ReduceProdGrad : Operator<ReduceProdGrad, "ReduceProdGrad"> {
 ///
 /// x           any shape; any dtype. Integers are multiplied in their own type, bool as int64
 /// result      x without the reduced axes, or with them as 1 (keep_dims)
-/// derivative  dy times the product of the other elements, right also where some are 0
+/// derivative  dy times the product of the other elements, correct also if some are 0
 /// source      MindSpore's ReduceProd
 struct ReduceProd : Reduction<ReduceProd, "ReduceProd"> {
   template <class A>

@@ -95,7 +95,8 @@ template <class V>
 inline constexpr TensorType type_of_value = std::remove_cvref_t<V>::dims;
 }  // namespace detail
 
-/// Views x under Shape S: `reshape<Shape<dyn, 400>>(x)`. One extent may be 0: what is left of the elements.
+/// Views x under Shape S: `reshape<Shape<dyn, 400>>(x)`. One extent may be 0; it is computed from the number of
+/// elements.
 template <class S, Operand X>
 constexpr auto reshape(const X& x, std::source_location at = std::source_location::current()) {
   if constexpr (is_broken<X>) return x;

@@ -29,7 +29,7 @@ struct SiluGrad : Elementwise<SiluGrad, "SiLUGrad"> {
 /// Sigmoid linear unit, also called swish:  y = x sigmoid(x)
 ///
 /// x           any shape; floating-point
-/// derivative  from x; a second one is given too
+/// derivative  from x; it has a derivative, too
 /// accuracy    1 ulp more than sigmoid
 /// source      Elfwing and others, arXiv 1702.03118; MindSpore's SiLU
 struct Silu : Elementwise<Silu, "SiLU"> {

@@ -6,7 +6,7 @@
 namespace tenon::inline TENON_ABI {
 
 /// Elements begin, begin + step, ... before `end` of an axis, as Python's begin:end:step. Negative numbers count from
-/// the end of the axis; what is left out is the whole axis.
+/// the end of the axis; omitted numbers mean the whole axis.
 struct Part {
   static constexpr int open = 1 << 30;
   int begin = open, end = open, step = 1;
@@ -127,7 +127,7 @@ constexpr auto slice(const X& x, std::source_location at = std::source_location:
     else return apply<Slice, detail::range_window<ranges...>(X::dims, before)>(at, part);
   }
 }
-/// The part of one axis, the others whole: `slice<-1, Part{0, 3}>(x)`.
+/// The part of one axis; the other axes stay whole: `slice<-1, Part{0, 3}>(x)`.
 template <int axis, Part range, Operand X>
 constexpr auto slice(const X& x, std::source_location at = std::source_location::current()) {
   if constexpr (is_broken<X>) return x;

@@ -1,4 +1,4 @@
-// The smallest number that a norm or a logarithm may begin with, so that its derivative stays finite.
+// The smallest number that a norm or a logarithm may start from, so that its derivative stays finite.
 #pragma once
 #include <tenon/ops/binary.hpp>
 

@@ -8,7 +8,7 @@ TENON_EXACT_BEGIN
 ///
 /// x           any shape; floating-point
 /// derivative  sigmoid(x) dy
-/// accuracy    computed as max(x, 0) + ln(1 + e^-|x|), which neither overflows nor loses digits
+/// accuracy    computed as max(x, 0) + ln(1 + e^-|x|), which neither overflows nor loses accuracy
 /// source      MindSpore's Softplus
 struct Softplus : Elementwise<Softplus, "Softplus"> {
   static constexpr bool floating_only = true;

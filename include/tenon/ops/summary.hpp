@@ -71,16 +71,17 @@ constexpr void summarize(const Location& at, std::string_view name, const X& x) 
 }
 }  // namespace detail
 
-/// Records a value whenever the program comes to it: `scalar_summary("mean", reduce_mean(a));` as a statement of
-/// construct, in both modes. The last SummaryRecord that was made and is open gets it, in mode "train"; its next
-/// record() writes the last value of each name. A SummaryCollector takes what it sees in the steps of a training that
-/// it records. Without one of them nothing happens.
+/// Records a value whenever the program reaches the call: `scalar_summary("mean", reduce_mean(a));` as a statement of
+/// construct, in both modes. The most recent open SummaryRecord receives it, in mode "train"; its next record() writes
+/// the last value of each name. A SummaryCollector records the values of the steps that it records. Without both
+/// nothing happens.
 ///
 /// name        known when a graph is traced: a literal
 /// x           scalar_summary: one element; image_summary: [n, C, H, W], C 1 or 3; tensor_summary, histogram_summary:
 ///             at least one axis. All dtypes; a parameter by value_in(x, parameter)
-/// result      none; gradients pass by, and all values and weights keep their bits
-/// source      MindSpore's ScalarSummary, ImageSummary, TensorSummary, HistogramSummary, there of graph mode alone
+/// result      none; gradients, values, and weights do not change
+/// source      MindSpore's ScalarSummary, ImageSummary, TensorSummary, HistogramSummary, which work only in graph mode
+///             there
 constexpr void scalar_summary(std::string_view name, const Operand auto& x,
                               std::source_location at = std::source_location::current()) {
   detail::summarize<ScalarSummary>(at, name, x);

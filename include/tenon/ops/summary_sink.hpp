@@ -1,4 +1,4 @@
-// Where summary operators hand their values: the SummaryRecord of a program, if it has one.
+// The destination of summary operators: the SummaryRecord of a program, if it has one.
 #pragma once
 #include <atomic>
 #include <string_view>

@@ -37,7 +37,7 @@ template <int diagonal = 0>
 constexpr auto triu(const Operand auto& x, std::source_location at = std::source_location::current()) {
   return apply<Triangle, Triangle::Config{1, diagonal, 0}>(at, x);
 }
-/// Attention scores [..., T, T] with minus infinity above the diagonal: softmax then gives the past only.
+/// Attention scores [..., T, T] with minus infinity above the diagonal: softmax then uses only the past.
 constexpr auto causal_mask(const Operand auto& scores, std::source_location at = std::source_location::current()) {
   return apply<Triangle, Triangle::Config{0, 0, -std::numeric_limits<float>::infinity()}>(at, scores);
 }

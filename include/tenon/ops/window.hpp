@@ -30,7 +30,7 @@ struct Padding {
 
 namespace ops {
 
-/// One axis of a window: where it starts and how often it fits.
+/// One axis of a window: its first position and the number of its positions.
 struct WindowAxis {
   int extent = 0, before = 0;
 };

@@ -12,8 +12,8 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// -w (y ln x + (1 - y) ln(1 - x)), the mean over all elements by default. BCEWithLogitsLoss takes what is before
-/// the sigmoid and keeps more digits.
+/// -w (y ln x + (1 - y) ln(1 - x)), the mean over all elements by default. BCEWithLogitsLoss takes the input of the
+/// sigmoid and is more accurate.
 ///
 /// prediction  x in 0 .. 1, such as a sigmoid; floating-point
 /// target      y in 0 .. 1; a shape that broadcasts, the same dtype

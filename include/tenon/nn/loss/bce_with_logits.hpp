@@ -10,8 +10,8 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// -w (p y ln s(x) + (1 - y) ln(1 - s(x))) with the sigmoid s, the mean over all elements by default. Computed as
-/// w (p y softplus(-x) + (1 - y) softplus(x)), which neither overflows nor loses digits.
+/// -w (p y ln s(x) + (1 - y) ln(1 - s(x))) with the sigmoid s, the mean over all elements by default. Computed as w (p
+/// y softplus(-x) + (1 - y) softplus(x)), which neither overflows nor loses accuracy.
 ///
 /// logits      x, any finite number; floating-point
 /// target      y in 0 .. 1; a shape that broadcasts, the same dtype

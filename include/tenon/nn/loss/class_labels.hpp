@@ -10,10 +10,10 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// No label is ignored: one that is no class is an error.
+/// No label is ignored: a label out of range is an error.
 inline constexpr int no_index = std::numeric_limits<int>::min();
 
-/// The labels with class 0 for those that are ignored.
+/// The labels, with class 0 in place of ignored labels.
 template <int ignored>
 constexpr auto class_numbers(const ops::Operand auto& labels) {
   if constexpr (ignored == no_index) return labels;
@@ -25,8 +25,8 @@ constexpr auto class_weight(const ops::Operand auto& x, const auto& classes) {
   return ops::gather(weight_beside<Weight>(x), classes);
 }
 
-/// Losses of samples, which have their weights already, without those of ignored labels. The mean is their sum divided
-/// by the sum of the weights (NaN, as in PyTorch, where no label is left); none has 0 in the places of the ignored.
+/// Weighted losses of samples, without those of ignored labels. The mean is their sum divided by the sum of the weights
+/// (NaN, as in PyTorch, if all labels are ignored); with Reduction::none the loss of an ignored label is 0.
 template <Reduction reduction, class Weight, int ignored>
 constexpr auto reduced_labelled(const ops::Operand auto& loss, const auto& labels) {
   if constexpr (ignored == no_index) {

@@ -15,12 +15,12 @@ struct CTCConfig {
   bool zero_infinity = false;
 };
 
-/// -ln of the probability of each target, over all ways to place its labels in time (ops::CtcLoss). The mean, which is
-/// the default, is that of losses divided by the lengths of their targets.
+/// -ln of the probability of each target, over all ways to place its labels in time (ops::CtcLoss). The default
+/// reduction is the mean of the losses, each divided by the length of its target.
 ///
 /// log_probs       [n, T, C], as of log_softmax; PyTorch and MindSpore have [T, n, C]
 /// targets         [n, S], classes but the blank; int32 or int64
-/// input_lengths, target_lengths  [n], how much of T and S counts; int32 or int64
+/// input_lengths, target_lengths [n], the used lengths of T and S; int32 or int64
 /// result      a number, or [n] with Reduction::none
 /// model       it has four arguments: call it in the network, and give the Model NoLoss
 /// source      MindSpore nn.CTCLoss, PyTorch's CTCLoss

@@ -15,7 +15,7 @@ namespace tenon::inline TENON_ABI::nn {
 ///
 /// prediction  x, probabilities; floating-point
 /// target      y, 0 or 1; the same shape and dtype
-/// smooth      above 0, in the type: what two empty regions agree by
+/// smooth      above 0, in the type: makes two empty regions agree
 /// result      a number
 /// source      MindSpore nn.DiceLoss; Milletari and others, arXiv 1606.04797
 template <Scalar auto smooth = 1e-5f>

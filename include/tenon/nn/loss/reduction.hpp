@@ -5,9 +5,9 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// mean and sum give a number, none the losses of the samples (Model then sums their gradients; it warns of a loss with
-/// more axes). The default everywhere is mean; MindSpore's softmax cross entropy defaults to none, which trains with a
-/// learning rate that depends on the batch.
+/// mean and sum give a number, none gives the losses of the samples (a Model then sums their gradients; it warns about
+/// a loss with further axes). The default everywhere is mean; MindSpore's softmax cross entropy defaults to none, which
+/// trains with a learning rate that depends on the batch.
 enum class Reduction { mean, sum, none };
 
 template <Reduction reduction, class X>

@@ -5,7 +5,7 @@
 namespace tenon::inline TENON_ABI::nn {
 
 using ops::smallest_normal;
-/// 1e-12, as MindSpore and PyTorch have it, or in float16 the smallest that it has.
+/// 1e-12, as in MindSpore and PyTorch, or in float16 the smallest normal number.
 template <ops::Operand X>
 constexpr double loss_epsilon() {
   return smallest_normal<X>() > 1e-12 ? smallest_normal<X>() : 1e-12;

@@ -13,7 +13,7 @@ namespace tenon::inline TENON_ABI::nn {
 /// With d = |prediction - target|:  d² / (2 beta) up to beta, d - beta / 2 beyond; the mean by default.
 ///
 /// prediction, target  shapes that broadcast; one floating-point dtype
-/// beta        above 0, in the type: `SmoothL1Loss<Reduction::mean, 0.5f>`. PyTorch takes 0, too: that is L1Loss
+/// beta        above 0, in the type: `SmoothL1Loss<Reduction::mean, 0.5f>`. PyTorch also accepts 0, which is L1Loss
 /// result      a number, or the elements with Reduction::none
 /// source      MindSpore nn.SmoothL1Loss, whose default reduction is none; PyTorch's SmoothL1Loss. It is HuberLoss with
 ///             delta = beta, divided by beta

@@ -1,4 +1,4 @@
-// What an element-wise loss compares a prediction with: refused in the loss's own words where it does not fit.
+// The target of an element-wise loss; a target that does not fit is an error that names the loss.
 #pragma once
 #include <tenon/core/text/type_name.hpp>
 #include <tenon/nn/checked_cell.hpp>
@@ -27,7 +27,7 @@ constexpr Sentence wrong_target(std::string_view loss, const TensorType& predict
 }
 }  // namespace detail
 
-/// The target of Loss, an element-wise one, beside a prediction. In a trace a target of another dtype (unless the loss
+/// The target of Loss, an element-wise loss, for a prediction. In a trace a target of another dtype (unless the loss
 /// takes any), or of a shape that does not broadcast, fails with a sentence that names the loss and both types.
 template <class Loss, bool any_dtype = false>
 constexpr decltype(auto) target_of(const auto& prediction, const auto& target) {

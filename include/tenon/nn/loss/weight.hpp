@@ -6,7 +6,7 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// Stands for weights that a loss does not have. Others are a table, as for ops::constant, of any floating-point type:
+/// For a loss without weights. Weights are a table, as for ops::constant, of any floating-point type:
 ///
 ///     struct Rare {
 ///       using shape = Shape<3>;

@@ -6,7 +6,7 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// Share of the places whose largest prediction is at the label's class.
+/// Share of the positions whose largest prediction is at the label's class.
 ///
 /// prediction  [n, C, ...] float32 or float64, C >= 2
 /// label       int32 or int64 [n, ...], or like the prediction of float32, float64, or int32 (one-hot: its largest

@@ -1,4 +1,4 @@
-// BLEU: how near translations are to those of people.
+// BLEU: the similarity of translations to human translations.
 #pragma once
 #include <cmath>
 #include <map>
@@ -13,11 +13,12 @@ namespace tenon::inline TENON_ABI::nn {
 /// A sentence as its words.
 using Words = std::vector<std::string>;
 
-/// The geometric mean of the shares of 1 to n_gram words in a row that a reference has, too, times exp(1 - r / c) where
-/// the candidates' words c are fewer than those r of the nearest references. All sentences of all updates are one text.
+/// The geometric mean of the shares of sequences of 1 to n_gram words that a reference also has, times exp(1 - r / c)
+/// if the candidates have fewer words (c) than the nearest references (r). All sentences of all updates count as one
+/// text.
 ///
 /// n_gram  1 to 4. Throws ValueError for other values
-/// smooth  adds 1 to both parts of each share; a text without any run of some length in common has 0 all the same
+/// smooth  adds 1 to both parts of each share; a text without a common sequence of some length still has 0
 /// source  Papineni and others 2002; MindSpore nn.BleuScore
 class BleuScore {
  public:

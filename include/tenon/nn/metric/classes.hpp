@@ -1,11 +1,11 @@
-// How metrics of classes read a batch: the largest prediction at each place, or a set of labels.
+// How metrics of classes read a batch: the largest prediction at each position, or a set of labels.
 #pragma once
 #include <tenon/core/function_ref.hpp>
 #include <tenon/nn/metric/element.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// Why a metric cannot judge classes by these types; empty if it can.
+/// The error of a metric for classes of these types; empty if the types fit.
 ///
 /// prediction  [n, C, ...] float32 or float64, C >= 2: a number for each class
 /// label       int32 or int64 [n, ...], the classes; or one-hot like the prediction, of float32, float64, or int32
@@ -27,7 +27,7 @@ namespace tenon::inline TENON_ABI::nn {
   return s;
 }
 
-/// Why a metric cannot judge sets of labels by these types; empty if it can.
+/// The error of a metric for sets of labels of these types; empty if the types fit.
 ///
 /// prediction, label  [n, C, ...] of one shape and any dtype, 1 where a class belongs to the set, 0 where not
 constexpr Sentence wrong_label_sets(std::string_view metric, const TensorType& prediction, const TensorType& label) {

@@ -1,4 +1,4 @@
-// How often each class was predicted as which.
+// Confusion matrix: the counts of each label and prediction.
 #pragma once
 #include <vector>
 
@@ -6,8 +6,8 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// What a confusion matrix is divided by: nothing, the sum of each row (a class's labels), of each column (its
-/// predictions), or of all. What has nothing to be divided by is 0.
+/// The normalization of a confusion matrix: none, by the sum of each row (a class's labels), of each column (its
+/// predictions), or of all elements. An element whose divisor is 0 is 0.
 enum class ConfusionNormalization { none, target, prediction, all };
 
 /// A matrix [classes, classes] of counts, row: the label, column: the prediction.
@@ -28,8 +28,8 @@ class ConfusionMatrix {
   }
 
   void clear() { counts_.assign(static_cast<std::size_t>(classes_) * static_cast<std::size_t>(classes_), 0.0); }
-  /// Throws ValueError for shapes that do not fit, and for numbers that are none of the classes; nothing is counted
-  /// then.
+  /// Throws ValueError for shapes that do not fit, and for numbers that are not classes. After an error nothing of the
+  /// update is counted.
   void update(const AnyTensor& prediction, const AnyTensor& label) {
     const bool scores = prediction.rank == label.rank + 1 && label.rank > 0;
     if (scores) check_scores(prediction, label);

@@ -1,4 +1,4 @@
-// Rates of right and wrong labels: sensitivity, specificity, and what else is made of them.
+// Rates of right and wrong labels: sensitivity, specificity, and rates derived from them.
 #pragma once
 #include <cmath>
 #include <limits>
@@ -68,8 +68,8 @@ struct ConfusionCounts {
 ///                leaves out nothing, so that it counts by default
 /// per_sample     false: the rate of all elements of all updates. true: the mean over samples of their means over
 ///                classes, where the rate of a class of a sample is defined; not for [n, C] and [n, C, 1], which have
-///                one element for each. MindSpore's calculation_method with decrease "mean", the only one that it has
-///                working
+///                one element for each. MindSpore's calculation_method with decrease "mean", the only value that works
+///                there
 struct ConfusionMetricOptions {
   bool first_channel = true;
   bool per_sample = false;

@@ -1,4 +1,4 @@
-// How alike the rows of a batch are.
+// The similarity of the rows of a batch.
 #pragma once
 #include <cmath>
 #include <vector>

@@ -1,4 +1,4 @@
-// Dice coefficient: how far two regions overlap.
+// Dice coefficient: the overlap of two regions.
 #pragma once
 #include <tenon/nn/metric/element.hpp>
 

@@ -1,4 +1,4 @@
-// Hausdorff distance: the farthest that one border is from another.
+// Hausdorff distance: the largest distance of one border from another.
 #pragma once
 #include <cmath>
 #include <optional>
@@ -8,16 +8,16 @@
 namespace tenon::inline TENON_ABI::nn {
 
 /// percentile  of the distances, interpolated between the nearest two; by default the largest distance
-/// directed    from the prediction to the truth alone, not the larger one of both directions
+/// directed    only from the prediction to the truth, instead of the larger of both directions
 struct HausdorffOptions {
   DistanceMetric distance_metric = DistanceMetric::euclidean;
   std::optional<double> percentile{};
   bool directed = false;
 };
 
-/// The largest distance from a place at the border of a label in the prediction to the nearest one in the truth, or
-/// back. Infinite if one of the images does not have the label. Only the last update counts. Unlike MindSpore there is
-/// no crop option; it would affect only speed.
+/// The largest distance from a point on the border of a label in the prediction to the nearest such point in the truth,
+/// or in the other direction. Infinite if one of the images does not have the label. Only the last update counts.
+/// Unlike MindSpore there is no crop option; it would affect only speed.
 ///
 /// prediction, truth  images of one shape, up to 8 axes, any dtypes: a label at each place
 /// throws             ValueError for a percentile outside of [0, 100]

@@ -10,9 +10,9 @@ namespace tenon::inline TENON_ABI::nn {
 
 /// Mean of the losses of all batches: numbers, or [n] with one per sample, of floating-point dtypes.
 ///
-/// over    samples: a batch weighs as much as it has samples, so that a short last one does not distort the mean.
-///         batches: each batch counts once, as in MindSpore: `nn::Loss{nn::MeanOver::batches}`
-/// source  MindSpore nn.Loss, which knows the second only
+/// over    samples: the weight of a batch is its number of samples, so that a short last batch does not distort the
+///         mean. batches: each batch counts once, as in MindSpore: `nn::Loss{nn::MeanOver::batches}`
+/// source  MindSpore nn.Loss, which has only the second
 class Loss {
  public:
   static constexpr std::string_view name = "loss";

@@ -4,7 +4,7 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// What a sum over elements is divided by. MindSpore's MAE and MSE divide by samples, so that predictions of 10 numbers
+/// The divisor of a sum over elements. MindSpore's MAE and MSE divide by samples, so that predictions of 10 numbers
 /// have 10 times the mean error; per_element is the mean.
 enum class Division { per_sample, per_element };
 

@@ -4,8 +4,8 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// The mean of a tensor's elements: of a loss of any shape the number to show. 0 if it has none, or no floating-point
-/// dtype.
+/// The mean of a tensor's elements, to display a loss of any shape as a number. 0 for a tensor without elements or of
+/// another dtype than floating-point.
 double mean_of(const AnyTensor& t);
 
 #if TENON_DEFINES

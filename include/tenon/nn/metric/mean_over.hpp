@@ -1,10 +1,11 @@
-// What a mean over an evaluation counts: samples or batches.
+// The weights of a mean over an evaluation: samples or batches.
 #pragma once
 #include <tenon/nn/metric/metric.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// samples: a batch weighs as much as it has samples. batches: each counts once, the last one, too, which may be short.
+/// samples: the weight of a batch is its number of samples. batches: all batches have the same weight, also a short
+/// last batch.
 enum class MeanOver { samples, batches };
 
 namespace detail {

@@ -4,14 +4,14 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// symmetric  the mean of both directions, not from the prediction to the truth alone
+/// symmetric  the mean of both directions, instead of only from the prediction to the truth
 struct MeanSurfaceOptions {
   bool symmetric = false;
   DistanceMetric distance_metric = DistanceMetric::euclidean;
 };
 
-/// The mean distance from the border of a label in the prediction to the nearest place of that in the truth. Infinite
-/// if an image that counts does not have the label. Only the last update counts.
+/// The mean distance from the border of a label in the prediction to the nearest point of this border in the truth.
+/// Infinite if a necessary image does not have the label. Only the last update counts.
 ///
 /// prediction, truth  images of one shape, up to 8 axes, any dtypes: a label at each place
 /// source             MindSpore nn.MeanSurfaceDistance

@@ -26,7 +26,7 @@ concept LossMetric = requires(M& m, const AnyTensor& t) {
   { m.eval() } -> std::convertible_to<double>;
 };
 /// A metric of predictions with more than one number, such as a matrix: `eval()` returns a range. A Model updates it,
-/// and `model.metric<M>().eval()` has what came of it; the result of the Model's eval() has no number of it.
+/// and `model.metric<M>().eval()` returns its result; the result of the Model's eval() does not include it.
 template <class M>
 concept ListMetric = requires(M& m, const AnyTensor& t) {
   m.clear();

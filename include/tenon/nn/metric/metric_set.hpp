@@ -35,11 +35,11 @@ class AnyMetric {
   }
 
   void clear() { held_->clear(); }
-  /// Gives the metric what it judges, the loss or the other two. Throws what the metric throws.
+  /// Updates the metric with the loss, or with prediction and label. Throws the errors of the metric.
   void update(const AnyTensor& loss, const AnyTensor& prediction, const AnyTensor& label) {
     held_->update(loss, prediction, label);
   }
-  /// Throws what the metric throws, RuntimeError if nothing was counted.
+  /// Throws the errors of the metric, and RuntimeError if nothing was counted.
   double eval() const { return held_->eval(); }
   /// The metric itself, or null if it is of another type: `metric.as<nn::Recall>()->per_class()`.
   template <class M>
@@ -109,8 +109,8 @@ inline constexpr KnownMetric known_metrics[]{
 };
 }  // namespace detail
 
-/// The metric with a name of MindSpore's, with its default settings. Throws KeyError for a name that there is not,
-/// ValueError for a metric that needs more than a name.
+/// The metric with this MindSpore name, with default settings. Throws KeyError for an unknown name, ValueError for a
+/// metric that needs settings.
 inline AnyMetric metric_by_name(std::string_view name) {
   std::vector<std::string> names;
   for (const detail::KnownMetric& known : detail::known_metrics) {
@@ -125,11 +125,11 @@ inline AnyMetric metric_by_name(std::string_view name) {
 }
 
 /// Metrics for a Model by names: `nn::MetricSet{"accuracy", "loss", {"top 3", nn::TopKCategoricalAccuracy{3}}}` after
-/// the optimizer, or as many as there are in a file by add(). A metric that cannot use the types of the network throws
-/// at run time.
+/// the optimizer; add() adds further metrics, for example from a file. A metric that cannot use the types of the
+/// network throws at run time.
 class MetricSet {
  public:
-  /// A name that metric_by_name knows, or a name of the user's and a metric.
+  /// A name that metric_by_name knows, or a custom name and a metric.
   struct Item {
     std::string name;
     AnyMetric metric;
@@ -144,14 +144,14 @@ class MetricSet {
   MetricSet(std::initializer_list<Item> items) {
     for (const Item& item : items) add(item);
   }
-  /// Throws ValueError for a name that is there already.
+  /// Throws ValueError for a repeated name.
   void add(Item item) {
     for (const Item& known : items_)
       if (known.name == item.name)
         throw_error<ValueError>("There are two metrics '", item.name, "': give one another name, {\"other\", metric}.");
     items_.push_back(std::move(item));
   }
-  /// Throws KeyError naming the metrics that there are.
+  /// Throws KeyError with the names of all metrics.
   const AnyMetric& operator[](std::string_view name) const {
     std::vector<std::string> names;
     for (const Item& item : items_) {

@@ -8,7 +8,7 @@
 namespace tenon::inline TENON_ABI::nn {
 
 /// A metric whose number has another name in the result of a Model's eval(): `nn::Named{"hits", nn::Accuracy{}}` is
-/// `result["hits"]`. So a Model can have two of one kind.
+/// `result["hits"]`. A Model can then have two metrics of the same class.
 template <class M>
 requires PredictionMetric<M> || LossMetric<M>
 struct Named {

@@ -1,4 +1,4 @@
-// Which parts of an input a prediction rests on.
+// Occlusion sensitivity: the parts of an input on which a prediction depends.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -14,7 +14,8 @@ namespace tenon::inline TENON_ABI::nn {
 /// pad_value  what covers a part of the input
 /// margin     a part goes from this many elements before its place to one less after it, along each axis
 /// n_batch    the number of covered inputs in one prediction
-/// box        [first, last] of each axis but the batch's, last one included: only these places; empty: all
+/// box        [first, last] of each axis except the batch axis, including last: limits the positions; empty: all
+///            positions
 struct OcclusionSensitivityOptions {
   double pad_value = 0;
   long margin = 2;

@@ -11,7 +11,7 @@ namespace tenon::inline TENON_ABI::nn {
 /// `Perplexity{0}`.
 ///
 /// prediction  [..., C] probabilities (of logits, their softmax), any floating-point dtype
-/// label       [...] class numbers; a batch may have them as one axis
+/// label       [...] class numbers; all positions of a batch may be in a single axis
 /// source      MindSpore nn.Perplexity
 class Perplexity {
  public:

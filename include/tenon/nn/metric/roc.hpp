@@ -1,4 +1,4 @@
-// Receiver operating characteristic: right and wrong alarms for each threshold.
+// Receiver operating characteristic: true and false positive rates for each threshold.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -10,8 +10,8 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// Rates of predictions from each threshold on: of wrong ones among the negatives (fpr), of right ones among the
-/// positives (tpr). The first threshold is above all predictions.
+/// The rates of predictions at or above each threshold: false positives among the negatives (fpr), true positives among
+/// the positives (tpr). The first threshold is above all predictions.
 struct RocCurve {
   std::vector<double> fpr, tpr, thresholds;
 };

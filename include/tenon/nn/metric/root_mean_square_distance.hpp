@@ -15,7 +15,7 @@ struct RootMeanSquareOptions {
 };
 
 /// The mean squared distance from the border of a label in the prediction to the nearest point of this border in the
-/// truth; with symmetric or root, the square root of it. Infinite if an image that counts does not have the label. Only
+/// truth; with symmetric or root, the square root of it. Infinite if a necessary image does not have the label. Only
 /// the last update counts.
 ///
 /// prediction, truth  images of one shape, up to 8 axes, any dtypes: a label at each place

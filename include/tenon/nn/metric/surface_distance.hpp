@@ -1,4 +1,4 @@
-// How far the borders of two regions are from each other, which several metrics make a number of.
+// The distances between the borders of two regions, from which several metrics are computed.
 #pragma once
 #include <algorithm>
 #include <array>

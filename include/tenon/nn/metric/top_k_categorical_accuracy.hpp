@@ -5,13 +5,14 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// Share of the samples whose label is among the k largest predictions: `TopKCategoricalAccuracy{5}`. Of equal
-/// predictions the first class is taken to be the larger one. A prediction that is NaN is larger than any other, as in
+/// Share of the samples whose label is among the k largest predictions: `TopKCategoricalAccuracy{5}`. Among equal
+/// predictions, the first class counts as the larger one. A prediction that is NaN is larger than any other, as in
 /// argmax; a label whose own prediction is NaN, or that is none of the classes, is wrong.
 ///
 /// prediction  [n, C] float32 or float64, C >= 2
 /// label       int32 or int64 [n], or one-hot [n, C] of float32, float64, or int32
-/// warning     with the first batch, where k is the number of classes or more: then each label of a class is right
+/// warning     at the first batch if k is not smaller than the number of classes: every valid label then counts as
+///             correct
 /// throws      ValueError for k < 1
 /// source      MindSpore nn.TopKCategoricalAccuracy
 class TopKCategoricalAccuracy {

@@ -5,14 +5,14 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// An optimizer that updates in every k-th step, with the mean of the gradients of k batches: what a batch k times as
-/// large would give, in the memory of one. `nn::AccumulateGradients{nn::Adam{.learning_rate = 1e-3}, 4}`.
+/// An optimizer that updates in every k-th step, with the mean of the gradients of k batches. The result is that of a
+/// batch k times as large, with the memory of one batch. `nn::AccumulateGradients{nn::Adam{.learning_rate = 1e-3}, 4}`.
 ///
-/// The optimizer counts updates, and so do learning rates that depend on the step. A sum that an epoch or a run ends in
-/// continues with the next one; training files hold it. Clipping, inside or around it, sees the mean. Sums are float32,
-/// or float64 as the parameter; they take as much memory as the parameters. With a loss scale that drops updates, one
-/// overflow drops the update of all k batches. A Model throws ValueError unless `batches` is 1 or more.
-/// Source: Keras gradient_accumulation_steps, MindSpore's grad_accumulation_step.
+/// The optimizer counts updates, and so do learning rates that depend on the step. A sum that is incomplete at the end
+/// of an epoch or a run continues in the next one; training files contain it. Clipping, inside or around it, uses the
+/// mean. Sums are float32, or float64 as the parameter; they take as much memory as the parameters. With a loss scale
+/// that drops updates, one overflow drops the update of all k batches. A Model throws ValueError unless `batches` is 1
+/// or more. Source: Keras gradient_accumulation_steps, MindSpore's grad_accumulation_step.
 template <Optimizer O>
 struct AccumulateGradients : O {
   long batches;

@@ -24,7 +24,7 @@ namespace nn {
 ///
 /// a is `accum` at first, and stays so without update_slots. g is the gradient / loss_scale + weight_decay p. Without
 /// groups, weight decay skips parameters with beta or gamma in their names. A Model throws ValueError unless accum is
-/// above 0: there is no epsilon, and MindSpore, which takes 0, has NaN where the first gradient is 0. Source: Duchi and
+/// above 0: there is no epsilon. MindSpore accepts 0, which gives NaN where the first gradient is 0. Source: Duchi and
 /// others 2011; MindSpore nn.Adagrad.
 struct Adagrad {
   float accum = 0.1f;

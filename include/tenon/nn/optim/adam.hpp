@@ -35,10 +35,10 @@ struct AdamConfig {
 /// m = beta1 m + (1 - beta1) g;  v = beta2 v + (1 - beta2) g²;
 /// p = p - lr √(1 - beta2ᵗ) / (1 - beta1ᵗ) · m / (√v + eps),  t counted from 1.
 ///
-/// use_nesterov puts beta1 m + (1 - beta1) g in place of m in the last line, use_amsgrad the largest v so far in place
-/// of v. g is the gradient / loss_scale + weight_decay p; see AdamWeightDecay for decoupled decay. Without groups,
-/// weight decay skips parameters with beta or gamma in their names. A Model throws ValueError unless beta1 and beta2
-/// are inside (0, 1) and eps is above 0. Source: Kingma and Ba, arXiv 1412.6980; Reddi et al. 2018 (AMSGrad); MindSpore
+/// use_nesterov replaces m in the last line by beta1 m + (1 - beta1) g; use_amsgrad replaces v by the largest v so far.
+/// g is the gradient / loss_scale + weight_decay p; see AdamWeightDecay for decoupled decay. Without groups, weight
+/// decay skips parameters with beta or gamma in their names. A Model throws ValueError unless beta1 and beta2 are
+/// inside (0, 1) and eps is above 0. Source: Kingma and Ba, arXiv 1412.6980; Reddi et al. 2018 (AMSGrad); MindSpore
 /// nn.Adam.
 template <AdamConfig config>
 struct AdamWith {

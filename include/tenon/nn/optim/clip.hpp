@@ -1,4 +1,4 @@
-// Gradient clipping: optimizers that cut off or scale down gradients before the update.
+// Gradient clipping: optimizers that limit or scale down gradients before the update.
 #pragma once
 #include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/ops/clip_norm.hpp>
@@ -16,11 +16,10 @@ enum class Clipping { none, by_value, by_norm, by_global_norm };
 ///
 ///     factor = max_norm / max(norm, max_norm),   norm = √(Σ g²) over all parameters that require a gradient
 ///
-/// The norm, in double, is that of gradients whose loss scale is divided out, without weight decay. A norm that is NaN
-/// makes all gradients NaN; one that is infinite makes finite gradients 0 and infinite ones NaN: as PyTorch's
-/// clip_grad_norm_ with error_if_nonfinite=False. A Model throws ValueError unless max_norm is above 0.
-/// Source: Pascanu et al., arXiv 1211.5063; MindSpore clip_by_global_norm (PyTorch's clip_grad_norm_ adds 1e-6 to the
-/// norm).
+/// The norm is computed in double, from gradients divided by the loss scale, without weight decay. A norm that is NaN
+/// makes all gradients NaN; an infinite norm makes finite gradients 0 and infinite gradients NaN, as PyTorch's
+/// clip_grad_norm_ with error_if_nonfinite=False. A Model throws ValueError unless max_norm is above 0. Source: Pascanu
+/// et al., arXiv 1211.5063; MindSpore clip_by_global_norm (PyTorch's clip_grad_norm_ adds 1e-6 to the norm).
 template <Optimizer O>
 struct ClipByGlobalNorm : O {
   float max_norm;
@@ -37,8 +36,8 @@ template <class N, Optimizer O>
 requires std::is_arithmetic_v<N>
 ClipByGlobalNorm(N, O) -> ClipByGlobalNorm<detail::OtherOrder<"ClipByGlobalNorm", O>>;
 
-/// The same for the gradient of each parameter by itself. Source: MindSpore nn.ClipByNorm (its ops.clip_by_norm
-/// scales a list by the norm of all).
+/// The same for the gradient of each parameter separately. Source: MindSpore nn.ClipByNorm (its ops.clip_by_norm scales
+/// a list by the norm of all).
 template <Optimizer O>
 struct ClipByNorm : O {
   float max_norm;
@@ -55,7 +54,7 @@ template <class N, Optimizer O>
 requires std::is_arithmetic_v<N>
 ClipByNorm(N, O) -> ClipByNorm<detail::OtherOrder<"ClipByNorm", O>>;
 
-/// An optimizer that brings each element of a gradient into [-max_value, max_value]; NaN stays NaN. Source: PyTorch
+/// An optimizer that limits each element of a gradient to [-max_value, max_value]; NaN stays NaN. Source: PyTorch
 /// clip_grad_value_.
 template <Optimizer O>
 struct ClipByValue : O {

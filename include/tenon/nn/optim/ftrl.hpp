@@ -23,8 +23,8 @@ namespace nn {
 /// With q(a) = a^-lr_power / lr:  b = a + g²;  z = z + g - (q(b) - q(a)) p;  a = b;
 /// p = (sign(z) l1 - z) / (q(a) + 2 l2) where |z| > l1, else 0.
 ///
-/// a is initial_accum at first, z is 0, so that what a parameter was before the first step is lost, as in MindSpore.
-/// Its CPU kernel has the sign of l1 wrong; this is the paper's. g is the gradient / loss_scale + weight_decay p.
+/// a is initial_accum at first, and z is 0, so the initial value of a parameter is lost, as in MindSpore. MindSpore's
+/// CPU kernel has the wrong sign of l1; this is the sign in the paper. g is the gradient / loss_scale + weight_decay p.
 /// Without groups, weight decay skips parameters with beta or gamma in their names. A Model throws ValueError unless
 /// lr_power is 0 or less, the other three are 0 or more, and the learning rate of each step is above 0. Source: McMahan
 /// and others 2013; MindSpore nn.FTRL.

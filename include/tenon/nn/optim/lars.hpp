@@ -7,7 +7,7 @@
 namespace tenon::inline TENON_ABI {
 
 namespace nn {
-/// Where LARS has its numbers, after those of the optimizer inside.
+/// The positions of LARS's numbers, after those of the inner optimizer.
 inline constexpr int lars_numbers = max_numbers - 4;
 }  // namespace nn
 
@@ -57,12 +57,12 @@ struct LARSConfig {
 /// the optimizer inside gets r (g + weight_decay p) for its gradient, with
 /// r = coefficient |p| / (|g| + weight_decay |p| + epsilon), or 1 where a norm is 0; with use_clip min(r / lr, 1).
 ///
-/// Norms are those of the whole parameter; g is the gradient / loss_scale. An optimizer whose decay does not enter the
-/// gradient (AdamWeightDecay) has it multiplied by r, too. Biases and what belongs to a LayerNorm, parameters with
-/// "bias" or "LayerNorm" in their names or in a cell of that class, keep their gradient and do not decay (MindSpore
-/// goes by names alone). Fields are those of the optimizer inside, and `lars`. One pass over memory more than without.
-/// A Model throws ValueError unless coefficient is above 0 and epsilon is 0 or more. Source: You and others, arXiv
-/// 1708.03888; MindSpore nn.LARS.
+/// Norms are those of the whole parameter; g is the gradient / loss_scale. For an optimizer whose decay does not enter
+/// the gradient (AdamWeightDecay), the decay is also multiplied by r. Biases and parameters of a LayerNorm (with "bias"
+/// or "LayerNorm" in their names, or in a cell of that class) keep their gradient and do not decay; MindSpore uses only
+/// the names. Fields are those of the inner optimizer, and `lars`. It needs one more pass over memory. A Model throws
+/// ValueError unless coefficient is above 0 and epsilon is 0 or more. Source: You and others, arXiv 1708.03888;
+/// MindSpore nn.LARS.
 template <Optimizer Inside>
 struct LARS : Inside {
   LARSConfig lars;

@@ -4,8 +4,8 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// Adam. MindSpore's LazyAdam differs for sparse gradients alone, of which it updates the rows that are there; Tenon's
-/// gradients are dense, those of embeddings, too, and MindSpore updates with dense ones as Adam does.
+/// Adam. MindSpore's LazyAdam differs from Adam only for sparse gradients, for which it updates only the given rows.
+/// Tenon's gradients are always dense, also those of embeddings.
 template <AdamConfig config>
 using LazyAdamWith = AdamWith<config>;
 using LazyAdam = Adam;

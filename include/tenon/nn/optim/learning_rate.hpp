@@ -57,9 +57,9 @@ class LearningRate {
 
   /// The value of a step. Throws ValueError after the end of a list.
   float at(long step) const;
-  /// Whether it is one number for all steps.
+  /// Whether the rate is one number for all steps.
   bool is_number() const { return list_.empty() && !function_; }
-  /// Number of values of a list, 0 if it is none.
+  /// The number of values of a list; 0 if the rate is no list.
   long length() const { return static_cast<long>(list_.size()); }
 
  private:

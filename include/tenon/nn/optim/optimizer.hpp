@@ -1,4 +1,4 @@
-// What an optimizer is, and the numbers and groups that all of them share.
+// The requirements for an optimizer, and the numbers and groups that all optimizers share.
 #pragma once
 #include <limits>
 #include <optional>
@@ -11,7 +11,7 @@ namespace tenon::inline TENON_ABI::nn {
 inline constexpr int max_numbers = 16, max_slots = 5;  // slots: four moments, and a sum over batches
 
 /// The run-time numbers of one parameter's update in one step; kernels read them from the training state. The first
-/// three mean the same for every optimizer, the others are the optimizer's own.
+/// three have the same meaning for every optimizer; the others depend on the optimizer.
 struct Numbers {
   float value[max_numbers]{};
   float& learning_rate() { return value[0]; }
@@ -72,7 +72,8 @@ struct OtherOrder : O {
 };
 }  // namespace detail
 
-/// The value of a required number until it is set: a default of 0 would train in another way without a word.
+/// The value of a required number until it is set: with a default of 0, a forgotten value would silently change the
+/// training.
 inline constexpr float not_given = std::numeric_limits<float>::lowest();
 
 /// Throws ValueError unless `value` is finite and 0 or more; NaN is refused, too.

@@ -1,4 +1,4 @@
-// Rprop: steps whose size follows the sign of the gradient alone.
+// Rprop: steps whose size depends only on the sign of the gradient.
 #pragma once
 #include <tenon/kernel/cpu/optimizer/rprop.hpp>
 #include <tenon/nn/optim/moment_update.hpp>
@@ -20,13 +20,13 @@ TENON_EXACT_END
 
 namespace nn {
 
-/// s = s etas[1] where g has the sign of the last gradient, s etas[0] where it has the other, within step_sizes;
-/// p = p - sign(g) s. Where the sign has changed, p stays, and 0 counts as the last gradient.
+/// s = s etas[1] where g has the sign of the last gradient, s etas[0] where it has the opposite sign, within
+/// step_sizes; p = p - sign(g) s. Where the sign has changed, p stays, and 0 counts as the last gradient.
 ///
-/// s is the learning rate in the first step; later ones do not count. g is the gradient / loss_scale + weight_decay p.
-/// For gradients of the whole data set, not of small batches. Without groups, weight decay skips parameters with beta
-/// or gamma in their names. A Model throws ValueError unless 0 < etas[0] < 1 < etas[1] and 0 < step_sizes[0] <=
-/// step_sizes[1]. Source: Riedmiller and Braun 1993; MindSpore nn.Rprop.
+/// s is the learning rate in the first step; later learning rates have no effect. g is the gradient / loss_scale +
+/// weight_decay p. For gradients of the whole data set, not of small batches. Without groups, weight decay skips
+/// parameters with beta or gamma in their names. A Model throws ValueError unless 0 < etas[0] < 1 < etas[1] and 0 <
+/// step_sizes[0] <= step_sizes[1]. Source: Riedmiller and Braun 1993; MindSpore nn.Rprop.
 struct Rprop {
   LearningRate learning_rate = 0.1;
   float etas[2]{0.5f, 1.2f};

@@ -10,7 +10,7 @@ namespace tenon::inline TENON_ABI::nn {
 /// True if `name` matches `pattern`, in which '*' matches any text.
 [[gnu::cold]] bool matches(std::string_view pattern, std::string_view name);
 
-/// The rules of one optimizer for one network, worked out once: a step only computes numbers, and allocates nothing.
+/// The rules of one optimizer for one network, determined once: a step only computes numbers, and allocates nothing.
 ///
 /// Without groups, weight decay skips parameters with beta or gamma in their names. With groups it applies to all, also
 /// to parameters outside of every group, which use the optimizer's own values. Source: MindSpore's Optimizer.

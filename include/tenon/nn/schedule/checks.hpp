@@ -1,4 +1,5 @@
-// What schedules of the learning rate refuse, and how a list is made of one: a value per step, constant in each epoch.
+// Checks of learning rate schedules, and the conversion of a schedule to a list: a value per step, constant in each
+// epoch.
 #pragma once
 #include <string_view>
 #include <vector>

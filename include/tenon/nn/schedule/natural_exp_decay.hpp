@@ -6,8 +6,8 @@
 namespace tenon::inline TENON_ABI::nn {
 
 /// learning_rate · e^(-decay_rate · step); with is_stair the step is rounded down to a multiple of decay_steps, which
-/// counts for nothing else.
-/// Throws ValueError for rates that are not above 0 and decay_steps below 1. Source: MindSpore nn.NaturalExpDecayLR.
+/// has no other effect. Throws ValueError for rates that are not above 0 and decay_steps below 1. Source: MindSpore
+/// nn.NaturalExpDecayLR.
 class NaturalExpDecayLR {
  public:
   NaturalExpDecayLR(double learning_rate, double decay_rate, long decay_steps, bool is_stair = false)

@@ -16,9 +16,9 @@ struct OneCycleConfig {
 };
 
 /// From max_lr / div_factor to max_lr in the first part of total_steps, and from there to max_lr / div_factor /
-/// final_div_factor in the rest, along half a cosine each; the last step's rate stays.
-/// Throws ValueError for numbers that are not above 0, a pct_start outside of (0, 1), and less than 2 steps.
-/// Source: Smith and Topin, arXiv 1708.07120; PyTorch OneCycleLR with anneal_strategy "cos", without its momentum.
+/// final_div_factor in the rest, each along half a cosine; later steps keep the rate of the last step. Throws
+/// ValueError for numbers that are not above 0, a pct_start outside of (0, 1), and less than 2 steps. Source: Smith and
+/// Topin, arXiv 1708.07120; PyTorch OneCycleLR with anneal_strategy "cos", without its momentum.
 class OneCycleLR {
  public:
   OneCycleLR(double max_lr, long total_steps, const OneCycleConfig& config = {}) : max_(max_lr), config_(config) {

@@ -7,9 +7,9 @@
 namespace tenon::inline TENON_ABI::nn {
 
 /// A list of one value per step: learning_rates[0] in the steps before milestone[0], learning_rates[1] in those before
-/// milestone[1], and so on; it has milestone.back() values. Throws ValueError for lists of different lengths or none,
-/// milestones that are below 1 or decrease, and rates that are not above 0. Source: MindSpore nn.piecewise_constant_lr,
-/// which since 2.x requires strictly ascending milestones; here they may be equal.
+/// milestone[1], and so on; it has milestone.back() values. Throws ValueError for empty lists or lists of different
+/// lengths, milestones that are below 1 or decrease, and rates that are not above 0. Source: MindSpore
+/// nn.piecewise_constant_lr, which since 2.x requires strictly ascending milestones; here they may be equal.
 inline std::vector<double> piecewise_constant_lr(const std::vector<long>& milestone,
                                                  const std::vector<double>& learning_rates) {
   if (milestone.empty() || milestone.size() != learning_rates.size())

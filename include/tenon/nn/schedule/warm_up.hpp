@@ -28,10 +28,9 @@ inline std::vector<double> warmup_lr(double learning_rate, long total_step, long
   return detail::each_epoch("warmup_lr", WarmUpLR(learning_rate, warmup_epoch), total_step, step_per_epoch);
 }
 
-/// Another schedule after a warm-up: in the first `steps` steps the rate rises in equal steps to what the schedule
-/// begins with, (step + 1) / (steps + 1) of it, then the schedule begins:
-/// `nn::WarmUpThen(500, nn::CosineDecayLR(0, 3e-4, 10000))`. No step has a rate of 0. Throws ValueError for less than 1
-/// step.
+/// Another schedule after a warm-up: in the first `steps` steps the rate is (step + 1) / (steps + 1) of the schedule's
+/// first value; then the schedule begins: `nn::WarmUpThen(500, nn::CosineDecayLR(0, 3e-4, 10000))`. No step has a rate
+/// of 0. Throws ValueError for less than 1 step.
 template <class Schedule>
 class WarmUpThen {
  public:
