@@ -30,7 +30,7 @@ namespace tenon::inline TENON_ABI::debug {
 }
 
 /// "Default/network-Net/Sqrt-op0, in network at net.cpp:42, is the first operator whose result is not finite: 3 NaN and
-/// 0 infinities among 8 elements of float32 [2, 4]; its operands are finite." `begin` stands before it.
+/// 0 infinities among 8 elements of float32 [2, 4]; its operands are finite." It starts with `begin`.
 [[gnu::cold]] std::string overflow_sentence(std::string_view begin, const Operation& operation, const NotFinite& found,
                                             std::span<const AnyTensor> operands, const AnyTensor& result);
 

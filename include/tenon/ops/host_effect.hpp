@@ -40,7 +40,7 @@ class HostText {
 
 namespace detail {
 using HostListener = void(std::span<const TextOrTensor> values);
-/// Calls `listener` with what the bytes of a HostText and the operands of a kernel call say.
+/// Calls `listener` with the texts in the bytes of a HostText and the operands of a kernel call.
 void tell_host(HostListener* listener, const TensorType* types, const Arguments& a);
 }  // namespace detail
 

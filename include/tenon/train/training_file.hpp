@@ -38,7 +38,7 @@ struct TrainingFile {
     return all;
   }
   [[gnu::cold]] void add_to(std::vector<io::NamedTensor>& all);
-  /// What a file of MindSpore says, which was written after some epoch of a run that has ended.
+  /// The contents of a file of MindSpore, which was written after an epoch of a run that has ended.
   template <class M>
   void take(const MindSporeNumbers& theirs, M& model) {
     const auto scale = model.runner_.loss_scale().numbers();

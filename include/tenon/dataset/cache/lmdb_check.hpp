@@ -1,5 +1,5 @@
-// Looks through the structure of an LMDB file before LMDB uses it, which believes every byte: a damaged page would end
-// the program. Rows have checksums of their own.
+// Verifies the structure of an LMDB file before LMDB uses it. LMDB checks nothing: a damaged page would crash the
+// program. Rows have separate checksums.
 #pragma once
 #include <algorithm>
 #include <cstdint>

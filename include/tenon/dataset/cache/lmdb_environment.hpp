@@ -75,8 +75,8 @@ class OpeningLock {
   io::FileHandle file_;
 };
 
-/// An open file of rows. A process opens it once: LMDB's locks are those of a process. A child that fork() makes opens
-/// it anew and leaves the parent's alone.
+/// An open file of rows. A process opens it once: LMDB's locks are those of a process. After fork() a child opens the
+/// file again and does not use the parent's handle.
 class LmdbEnvironment {
  public:
   static constexpr std::string_view format = "tenon rows 2\n";

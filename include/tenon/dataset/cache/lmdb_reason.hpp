@@ -1,4 +1,4 @@
-// lmdb_reason: why LMDB could not do something.
+// lmdb_reason: the reason for an error of LMDB.
 #pragma once
 #include <algorithm>
 #include <cerrno>

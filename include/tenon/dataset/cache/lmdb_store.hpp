@@ -140,7 +140,7 @@ class LmdbStore {
     name.add(cache);
     return name;
   }
-  /// Of the row and of where it belongs. It stands before the row.
+  /// The checksum of the row and of its key, stored before the row.
   static std::array<char, 4> checksum(std::string_view name, std::string_view row) {
     const std::uint32_t sum = io::crc32c(row) ^ io::masked_crc32c(name);
     std::array<char, 4> bytes;
@@ -213,7 +213,7 @@ class LmdbStore {
       logging::warning("The cache in '", session_, "' has a row that is not as it was written. It is computed again. ",
                        "Look at the disk if that comes again.");
   }
-  /// Another file in place of the damaged one, unless another thread was faster.
+  /// Replaces the damaged file by a new one, unless another thread has done so.
   [[gnu::cold]] void begin_anew(Here& here, const std::shared_ptr<Here::Lease>& damaged) {
     try {
       const std::lock_guard lock(here.mutex);

@@ -11,8 +11,8 @@
 
 namespace tenon::inline TENON_ABI::dataset::detail {
 
-/// What stands before the columns. A random operation after the cache draws by the origin of the sample, as it
-/// would without the cache. The origin's epoch is that of a row in epoch 0: others are `passes` later each.
+/// The header before the columns. A random operation after the cache draws by the origin of the sample, as it would
+/// without the cache. The origin's epoch is that of a row in epoch 0: others are `passes` later each.
 struct PackedHead {
   std::int64_t samples = 0;
   SampleOrigin origin{};

@@ -1,4 +1,4 @@
-// Rows that were computed and are not in the store yet: it takes many at once.
+// Rows that were computed and are not in the store yet; the store writes many rows at once.
 #pragma once
 #include <cstddef>
 #include <cstdint>

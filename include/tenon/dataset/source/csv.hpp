@@ -23,7 +23,7 @@ namespace tenon::inline TENON_ABI::dataset {
 /// numbers     decimal, as std::from_chars reads them, blanks around them and a + allowed; bool: 0, 1, false, true
 /// rows        end with LF or CRLF; empty lines are left out. Fields in quotes hold delimiters, ends of lines, and ""
 ///             for a quote
-/// memory      8 bytes for a row; fields are read when a sample is
+/// memory      8 bytes for a row; fields are read together with their sample
 /// throws      when opened, RuntimeError if the file is missing or no CSV, KeyError for a column that it does not have;
 ///             when a row is read, RuntimeError with file, line, column, and the content
 /// source      MindSpore's CSVDataset, which guesses types from defaults

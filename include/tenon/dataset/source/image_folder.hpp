@@ -62,7 +62,7 @@ inline bool has_extension(std::string_view name, std::span<const std::string> ex
 ///             same everywhere
 /// classes     sub-folders by name, from 0 on, or according to class_indexing. Names that begin with a dot are left
 ///             out, and so are folders in a class's folder
-/// memory      names only; a file is read when its sample is
+/// memory      only the names; a file is read together with its sample
 /// throws      RuntimeError if a folder is missing, cannot be read, has no class, or a class no image; KeyError if
 ///             class_indexing names a folder that is not there; ValueError for a label below 0; when a sample is read,
 ///             RuntimeError if its file is gone, empty, or above the limit

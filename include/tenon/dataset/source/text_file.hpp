@@ -23,7 +23,7 @@ struct TextFileConfig {
 ///
 /// columns     text: uint8 [any], the line without its end, LF or CRLF
 /// rows        empty lines are left out
-/// memory      8 bytes for a line; the lines are read when samples are
+/// memory      8 bytes for a line; a line is read together with its sample
 /// throws      RuntimeError if the file is missing, has no line, has more than a terabyte, or a line above the limit
 /// source      MindSpore's TextFileDataset
 class TextFile : public Source<TextFile> {

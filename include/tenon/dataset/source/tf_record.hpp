@@ -93,7 +93,7 @@ class ExampleColumn {
 /// columns     named as the features. uint8: a bytes_list of one text, or an int64_list; other integers and bool: an
 ///             int64_list whose values must fit; floating-point: a float_list. Shape<...>: exactly this many values,
 ///             Ragged<any>: any number
-/// memory      8 bytes for a record; records are read when samples are
+/// memory      8 bytes for a record; a record is read together with its sample
 /// throws      RuntimeError if a file is missing, damaged, or compressed as a whole; KeyError for a feature that a
 ///             record does not have, the first one when the set is opened; ValueError for no file
 /// source      TensorFlow's TFRecordDataset and parse_example; MindSpore's TFRecordDataset. Its shards are separate

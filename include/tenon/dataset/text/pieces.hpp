@@ -1,4 +1,4 @@
-// The pieces of a text that byte-pair encoding looks at one by one.
+// The pieces of a text, which byte-pair encoding processes one by one.
 #pragma once
 #include <cstddef>
 #include <string_view>

@@ -1,4 +1,4 @@
-// A text as characters, and as what stands between blanks.
+// A text as characters, and as words between white space.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -25,8 +25,8 @@ inline void check_utf8(std::string_view text) {
                             ". Convert it, or encode bytes with BytePairEncoding.");
 }
 
-/// Calls f(character) for each character of a text in UTF-8: for each code point; accents of their own are others.
-/// Throws ValueError as check_utf8 does, before the first call.
+/// Calls f(character) for each character of a text in UTF-8: for each code point; a separate accent is a separate
+/// character. Throws ValueError as check_utf8 does, before the first call.
 template <class F>
 void each_character(std::string_view text, F f) {
   check_utf8(text);
@@ -45,7 +45,7 @@ inline bool is_white_space(std::string_view character) {
          std::ranges::find(three, character) != std::end(three);
 }
 
-/// Calls f(word) for what stands between white space. Throws ValueError as check_utf8 does, before the first call.
+/// Calls f(word) for each word between white space. Throws ValueError as check_utf8 does, before the first call.
 template <class F>
 void each_word(std::string_view text, F f) {
   std::size_t begin = 0;

@@ -152,7 +152,7 @@ class DumpSection {
   if (word == "full") return SavedData::full;
   DumpSection::refuse("saved_data", "\"tensor\", \"statistic\" or \"full\", but got ", io::printable(word));
 }
-/// Of the keys that came with 1.5 and later, and operator_names, which is Tenon's own.
+/// The keys of version 1.5 and later, and operator_names, which only Tenon has.
 [[gnu::cold]] inline void read_later_keys(const DumpSection& common, DumpConfig& config) {
   if (const io::Json* const saved = common.find("saved_data"))
     config.saved = saved_data_of(DumpSection::string(*saved, "saved_data"));

@@ -37,8 +37,8 @@ inline std::string op_type_csv(const Profile& profile) {
   return all;
 }
 
-/// cpu_op_detail_info: a row for each full name, whatever the kind of step; the slowest first. Behind MindSpore's
-/// columns stand those that it does not have.
+/// cpu_op_detail_info: a row for each full name, whatever the kind of step; the slowest first. Additional columns
+/// follow MindSpore's.
 inline std::string op_detail_csv(const Profile& profile, const PeakRates& peak, long process) {
   struct Sum {
     OperatorProfile of;
@@ -119,8 +119,8 @@ inline std::string step_trace_csv(const Profile& profile) {
   return all;
 }
 
-/// minddata_pipeline_raw: how long steps have waited for their batches. A pipeline is looked at as a whole, from its
-/// end: there is no queue between the loop and it, and MindSpore's columns about queues stay empty.
+/// minddata_pipeline_raw: how long steps have waited for their batches. A pipeline is measured as a whole, at its end:
+/// there are no queues, so MindSpore's columns about queues stay empty.
 inline std::string pipeline_csv(const Profile& profile) {
   std::string all =
       "op_id,op_type,num_workers,output_queue_size,output_queue_average_size,output_queue_length,"

@@ -35,7 +35,7 @@ struct Axis {
   }
 };
 
-/// Whether a number has a place in a chart. Differences of larger ones may be beyond all numbers.
+/// Whether a number has a place in a chart. Differences of larger numbers may overflow.
 inline bool is_drawn(double y) { return std::fabs(y) < 1e300; }
 
 /// Where a chart's curves are, in the units of its picture.
@@ -93,7 +93,7 @@ struct ChartFrame {
 
 }  // namespace detail
 
-/// Curves over steps or epochs in one frame, with a legend if there are several. `x_name` stands below the axis.
+/// Curves over steps or epochs in one frame, with a legend if there are several. `x_name` is the text below the axis.
 [[gnu::cold]] inline std::string line_chart(std::string_view title, std::string_view x_name,
                                             std::span<const Series* const> series) {
   double least_x = std::numeric_limits<double>::infinity(), largest_x = -least_x, least = least_x, largest = -least_x;

@@ -10,7 +10,7 @@ namespace tenon::inline TENON_ABI::debug {
 
 namespace detail {
 
-/// What a colour of the picture stands for, below it.
+/// The meaning of a colour of the picture, below it.
 [[gnu::cold]] inline std::string memory_legend(const std::vector<BufferLife>& largest, std::size_t coloured) {
   std::string all = "<ul class=legend>";
   const auto item = [&](std::string_view colour, const std::string& content) {

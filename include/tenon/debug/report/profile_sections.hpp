@@ -1,4 +1,4 @@
-// time_section and memory_section: what a profile says, as parts of a report. Needs -DTENON_OBSERVE.
+// time_section and memory_section: the contents of a profile, as parts of a report. Needs -DTENON_OBSERVE.
 #pragma once
 #include <string>
 

@@ -27,8 +27,8 @@ struct LarsSquares : UpdateSums<LarsSquares, "LarsSquares"> {
     return tenon::kernel::lane_sums<A>(count, square, slope, a.operand<T>(0) + begin, a.operand<G>(1) + begin);
   }
 };
-/// The numbers of the optimizer inside, by which it multiplies gradient and decay with the ratio of the norms. Behind
-/// them stand weight decay, coefficient, epsilon, and the learning rate at which the ratio is clipped, 0 if it is not.
+/// The numbers of the optimizer inside, by which it multiplies gradient and decay with the ratio of the norms. Weight
+/// decay, coefficient, epsilon, and the learning rate at which the ratio is clipped (0 if it is not clipped) follow.
 struct LarsNumbers : RenewedNumbers<LarsNumbers, "LarsNumbers"> {
   template <class A>
   static void renew(const A (&sum)[2], long, float* number) {

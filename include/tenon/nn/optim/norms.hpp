@@ -20,8 +20,8 @@ struct UpdateSums : Operator<Op, Name> {
   }
 };
 
-/// Base of what makes the numbers of an update (operand 1) anew from sums (operand 0), and from the count of elements
-/// of operand 2 if there is one. `Op` gives `renew(sums, count, numbers)`, where sums[2] are the totals.
+/// Base of operators that compute the numbers of an update (operand 1) from sums (operand 0), and from the count of
+/// elements of operand 2, if present. `Op` gives `renew(sums, count, numbers)`, where sums[2] are the totals.
 template <class Op, FixedString Name>
 struct RenewedNumbers : Operator<Op, Name> {
   static constexpr bool renews_numbers = true;

@@ -11,7 +11,7 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// Saves what a callback has counted, or loads it: the same function does both. A callback whose state must survive a
+/// Saves the state of a callback, or loads it: the same function does both. A callback whose state must survive a
 /// resumed training has
 ///
 ///     void state(CallbackState& state) { state(best), state(wait), state(values); }

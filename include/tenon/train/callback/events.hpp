@@ -111,7 +111,7 @@ using Events = std::tuple<Begin, EpochBegin, StepBegin, StepEnd, EpochEnd, End>;
 template <class E, class C, class Run>
 concept Hears = requires(C& c, Run& r) { E::any(c, r); } || requires(C& c, Run& r) { E::train(c, r); } ||
                 requires(C& c, Run& r) { E::eval(c, r); };
-/// Base of what hands on what it is told: AnyCallback.
+/// Base of classes that forward events: AnyCallback.
 struct HandsOnTag {};
 template <class C, class Run>
 concept HandsOn = std::is_base_of_v<HandsOnTag, C>;
