@@ -194,25 +194,25 @@ inline constexpr auto stored_name = Name;
 template <int Id>
 using OperatorById = typename decltype(operator_of(detail::OperatorTag<Id>{}))::type;
 
-/// Base of every operator. A derived `Op` says what it means:
+/// Base of every operator. A derived `Op` defines its meaning:
 ///
 ///     struct Config { ... };                                             settings in the type; optional
 ///     static constexpr TensorType shape(const OperandTypes&, const Config&, Sentence& error);
 ///                                                                        writes `error` if operands do not fit
 ///     static constexpr void derivative(Derivative&);                     or: static constexpr None derivative{};
 ///
-/// and, if it has reason to,
+/// Optional members:
 ///
-///     static constexpr bool per_sample = true;                           no sample meets another, and no kernel asks
-///                                                                        how many there are
+///     static constexpr bool per_sample = true;                           samples are independent, and no kernel uses
+///                                                                        their number
 ///     static constexpr IndexRange indices(const OperandTypes&, const Config&);
-///     static constexpr LeastBatch least_batch(const OperandTypes&);      what is looked at before it runs
+///     static constexpr LeastBatch least_batch(const OperandTypes&);      checks before it runs
 ///     static constexpr double flops(const OperandTypes&, const TensorType& result, const Config&, long n);
-///                                                                        what observers are told that a batch of n
-///                                                                        takes, if it is not one per element
+///                                                                        operations for a batch of n, for observers;
+///                                                                        by default one per element
 ///
-/// How it is computed is said by Kernel<Target, Op> (kernel/target.hpp). An operator in one file may have the functions
-/// of its kernel on the CPU itself.
+/// Kernel<Target, Op> (kernel/target.hpp) defines how it is computed. An operator in one file may itself have the
+/// functions of its kernel on the CPU.
 template <class Op, FixedString Name>
 struct Operator {
   using Config = NoConfig;
