@@ -66,7 +66,7 @@ struct Cell {
     else {
       using Wrong = Mistake<Checked<X>>;
       if constexpr (is_outermost<X>) {
-        if constexpr (tenon::detail::stops<Self, Seen<X>>(Checked<X>::sentence))
+        if constexpr (tenon::detail::stops<Self, Seen<X>>(Checked<X>::sentence)) [[maybe_unused]]
           constexpr bool here = tenon::detail::stops_here<Self, Seen<X>>(static_cast<Wrong*>(nullptr));
       }
       return Wrong::corrected;
@@ -82,7 +82,7 @@ struct Cell {
     else {
       using Wrong = Mistake<Checked<X, Y>>;
       if constexpr (is_outermost<X, Y>) {
-        if constexpr (tenon::detail::stops<Self, Seen<X>, Seen<Y>>(Checked<X, Y>::sentence))
+        if constexpr (tenon::detail::stops<Self, Seen<X>, Seen<Y>>(Checked<X, Y>::sentence)) [[maybe_unused]]
           constexpr bool here = tenon::detail::stops_here<Self, Seen<X>, Seen<Y>>(static_cast<Wrong*>(nullptr));
       }
       return Wrong::corrected;

@@ -109,7 +109,7 @@ class Model {
     using Checked = CheckedTrain<Data, Callbacks...>;
     if constexpr (!Checked::ok) {
       using Wrong = Mistake<Checked>;
-      if constexpr (has_loss && detail::stops<Net, FirstColumn<Data>>(Checked::sentence))
+      if constexpr (has_loss && detail::stops<Net, FirstColumn<Data>>(Checked::sentence)) [[maybe_unused]]
         constexpr bool here = detail::stops_here<Net, FirstColumn<Data>>(static_cast<Wrong*>(nullptr));
       static_cast<void>(Wrong::corrected);
     } else {
@@ -151,7 +151,7 @@ class Model {
     EvalResult result;
     if constexpr (!Checked::ok) {
       using Wrong = Mistake<Checked>;
-      if constexpr (has_loss && detail::stops<Net, FirstColumn<Data>>(Checked::sentence))
+      if constexpr (has_loss && detail::stops<Net, FirstColumn<Data>>(Checked::sentence)) [[maybe_unused]]
         constexpr bool here = detail::stops_here<Net, FirstColumn<Data>>(static_cast<Wrong*>(nullptr));
       static_cast<void>(Wrong::corrected);
     } else {
@@ -233,7 +233,7 @@ class Model {
     using Graph = PredictGraph<X...>;
     if constexpr (!CheckedPredict<X...>::ok) {
       using Wrong = Mistake<Graph>;
-      if constexpr (detail::stops<Net, detail::TracedAs<X, precision>...>(Graph::sentence))
+      if constexpr (detail::stops<Net, detail::TracedAs<X, precision>...>(Graph::sentence)) [[maybe_unused]]
         constexpr bool here = detail::stops_here<Net, detail::TracedAs<X, precision>...>(static_cast<Wrong*>(nullptr));
       return Wrong::corrected;
     } else {
