@@ -140,7 +140,7 @@ class Interpreter {
     std::uint64_t h = mixed(std::uint64_t(without_list(node)), hash_of(node.type));
     h = mixed(h, node.immediate);
     for (int word : node.attributes.word) h = mixed(h, std::uint64_t(word));
-    const int own_operands = node.op->epilogue ? 2 : node.operands;
+    const int own_operands = node.op->kernel.epilogue ? 2 : node.operands;
     for (int k = 0; k < own_operands; ++k)
       h = mixed(mixed(h, value(node.operand[k]).hash), hash_of(graph_[node.operand[k]].type));
     const Symbol own{h};
@@ -218,7 +218,7 @@ bool kernels_can_run(const Graph<N>& graph) {
       const TensorType t = graph[node.operand[k]].type;
       TensorType wider;
       if (t.dtype != node.type.dtype || !ops::broadcast(t, node.type, wider) || !(wider == node.type)) return false;
-      const int channel = node.op->channel_axis < 0 ? node.type.rank - 1 : node.op->channel_axis;
+      const int channel = node.op->kernel.channel_axis < 0 ? node.type.rank - 1 : node.op->kernel.channel_axis;
       if (own && !(t == node.type) && !(t.count(1) == 1 && !t.batched()) && t.count(1) != node.type.extent[channel])
         return false;
     }

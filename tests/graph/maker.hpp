@@ -12,14 +12,13 @@ using namespace tenon;
 
 /// A product whose kernel can apply an epilogue; its channels are the last axis.
 struct Product : Operator<Product, "TestProduct"> {
-  static constexpr bool epilogue = true;
+  static constexpr KernelFacts facts{.epilogue = true};
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
 };
 /// A product of images; its channels are axis 1.
 struct ImageProduct : Operator<ImageProduct, "TestImageProduct"> {
-  static constexpr bool epilogue = true;
-  static constexpr int channel_axis = 1;
+  static constexpr KernelFacts facts{.epilogue = true, .channel_axis = 1};
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
 };
@@ -30,7 +29,7 @@ struct Mix : Operator<Mix, "TestMix"> {
 };
 /// The same, but cheap to compute again.
 struct Cheap : Operator<Cheap, "TestCheap"> {
-  static constexpr bool cheap = true;
+  static constexpr KernelFacts facts{.cheap = true};
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
 };

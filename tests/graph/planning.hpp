@@ -40,7 +40,7 @@ std::vector<int> memories(const Graph<N>& graph, bool in_place) {
     return false;
   };
   for (int id = 0; in_place && id < graph.count; ++id)
-    for (int k = 0; graph[id].op->in_place && k < graph[id].operands; ++k) {
+    for (int k = 0; graph[id].op->kernel.in_place && k < graph[id].operands; ++k) {
       const int where = of(graph[id].operand[k]);
       if (graph[where].op->leaf || !(graph[graph[id].operand[k]].type == graph[id].type) || is_read_behind(where, id))
         continue;

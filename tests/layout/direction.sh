@@ -10,19 +10,21 @@ BEGIN {
   # folder              may include, beside itself and the core
   # by -DTENON_TARGET=FOLDER core/target.hpp includes kernel/FOLDER/target.hpp, too, which needs the core alone
   allowed["core"]    = ""
-  allowed["graph"]   = ""
-  allowed["kernel"]  = "graph"
-  allowed["eager"]   = "graph kernel"
-  allowed["ops"]     = "graph kernel eager"
-  allowed["nn"]      = "graph kernel eager ops"
+  allowed["target"]  = ""
+  allowed["graph"]   = "target"
+  allowed["kernel"]  = "target graph"
+  allowed["eager"]   = "target graph kernel"
+  allowed["ops"]     = "target graph kernel eager"
+  allowed["nn"]      = "target graph kernel eager ops"
   # a Model draws batches from a dataset, and its callbacks write files
-  allowed["train"]   = "graph kernel eager ops nn io dataset"
+  allowed["train"]   = "target graph kernel eager ops nn io dataset"
   allowed["io"]      = ""
   # images as memory; operations on columns of images are in dataset/vision
   allowed["vision"]  = "io"
   allowed["dataset"] = "io vision"
-  allowed["debug"]   = "graph kernel eager ops nn train io dataset tenon.hpp"  # one include has the tools and all else
-  allowed["dist"]    = "graph kernel eager ops nn train io dataset"
+  # one include has the tools and all else
+  allowed["debug"]   = "target graph kernel eager ops nn train io dataset tenon.hpp"
+  allowed["dist"]    = "target graph kernel eager ops nn train io dataset"
   allowed["fwd.hpp"] = ""                                      # names only; anybody may include it
 }
 function folder(path) { return path ~ /\// ? substr(path, 1, index(path, "/") - 1) : path }

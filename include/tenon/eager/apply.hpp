@@ -227,7 +227,7 @@ constexpr EagerInfo describe_eager() {
                  .operands = I::types.count,
                  .effect = I::Op::effect,
                  .host_effect = __is_base_of(OnHost, typename I::Op),
-                 .nchw16n = I::Op::nchw16n};
+                 .nchw16n = run_time_info<typename I::Op>.kernel.nchw16n};
   for (int k = 0; k < I::types.count; ++k)
     if (is_image(I::types.type[k])) call.features[k] = I::types.type[k].count(1);
   if constexpr (!I::Op::view) call.kernel = &kernel_entry<CallOf<I>>, call.single = kernel_work<CallOf<I>>(1);

@@ -370,7 +370,7 @@ TENON_INLINE void Tape::compute(const Rule& rule, int id, const Value* const* op
       x[k] = {operand[k]->data, operand[k]->storage ? &operand[k]->storage : nullptr,
               is_image(type) ? type.count(1) : 0};
     }
-    value.storage = run_on_images(kernel, node.op->nchw16n, false, node.type, a, x, copy, node.operands);
+    value.storage = run_on_images(kernel, node.op->kernel.nchw16n, false, node.type, a, x, copy, node.operands);
     value.data = kernel ? value.storage.address() : x[0].data;
   } else if (!kernel) {
     value = {operand[0]->data, operand[0]->storage, -1};

@@ -4,9 +4,9 @@
 #include <string_view>
 #include <type_traits>
 
-#include <tenon/core/nchw16n.hpp>
 #include <tenon/core/text/fixed_string.hpp>
 #include <tenon/core/text/type_name.hpp>
+#include <tenon/target/kernel.hpp>
 #if defined(TENON_OBSERVE)
 #include <tenon/graph/observe/config_members.hpp>
 #endif
@@ -85,11 +85,6 @@ struct OnHost {};
 class Derivative;    // graph/derivative.hpp
 struct ConvMaxPool;  // graph/conv_max_pool.hpp
 
-/// What an operator makes of NCHW16n images (core/nchw16n.hpp): it has no kernel for them; it has
-/// one, and takes it if an operand is NCHW16n; it wants NCHW16n; or it has one that takes its first operand in NCHW16n
-/// if it is, and has all others and its result row-major.
-enum class Nchw16n : signed char { never, follows, wants, first };
-
 namespace detail {
 /// True if a call can run on NCHW16n as far as its types go: whatever depends on n is an image.
 constexpr bool images_only(const TensorType& result, const TensorType* operand, int operands) {
@@ -111,27 +106,17 @@ struct OperatorInfo {
   bool host_effect = false;  // an effect that writes none but tells the host of them (ops/host_effect.hpp), in order
   bool view = false;         // the result is operand 0 under another shape, no kernel runs
   bool elementwise = false;  // result element i depends on element i of the (broadcast) operands
-  bool epilogue = false;     // its kernel can apply element-wise steps to the block it has just computed
-  int channel_axis = -1;     // of the result: operands of an epilogue may have one value per channel
   // an effect on a parameter: operand 1 is its gradient, of which every element changes its own element; such an
   // operator has apply<T, config>(numbers, count, gradient, changed), see ApplyMomentum
   bool update = false;
-  bool takes_update = false;  // a product of two matrices that can be merged with an update
-  bool holds_update = false;  // the two merged: word `update_word` of the attributes is the id of the update
-  Nchw16n nchw16n = Nchw16n::never;
-  bool half_gradient = false;  // operand 1 is a gradient, which may come in 16 bits instead of being widened before
+  bool holds_update = false;  // a product and an update: word `update_word` of the attributes is the id of the update
   // if the result depends on n, sample s of it comes from sample s of the operands that do, at any n
   bool per_sample = false;
-  // of images: a sum over the batch, one block of 16 samples after the other, as kernel/cpu/nchw16n/layout.hpp says
-  bool tile_sums = false;
-  bool tile_chains = false;  // and a chain of them ends after every 8
-  // computed again in about the time that it takes to read its operand and to write its result
-  bool cheap = false;
-  bool in_place = false;      // its kernel can write the result over an operand of the same type
   bool indices = false;       // says which elements of an operand are places in another tensor
   bool limits_batch = false;  // says how many samples it needs
   // ask these: builds with UBSan refuse to compare a function with null in constant evaluation
   bool has_derivative = false, has_fold = false;
+  KernelFacts kernel{};  // of the target whose graph the node is in
 #if defined(TENON_OBSERVE)
   // floating-point operations of a call with a batch of n; null: one per element of the result
   double (*flops)(const OperandTypes&, const TensorType& result, const Attributes&, long n) = nullptr;
@@ -144,12 +129,16 @@ struct OperatorInfo {
 struct OperatorRules : OperatorInfo {
   void (*derivative)(Derivative&) = nullptr;        // null: declared to have none
   double (*fold)(Dtype, double, double) = nullptr;  // NaN where it must be left to the kernel
-  bool (*fits_nchw16n)(const TensorType& result, const TensorType* operand, int operands) = nullptr;
   IndexRange (*indices_of)(const OperandTypes&, const Attributes&) = nullptr;
   LeastBatch (*least_batch)(const OperandTypes&) = nullptr;
   const OperatorInfo* run_time = nullptr;
-  const OperatorRules* with_update = nullptr;  // the operator that both become
+  // what the target's kernel knows; of the operators in its place ask the bools (see has_derivative)
+  bool chains = false, takes_update = false, takes_max_pool = false;
+  bool (*fits_nchw16n)(const TensorType& result, const TensorType* operand, int operands) = nullptr;
+  const OperatorRules* chain = nullptr;        // the operator of a chain of element-wise ones with it
+  const OperatorRules* with_update = nullptr;  // the operator that it becomes with an update
   const ConvMaxPool* max_pool = nullptr;       // of a convolution: what becomes of it with max pooling after it
+  const OperatorRules* elsewhere = nullptr;    // the same operator on the other target
 };
 /// The rules after a node of a graph that is not compiled yet.
 constexpr const OperatorRules& rules_of(const OperatorInfo* op) { return static_cast<const OperatorRules&>(*op); }
@@ -211,20 +200,15 @@ using OperatorById = typename decltype(operator_of(detail::OperatorTag<Id>{}))::
 ///                                                                        operations for a batch of n, for observers;
 ///                                                                        by default one per element
 ///
-/// Kernel<Target, Op> (kernel/target.hpp) defines how it is computed. An operator in one file may itself have the
+/// Kernel<Target, Op> (target/kernel.hpp) defines how it is computed. An operator in one file may itself have the
 /// functions of its kernel on the CPU.
 template <class Op, FixedString Name>
 struct Operator {
   using Config = NoConfig;
   static constexpr std::string_view name = detail::stored_name<Name>.view();
   static constexpr int id = detail::RegisteredOperator<Op>::id;
-  static constexpr bool leaf = false, effect = false, view = false, elementwise = false, epilogue = false,
-                        update = false, per_sample = false, tile_sums = false, tile_chains = false, cheap = false,
-                        in_place = false;
-  static constexpr Nchw16n nchw16n = Nchw16n::never;
-  static constexpr bool fits_nchw16n(const TensorType& result, const TensorType* operand, int operands) {
-    return detail::images_only(result, operand, operands);
-  }
+  static constexpr bool leaf = false, effect = false, view = false, elementwise = false, update = false,
+                        per_sample = false;
 };
 
 namespace detail {
@@ -239,11 +223,6 @@ constexpr void (*derivative_of())(Derivative&) {
                                     "derivative(Derivative&)` or `static constexpr None derivative{};`");
   if constexpr (has_derivative<Op>()) return &Op::derivative;
   else return nullptr;
-}
-template <class Op>
-constexpr int channel_axis_of() {
-  if constexpr (requires { Op::channel_axis; }) return Op::channel_axis;
-  else return -1;
 }
 template <class Op>
 constexpr double (*fold_of())(Dtype, double, double) {
@@ -268,11 +247,7 @@ constexpr LeastBatch (*least_batch_of())(const OperandTypes&) {
   if constexpr (requires { &Op::least_batch; }) return &Op::least_batch;
   else return nullptr;
 }
-template <class Op>
-constexpr const OperatorRules* with_update_of();
-template <class Op>
-constexpr const ConvMaxPool* max_pool_of();
-template <class Op>
+template <class Op, class Target>
 constexpr OperatorInfo make_operator_info() {
   OperatorInfo info;
   info.name = Op::name;
@@ -282,22 +257,14 @@ constexpr OperatorInfo make_operator_info() {
   info.host_effect = __is_base_of(OnHost, Op);
   info.view = Op::view;
   info.elementwise = Op::elementwise;
-  info.epilogue = Op::epilogue;
-  info.channel_axis = channel_axis_of<Op>();
   info.update = Op::update;
-  info.takes_update = requires { typename Op::WithUpdate; };
   info.holds_update = requires { requires Op::holds_update; };
-  info.nchw16n = Op::nchw16n;
-  info.half_gradient = requires { requires Op::half_gradient; };
   info.per_sample = Op::per_sample;
-  info.tile_sums = Op::tile_sums;
-  info.tile_chains = Op::tile_chains;
-  info.cheap = Op::cheap;
-  info.in_place = Op::in_place;
   info.indices = requires { &Op::indices; };
   info.limits_batch = requires { &Op::least_batch; };
   info.has_derivative = has_derivative<Op>();
   info.has_fold = requires { Op::fold; };
+  info.kernel = kernel_facts<FoundKernel<Target, Op>>();
 #if defined(TENON_OBSERVE)
   if constexpr (requires { &Op::flops; }) info.flops = &packed_flops<Op>;
   info.settings = make_config_members<typename Op::Config>();
@@ -306,27 +273,45 @@ constexpr OperatorInfo make_operator_info() {
 }
 }  // namespace detail
 
-template <class Op>
-inline constexpr OperatorInfo run_time_info = detail::make_operator_info<Op>();
-
-/// What the nodes of a trace point to, one constant per operator.
-template <class Op>
-inline constexpr OperatorRules info{run_time_info<Op>,  detail::derivative_of<Op>(),  detail::fold_of<Op>(),
-                                    &Op::fits_nchw16n,  detail::indices_of<Op>(),     detail::least_batch_of<Op>(),
-                                    &run_time_info<Op>, detail::with_update_of<Op>(), detail::max_pool_of<Op>()};
+template <class Op, class Target = Cpu>
+inline constexpr OperatorInfo run_time_info = detail::make_operator_info<Op, Target>();
 
 namespace detail {
-template <class Op>
-constexpr const OperatorRules* with_update_of() {
-  if constexpr (requires { typename Op::WithUpdate; }) return &info<typename Op::WithUpdate>;
-  else return nullptr;
+template <class Op, class Target>
+constexpr OperatorRules make_operator_rules();
 }
-template <class Op>
-constexpr const ConvMaxPool* max_pool_of() {
-  if constexpr (requires { typename Op::WithMaxPool; }) return &Op::WithMaxPool::operators;
-  else return nullptr;
+/// What the nodes of a trace point to, one constant per operator and target. A trace is made for the CPU.
+template <class Op, class Target = Cpu>
+inline constexpr OperatorRules info = detail::make_operator_rules<Op, Target>();
+
+namespace detail {
+template <class Op, class Target>
+constexpr OperatorRules make_operator_rules() {
+  using K = FoundKernel<Target, Op>;
+  OperatorRules rules{run_time_info<Op, Target>};
+  rules.derivative = derivative_of<Op>();
+  rules.fold = fold_of<Op>();
+  rules.indices_of = indices_of<Op>();
+  rules.least_batch = least_batch_of<Op>();
+  rules.run_time = &run_time_info<Op, Target>;
+  if constexpr (requires { &K::fits_nchw16n; }) rules.fits_nchw16n = &K::fits_nchw16n;
+  else rules.fits_nchw16n = &images_only;
+  if constexpr (requires { typename K::Chain; }) rules.chains = true, rules.chain = &info<typename K::Chain, Target>;
+  if constexpr (requires { typename K::WithUpdate; })
+    rules.takes_update = true, rules.with_update = &info<typename K::WithUpdate, Target>;
+  if constexpr (requires { typename K::WithMaxPool; })
+    rules.takes_max_pool = true, rules.max_pool = &K::WithMaxPool::operators;
+  if constexpr (several_targets && std::is_same_v<Target, Cpu>) rules.elsewhere = &info<Op, OtherTarget>;
+  return rules;
 }
 }  // namespace detail
+/// The same operator on a target, for a node of a trace.
+template <class Target>
+constexpr const OperatorInfo* on_target(const OperatorInfo* op) {
+  static_assert(std::is_same_v<Target, Cpu> || std::is_same_v<Target, OtherTarget>, "a target of this program");
+  if constexpr (std::is_same_v<Target, Cpu>) return op;
+  else return rules_of(op).elsewhere;
+}
 
 }  // namespace tenon
 TENON_INT_SIZES_END

@@ -45,7 +45,7 @@ constexpr void share_buffers(const Graph<N>& graph, Lifetimes<N>& l) {
       l.root[id] = l.root[l.root[id]];
       continue;
     }
-    for (int k = 0; node.op->in_place && k < node.operands && l.root[id] == id; ++k) {
+    for (int k = 0; node.op->kernel.in_place && k < node.operands && l.root[id] == id; ++k) {
       const int root = l.root[node.operand[k]];
       if (l.region[root] != l.region[id] || l.last[root] != id || !(graph[node.operand[k]].type == node.type)) continue;
       l.root[id] = root, l.last[root] = l.last[id], l.region[id] = Region::none;

@@ -14,13 +14,6 @@
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
-/// A target says by `passes(asked)` which of them serve it; the CPU takes all.
-template <class Target>
-constexpr Passes passes_on(const Passes& asked) {
-  if constexpr (requires { Target::passes(asked); }) return Target::passes(asked);
-  else return asked;
-}
-
 namespace detail {
 /// What of a graph a program has at run time, without the room that its passes needed.
 template <int nodes, int outputs, int instructions>
@@ -39,21 +32,21 @@ constexpr void write_missing(Sentence& s, const Node& node, const Entry* entries
     s << ": ";
   }
   s << node.op->name << " has no kernel on " << target << ": write template <> struct Kernel<tenon::" << target
-    << ", ...> for it (kernel/target.hpp)";
+    << ", ...> for it (target/kernel.hpp)";
   Builder::write_place(s, node.location);
 }
 }  // namespace detail
 
 /// A graph, compiled. Source has `static constexpr Builder trace()` and `static constexpr const Entry* entries`.
 /// What each pass makes is a variable of its own: compilers bound the work of one constant evaluation, and tests look
-/// at each. Of the passes asked for those run that serve the target.
-template <class Source, Passes asked = Passes{}, class Target = Cpu>
+/// at each. What passes may do with a node is said by its kernel on the target (KernelFacts).
+template <class Source, Passes switches = Passes{}, class Target = Cpu>
 struct Compiled {
   using target_type = Target;
   /// The same graph for another target.
   template <class Other>
-  using On = Compiled<Source, asked, Other>;
-  static constexpr Passes passes = passes_on<Target>(asked);
+  using On = Compiled<Source, switches, Other>;
+  static constexpr Passes passes = switches;
   struct Summary {
     int nodes;
     Sentence error;
@@ -106,7 +99,7 @@ struct Compiled {
   static constexpr Graph<N> capture() {
     const Builder b = Source::trace();
     Graph<N> g;
-    for (int i = 0; i < N; ++i) g[i] = b.nodes[std::size_t(i)];
+    for (int i = 0; i < N; ++i) g[i] = b.nodes[std::size_t(i)], g[i].op = on_target<Target>(g[i].op);
     g.count = N;
     for (int id : b.outputs)
       if (g.outputs < max_outputs) g.output[g.outputs++] = id;
@@ -149,8 +142,8 @@ struct Compiled {
   static constexpr auto make_laid_out() {
     LaidOut<N + choice.conversions> made;
     if constexpr (group_choice.count > 0)
-      made = lay_out<N + choice.conversions>(tiled.graph, tiled.layouts, tiled.groups);
-    else made = lay_out<N + choice.conversions>(ordered(), choice);
+      made = lay_out<N + choice.conversions, Target>(tiled.graph, tiled.layouts, tiled.groups);
+    else made = lay_out<N + choice.conversions, Target>(ordered(), choice);
     for (int id = 0; id < made.graph.count; ++id) made.graph[id].op = rules_of(made.graph[id].op).run_time;
     return made;
   }

@@ -7,7 +7,7 @@
 #include <tenon/graph/kernel_entry.hpp>
 #include <tenon/graph/step.hpp>
 #include <tenon/kernel/launch.hpp>
-#include <tenon/kernel/target.hpp>
+#include <tenon/target/kernel.hpp>
 
 namespace tenon::inline TENON_ABI {
 
@@ -149,7 +149,7 @@ inline constexpr bool is_unrolled = requires { C::unrolled; };
 
 /// What computes the operator of C on a target.
 template <class C, class Target = Cpu>
-using KernelOf = Kernel<Target, typename C::Op>;
+using KernelOf = FoundKernel<Target, typename C::Op>;
 
 template <class C, class Target = Cpu>
 constexpr KernelWork kernel_work(long n) {
@@ -218,8 +218,8 @@ constexpr KernelEntry make_kernel_entry() {
   constexpr bool linear = requires { requires K::linear_work; };
   if constexpr (linear) entry.linear = linear_between(kernel_work<C, Target>(1), kernel_work<C, Target>(2));
   else entry.is_linear = false, entry.work_of = &kernel_work<C, Target>;
-  if constexpr (C::Op::nchw16n != Nchw16n::never && requires { &K::template nchw16n_work<C>; }) {
-    if constexpr (C::Op::fits_nchw16n(C::result, C::description.operand, C::operands)) {
+  if constexpr (kernel_facts<K>().nchw16n != Nchw16n::never && requires { &K::template nchw16n_work<C>; }) {
+    if constexpr (info<typename C::Op, Target>.fits_nchw16n(C::result, C::description.operand, C::operands)) {
       if constexpr (requires { requires K::template runs_alike<C>(); }) entry.run_nchw16n = entry.run;
       else entry.run_nchw16n = &run_nchw16n_kernel<C, Target>;
       if constexpr (linear)

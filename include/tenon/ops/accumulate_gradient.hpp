@@ -14,7 +14,7 @@ namespace ops {
 /// Adds a gradient (operand 1) to a sum of gradients (operand 0, float32 or float64), or begins the sum with it where
 /// operand 2 is not 0. Not for users.
 struct AccumulateGradient : Operator<AccumulateGradient, "AccumulateGradient"> {
-  static constexpr bool effect = true, half_gradient = true;
+  static constexpr bool effect = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
 };

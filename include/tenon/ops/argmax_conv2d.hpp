@@ -16,8 +16,6 @@ constexpr double list_flops(const TensorType& list, const TensorType& w, long n)
 /// Conv2dBackwardWeight. Operands: x, list.
 struct ArgmaxConv2dWeight : Operator<ArgmaxConv2dWeight, "ArgmaxConv2DFilter"> {
   using Config = Conv2dAttributes;
-  static constexpr Nchw16n nchw16n = Nchw16n::first;
-  static constexpr bool tile_sums = true;
   static constexpr None derivative{};
   static constexpr double flops(const OperandTypes& in, const TensorType& result, const Config&, long n) {
     return detail::list_flops(in[1], result, n);
@@ -29,8 +27,7 @@ struct ArgmaxConv2dWeight : Operator<ArgmaxConv2dWeight, "ArgmaxConv2DFilter"> {
 
 /// Conv2dBackwardInput. Operands: weight, list.
 struct ArgmaxConv2dInput : Operator<ArgmaxConv2dInput, "ArgmaxConv2DInput"> {
-  static constexpr bool epilogue = true;
-  static constexpr int operands_before_epilogue = 2, channel_axis = 1;
+  static constexpr int operands_before_epilogue = 2;
   using Config = Conv2dAttributes;
   static constexpr bool per_sample = true;
   static constexpr None derivative{};

@@ -9,7 +9,6 @@ namespace tenon::inline TENON_ABI::ops {
 /// MaxPoolSpread as a list per plane, in the plane's room. Operands: argmaxes, dy.
 struct MaxPoolList : Operator<MaxPoolList, "MaxPoolList"> {
   using Config = ArgmaxListAttributes;
-  static constexpr Nchw16n nchw16n = Nchw16n::first;
   static constexpr bool per_sample = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
@@ -17,9 +16,7 @@ struct MaxPoolList : Operator<MaxPoolList, "MaxPoolList"> {
 
 /// SumTo of the channels of such a list.
 struct SumOfLists : Operator<SumOfLists, "SumOfLists"> {
-  static constexpr bool tile_sums = true, tile_chains = true;
   static constexpr None derivative{};
-  static constexpr bool fits_nchw16n(const TensorType&, const TensorType*, int) { return true; }
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
 };
 

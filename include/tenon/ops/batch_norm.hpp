@@ -14,9 +14,7 @@ namespace tenon::inline TENON_ABI::ops {
 struct BatchNorm : Operator<BatchNorm, "BatchNorm"> {
   using Config = BatchNormAttributes;
   using Row = BatchNormTableRow;
-  static constexpr Nchw16n nchw16n = Nchw16n::follows;
-  static constexpr bool epilogue = true, cheap = true;
-  static constexpr int operands_before_epilogue = 2, channel_axis = 1;
+  static constexpr int operands_before_epilogue = 2;
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
   static constexpr void derivative(Derivative& d);
 };
@@ -26,7 +24,6 @@ struct BatchNorm : Operator<BatchNorm, "BatchNorm"> {
 struct BatchNormSums : Operator<BatchNormSums, "BatchNormSums"> {
   using Config = BatchNormAttributes;
   using Row = BatchNormTableRow;
-  static constexpr Nchw16n nchw16n = Nchw16n::follows;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[1]; }
 };
@@ -36,8 +33,6 @@ struct BatchNormSums : Operator<BatchNormSums, "BatchNormSums"> {
 struct BatchNormInputGrad : Operator<BatchNormInputGrad, "BatchNormGrad"> {
   using Config = BatchNormAttributes;
   using Row = BatchNormTableRow;
-  static constexpr bool in_place = true;
-  static constexpr Nchw16n nchw16n = Nchw16n::follows;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
 };

@@ -41,7 +41,6 @@ struct BatchNormTable : Operator<BatchNormTable, "BatchNormTable"> {
   static constexpr bool float_parameters = true;
   using Config = BatchNormAttributes;
   using Row = BatchNormTableRow;
-  static constexpr Nchw16n nchw16n = Nchw16n::follows;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
     const TensorType &x = in[0], &gamma = in[1];
     const char* const name = c.rank == 2 ? "BatchNorm1d" : "BatchNorm2d";

@@ -14,7 +14,7 @@ inline constexpr long gradient_clip_state = 32;
 namespace ops {
 /// Adds the squares of all elements of a gradient (operand 1) to a sum (operand 0, float64). Not for users.
 struct AddSquares : Operator<AddSquares, "AddSquares"> {
-  static constexpr bool effect = true, half_gradient = true;
+  static constexpr bool effect = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
 };

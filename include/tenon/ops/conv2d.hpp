@@ -41,11 +41,8 @@ struct Conv2dBackwardWeight;
 /// source      MindSpore's Conv2D
 struct Conv2d : Operator<Conv2d, "Conv2D"> {
   using Config = Conv2dAttributes;
-  using WithMaxPool = detail::ConvMaxPoolOperators;
-  static constexpr Nchw16n nchw16n = Nchw16n::wants;
   static constexpr bool per_sample = true;
-  static constexpr bool epilogue = true;
-  static constexpr int operands_before_epilogue = 2, channel_axis = 1;
+  static constexpr int operands_before_epilogue = 2;
 
   /// The settings of a call: paddings follow from the mode and the extents.
   static constexpr Config config(const Conv2dOptions& o, const TensorType& x, const TensorType& w) {
@@ -67,10 +64,8 @@ struct Conv2d : Operator<Conv2d, "Conv2D"> {
 
 /// The gradient of a convolution with respect to its input. Operands: weight, dy. Result: [n, C, H, W].
 struct Conv2dBackwardInput : Operator<Conv2dBackwardInput, "Conv2DBackpropInput"> {
-  static constexpr bool epilogue = true;
-  static constexpr int operands_before_epilogue = 2, channel_axis = 1;
+  static constexpr int operands_before_epilogue = 2;
   using Config = Conv2dAttributes;  // first, second: H, W of the result
-  static constexpr Nchw16n nchw16n = Nchw16n::wants;
   static constexpr bool per_sample = true;
   static constexpr double flops(const OperandTypes& in, const TensorType&, const Config&, long n) {
     return detail::conv_flops(in[1], in[0], n);
@@ -86,8 +81,6 @@ struct Conv2dBackwardInput : Operator<Conv2dBackwardInput, "Conv2DBackpropInput"
 /// The gradient of a convolution with respect to its weight. Operands: x, dy. Result: [O, C / groups, kh, kw].
 struct Conv2dBackwardWeight : Operator<Conv2dBackwardWeight, "Conv2DBackpropFilter"> {
   using Config = Conv2dAttributes;  // first, second: extents of the kernel
-  static constexpr Nchw16n nchw16n = Nchw16n::wants;
-  static constexpr bool tile_sums = true;
   static constexpr double flops(const OperandTypes& in, const TensorType& result, const Config&, long n) {
     return detail::conv_flops(in[1], result, n);
   }

@@ -12,9 +12,8 @@ namespace detail {
 template <class Op, FixedString Name, bool keeps>
 struct PoolingConv2d : Operator<Op, Name> {
   using Config = Conv2dAttributes;
-  static constexpr Nchw16n nchw16n = Nchw16n::wants;
   static constexpr bool per_sample = true;
-  static constexpr int operands_before_epilogue = keeps ? 3 : 2, channel_axis = 1;
+  static constexpr int operands_before_epilogue = keeps ? 3 : 2;
   static constexpr None derivative{};
   static constexpr double flops(const OperandTypes& in, const TensorType& result, const Config& c, long n) {
     TensorType y = result;

@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/eager/apply.hpp>
 #include <tenon/kernel/cpu/elementwise/elementwise.hpp>
+#include <tenon/ops/fused.hpp>
 #include <tenon/ops/sum_to.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -27,8 +28,7 @@ TENON_EXACT_BEGIN
 /// Every call rounds once to the result's dtype, also inside a fused kernel.
 template <class Op, FixedString Name>
 struct Elementwise : Operator<Op, Name> {
-  static constexpr bool elementwise = true, per_sample = true, in_place = true;
-  static constexpr Nchw16n nchw16n = Nchw16n::follows;
+  static constexpr bool elementwise = true, per_sample = true;
 
   static constexpr TensorType shape(const OperandTypes& in, const typename Operator<Op, Name>::Config&,
                                     Sentence& error) {

@@ -7,8 +7,7 @@ namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN
 /// A chain of element-wise operators in one pass over memory; its program is in the node. Only graphs contain it.
 struct Fused : Operator<Fused, "Fused"> {
-  static constexpr bool elementwise = true, per_sample = true, in_place = true;
-  static constexpr Nchw16n nchw16n = Nchw16n::follows;
+  static constexpr bool elementwise = true, per_sample = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
 };

@@ -51,8 +51,7 @@ struct MatMul : Operator<MatMul, "MatMul"> {
   struct Config {
     Transposed transposed = Transposed::none;
   };
-  using WithUpdate = ProductUpdate;
-  static constexpr bool epilogue = true, per_sample = true;
+  static constexpr bool per_sample = true;
   static constexpr int operands_before_epilogue = 2;
   static constexpr bool first(const Config& c) { return detail::transposes_first(c.transposed); }
   static constexpr bool second(const Config& c) { return detail::transposes_second(c.transposed); }

@@ -9,7 +9,6 @@ namespace detail {
 // What both conversions share. Batches that do not fill blocks stay row-major and are copied.
 template <class Op, FixedString Name>
 struct ChangeLayout : Operator<Op, Name> {
-  static constexpr Nchw16n nchw16n = Nchw16n::wants;
   static constexpr bool per_sample = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }

@@ -8,7 +8,7 @@ namespace tenon::inline TENON_ABI::ops {
 /// Sets a flag (operand 0, int32) if an element of a gradient (operand 1) is infinite or NaN; never resets it. Not for
 /// users.
 struct OverflowCheck : Operator<OverflowCheck, "OverflowCheck"> {
-  static constexpr bool effect = true, half_gradient = true;
+  static constexpr bool effect = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
 };

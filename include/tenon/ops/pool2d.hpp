@@ -49,10 +49,8 @@ constexpr TensorType pooled(std::string_view op, const TensorType& x, const Pool
 
 /// dy at the place of each window's first maximum. Operands: x, dy. Not for users.
 struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
-  static constexpr bool epilogue = true;
-  static constexpr int operands_before_epilogue = 2, channel_axis = 1;
+  static constexpr int operands_before_epilogue = 2;
   using Config = Pool2dAttributes;
-  static constexpr Nchw16n nchw16n = Nchw16n::follows;
   static constexpr bool per_sample = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
@@ -66,7 +64,6 @@ struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
 /// source      MindSpore's MaxPool
 struct MaxPool2d : Operator<MaxPool2d, "MaxPool"> {
   using Config = Pool2dAttributes;
-  static constexpr Nchw16n nchw16n = Nchw16n::follows;
   static constexpr bool per_sample = true;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
     return detail::pooled("MaxPool2d", in[0], c, error);
@@ -86,7 +83,6 @@ struct AvgPool2dGrad : Operator<AvgPool2dGrad, "AvgPoolGrad"> {
       return {kh, kw, stride_h, stride_w, top, left, oh, ow, count_include_pad};
     }
   };
-  static constexpr Nchw16n nchw16n = Nchw16n::follows;
   static constexpr bool per_sample = true;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
     TensorType x = in[0];
@@ -105,7 +101,6 @@ struct AvgPool2dGrad : Operator<AvgPool2dGrad, "AvgPoolGrad"> {
 /// source      MindSpore's AvgPool
 struct AvgPool2d : Operator<AvgPool2d, "AvgPool"> {
   using Config = Pool2dAttributes;
-  static constexpr Nchw16n nchw16n = Nchw16n::follows;
   static constexpr bool per_sample = true;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
     if (!is_floating(in[0].dtype))

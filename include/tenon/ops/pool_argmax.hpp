@@ -11,7 +11,6 @@ static_assert(kernel::least_spread_windows == tenon::detail::least_windows);
 /// Room for the number of each window's argmax; Conv2dMaxPoolArgmax writes it. It has no kernel to speak of. Only
 /// graphs contain it.
 struct PoolArgmax : Operator<PoolArgmax, "PoolArgmax"> {
-  static constexpr Nchw16n nchw16n = Nchw16n::wants;
   static constexpr bool per_sample = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
@@ -20,7 +19,6 @@ struct PoolArgmax : Operator<PoolArgmax, "PoolArgmax"> {
 /// MaxPool2dGrad with ReluGrad after it: dy at the place of each window's argmax, unless that is not greater than 0.
 /// Operands: argmaxes, dy. Only graphs contain it.
 struct MaxPoolSpread : Operator<MaxPoolSpread, "MaxPoolSpread"> {
-  static constexpr Nchw16n nchw16n = Nchw16n::follows;
   static constexpr bool per_sample = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) {

@@ -20,14 +20,6 @@ struct SumTo : Operator<SumTo, "SumTo"> {
     for (int axis = 0; axis < t.rank; ++axis) c.extent[axis] = t.extent[axis];
     return c;
   }
-  static constexpr Nchw16n nchw16n = Nchw16n::follows;
-  static constexpr bool tile_sums = true, tile_chains = true;
-  /// Sums of images per channel: of a bias.
-  static constexpr bool fits_nchw16n(const TensorType& result, const TensorType* x, int) {
-    const int channel = result.rank - 3;
-    return is_image(x[0]) && !result.batched() && (channel == 0 || channel == 1) && result[channel] == x[0][1] &&
-           result.count(1) == x[0][1];
-  }
   static constexpr double flops(const OperandTypes& in, const TensorType&, const Config&, long n) {
     return double(in[0].count(n));
   }

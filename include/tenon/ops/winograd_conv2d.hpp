@@ -12,10 +12,8 @@ namespace detail {
 template <class Op, FixedString Name>
 struct Winograd : Operator<Op, Name> {
   using Config = Conv2dAttributes;
-  static constexpr Nchw16n nchw16n = Nchw16n::wants;
   static constexpr bool per_sample = true;
-  static constexpr bool epilogue = true;
-  static constexpr int operands_before_epilogue = 2, channel_axis = 1;
+  static constexpr int operands_before_epilogue = 2;
 };
 }  // namespace detail
 
@@ -77,7 +75,6 @@ struct WinogradConv2dInput : detail::Winograd<WinogradConv2dInput, "WinogradConv
 /// speed       0.4 to 0.65 of the direct gradient's time in a batch of 32, 0.6 to 1 in one of 3
 struct WinogradConv2dWeight : Operator<WinogradConv2dWeight, "WinogradConv2DWeight"> {
   using Config = Conv2dAttributes;
-  static constexpr Nchw16n nchw16n = Nchw16n::wants;
   static constexpr double flops(const OperandTypes& in, const TensorType& result, const Config&, long n) {
     return detail::conv_flops(in[1], result, n);
   }

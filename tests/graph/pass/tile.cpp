@@ -10,7 +10,7 @@ using namespace graph_test;
 namespace {
 /// A sum over the batch, one tile after the other.
 struct Total : Operator<Total, "TestTotal"> {
-  static constexpr bool tile_sums = true;
+  static constexpr KernelFacts facts{.tile_sums = true};
   static constexpr bool fits_nchw16n(const TensorType&, const TensorType* x, int) { return x[0].batched(); }
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) {
@@ -42,7 +42,8 @@ std::string wrong(const Tiled<N>& s) {
     }
     if (id < s.groups.first(group) || id > s.groups.last(group)) return text("node ", id, " is apart from its group");
     const bool sum = s.groups.sums[id], samples = (node.op->per_sample || node.op->view) && node.type.batched();
-    if (node.op->leaf || node.op->effect || sum == samples || (sum && (!node.op->tile_sums || node.type.batched())))
+    if (node.op->leaf || node.op->effect || sum == samples ||
+        (sum && (!node.op->kernel.tile_sums || node.type.batched())))
       return text("node ", id, " cannot run for a tile");
     for (int k = 0; k < node.operands; ++k)
       if (s.groups.of[node.operand[k]] == group && s.groups.sums[node.operand[k]])

@@ -108,7 +108,7 @@ TEST_CASE("a kernel that the target lacks is one sentence, and the CPU has it") 
     const ContextScope scope(there);
     CHECK_THROWS_WITH_AS(reversed(),
                          "TestReversed has no kernel on Reference: write Kernel<tenon::Reference, ...> for it "
-                         "(kernel/target.hpp), or set device_target to CPU.",
+                         "(target/kernel.hpp), or set device_target to CPU.",
                          RuntimeError);
     CHECK(numbers_of(x + x) == std::vector{2.0f, 4.0f, 6.0f});
   }

@@ -68,7 +68,7 @@ class MemoryMapper {
     if (node.op->leaf) return id;
     if (node.op->view || node.op->effect) return root_[std::size_t(node.operand[0])];
     const BufferPlace& own = program_.place[id];
-    for (int k = 0; node.op->in_place && k < node.operands; ++k) {
+    for (int k = 0; node.op->kernel.in_place && k < node.operands; ++k) {
       const BufferPlace& other = program_.place[node.operand[k]];
       if (own.region == other.region && own.offset == other.offset && own.lift == other.lift)
         return root_[std::size_t(node.operand[k])];

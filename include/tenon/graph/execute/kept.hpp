@@ -5,7 +5,7 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// How a kernel works with an operand that was prepared for it (kernel/target.hpp): the same bits, in less time.
+/// How a kernel works with an operand that was prepared for it (target/kernel.hpp): the same bits, in less time.
 struct KeptEntry {
   int operand = 0;
   long (*bytes)(long n) = nullptr;  // of what is kept for a batch of n, 0: nothing

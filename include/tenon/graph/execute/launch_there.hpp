@@ -20,7 +20,7 @@ namespace detail {
 inline const KernelEntry& kernel_there(std::string_view op, const KernelEntry* kernel) {
   if (!kernel->elsewhere)
     throw_error<RuntimeError>(op, " has no kernel on ", OtherTarget::name, ": write Kernel<tenon::", OtherTarget::name,
-                              ", ...> for it (kernel/target.hpp), or set "
+                              ", ...> for it (target/kernel.hpp), or set "
                               "device_target to CPU.");
   return *kernel->elsewhere;
 }

@@ -73,7 +73,7 @@ template <class Times>
 }
 [[gnu::noinline]] TENON_INLINE void Executor::add(const Resolved& r, const void* from, long tile) const {
   const Node& node = program_->node[r.instruction->node];
-  sums_.add(r.arguments.buffer[0], from, node.type.count(1), node.op->tile_chains, r.partial, tile,
+  sums_.add(r.arguments.buffer[0], from, node.type.count(1), node.op->kernel.tile_chains, r.partial, tile,
             (tile + 1) * block_samples >= n_);
 }
 [[gnu::noinline]] TENON_INLINE void Executor::add_sums(const Resolved& r, const TileShares& shares) const {

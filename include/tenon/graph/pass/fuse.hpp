@@ -7,10 +7,6 @@
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
-namespace ops {
-struct Fused;
-}
-
 namespace detail {
 
 // One fused node under construction: its operands, its steps, and where the merged nodes' results are.
@@ -74,7 +70,7 @@ constexpr bool epilogue_operand(const TensorType& t, const TensorType& result, i
   return t.rank >= result.rank - channel;
 }
 
-template <class Fused, int N>
+template <int N>
 class Fuser {
  public:
   constexpr explicit Fuser(const Graph<N>& graph) : graph_(graph), buffers_(buffers_of(graph)) {
@@ -88,7 +84,8 @@ class Fuser {
   constexpr Graph<N> run() {
     for (int id = 0; id < graph_.count; ++id) {
       if (is<ops::MaxPool2d>(graph_[id])) into_convolution(id);
-      if (graph_[id].op->elementwise && !is<Fused>(graph_[id]) && one_dtype(graph_, graph_[id]) && !into_epilogue(id))
+      if (graph_[id].op->elementwise && !is_chain(graph_[id]) && one_dtype(graph_, graph_[id]) && !into_epilogue(id) &&
+          rules_of(graph_[id].op).chains)
         into_chain(id);
       for (int k = 0; k < graph_[id].operands; ++k)
         if (writes(graph_, buffers_, graph_[id], k)) changed_[buffers_.owner[graph_[id].operand[k]]] = id;
@@ -101,6 +98,9 @@ class Fuser {
   }
 
  private:
+  static constexpr bool is_chain(const Node& node) {
+    return rules_of(node.op).chains && rules_of(node.op).chain->id == node.op->id;
+  }
   // True if node `operand` can be computed where `id` is: no other node reads it, and what it reads does not change
   // between.
   constexpr bool merges(int id, int operand) const {
@@ -124,7 +124,7 @@ class Fuser {
     for (int k = 0; k < node.operands; ++k) {
       const int product = node.operand[k];
       const Node& p = graph_[product];
-      if (!p.op->epilogue || !merges(id, product)) continue;
+      if (!p.op->kernel.epilogue || !merges(id, product)) continue;
       FusedProgram<N> program;
       program.node = p;
       program.base = 2;  // operators with an epilogue have two operands of their own
@@ -132,7 +132,7 @@ class Fuser {
       for (int other = 0; other < node.operands; ++other)
         if (node.operand[other] != product)
           readable &= epilogue_operand(graph_[node.operand[other]].type, node.type,
-                                       normalized_axis(p.op->channel_axis, node.type.rank));
+                                       normalized_axis(p.op->kernel.channel_axis, node.type.rank));
       if (!readable) continue;
       int from = 0;  // the operator's own result
       for (int i = 0; i < p.steps; ++i)
@@ -148,17 +148,18 @@ class Fuser {
     const Node node = graph_[id];
     FusedProgram<N> program;
     program.node = node;
-    program.node.op = &info<Fused>;
+    program.node.op = rules_of(node.op).chain;
     program.node.operands = 0;
     program.node.attributes = {};
     int merged[max_operands]{}, from[max_operands]{}, count = 0;
     for (int k = 0; k < node.operands; ++k) {
       const int operand = node.operand[k];
       const Node& before = graph_[operand];
-      if (!before.op->elementwise || !merges(id, operand) || !one_dtype(graph_, before)) continue;
+      if (!before.op->elementwise || !rules_of(before.op).chains || !merges(id, operand) || !one_dtype(graph_, before))
+        continue;
       FusedProgram<N> tried = program;
       int result = 0;
-      if (is<Fused>(before)) result = tried.splice(graph_, before);
+      if (is_chain(before)) result = tried.splice(graph_, before);
       else {
         Step s{before.op->id, {no_source, no_source, no_source}};
         for (int i = 0; i < before.operands; ++i) s.source[i] = tried.source(before.operand[i]);
@@ -221,9 +222,9 @@ class Fuser {
 
 /// Merges an element-wise node with the nodes that only it reads, if they are element-wise or products with an
 /// epilogue. Every step still rounds to its dtype, so no bit changes. O(nodes x steps).
-template <int N, class Fused = ops::Fused>
+template <int N>
 constexpr Graph<N> fuse(const Graph<N>& graph) {
-  return detail::Fuser<Fused, N>(graph).run();
+  return detail::Fuser<N>(graph).run();
 }
 
 }  // namespace tenon

@@ -30,7 +30,8 @@ constexpr ops::Pool2dAttributes halving_pool(int height, int width) {
 /// of rows at a time, and its epilogue reads numbers and values per channel only.
 template <int N>
 constexpr bool joins_pool(const Graph<N>& graph, const Node& pool, const Node& product) {
-  if (!is<ops::MaxPool2d>(pool) || !is<ops::Conv2d>(product) || product.type.dtype != Dtype::float32) return false;
+  if (!is<ops::MaxPool2d>(pool) || !rules_of(product.op).takes_max_pool || product.type.dtype != Dtype::float32)
+    return false;
   if (unpack<ops::Pool2dAttributes>(pool.attributes) !=
       halving_pool(product.type.extent[2] / 2, product.type.extent[3] / 2))
     return false;

@@ -61,13 +61,13 @@ constexpr Graph<N> fuse_update(const Graph<N>& before) {
     keep[cast] = --uses[cast] > 0;
   };
   for (int id = 0; id < graph.count; ++id) {
-    if (graph[id].op->half_gradient) read_before_cast(graph[id]);
+    if (graph[id].op->kernel.half_gradient) read_before_cast(graph[id]);
     const Node update = graph[id];
     const int gradient = update.op->update ? update.operand[1] : id;
     const Node& product = graph[gradient];
     const auto is_matrix = [&](int operand) { return graph[operand].type.rank == 2; };
     Node fused = update;
-    if (gradient != id && product.op->takes_update && product.steps == 0 && uses[gradient] == 1 &&
+    if (gradient != id && rules_of(product.op).takes_update && product.steps == 0 && uses[gradient] == 1 &&
         product.type == update.type && is_matrix(gradient) && is_matrix(product.operand[0]) &&
         is_matrix(product.operand[1]) && (update.type.dtype == Dtype::float32 || update.type.dtype == Dtype::float64) &&
         update.operands < max_operands && still_there(id, gradient) && detail::pack_update(fused, product, update)) {

@@ -25,7 +25,7 @@ template <int N>
 constexpr bool converts(const Graph<N>& graph, const Layouts<N>& layouts, int id, int k) {
   const int operand = graph[id].operand[k];
   return is_image(graph[operand].type) &&
-         layouts.value[operand] != (layouts.kernel[id] && (k == 0 || graph[id].op->nchw16n != Nchw16n::first));
+         layouts.value[operand] != (layouts.kernel[id] && (k == 0 || graph[id].op->kernel.nchw16n != Nchw16n::first));
 }
 }  // namespace detail
 
@@ -37,11 +37,11 @@ constexpr Layouts<N> choose_layouts(const Graph<N>& graph) {
   for (int id = 0; id < graph.count; ++id) {
     const Node& node = graph[id];
     TensorType operand[max_operands]{};
-    bool wanted = node.op->nchw16n == Nchw16n::wants;
-    const bool first = node.op->nchw16n == Nchw16n::first;
+    bool wanted = node.op->kernel.nchw16n == Nchw16n::wants;
+    const bool first = node.op->kernel.nchw16n == Nchw16n::first;
     for (int k = 0; k < node.operands; ++k)
       operand[k] = graph[node.operand[k]].type, wanted |= layouts.value[node.operand[k]] && (k == 0 || !first);
-    layouts.kernel[id] = wanted && node.op->nchw16n != Nchw16n::never &&
+    layouts.kernel[id] = wanted && node.op->kernel.nchw16n != Nchw16n::never &&
                          rules_of(node.op).fits_nchw16n(node.type, operand, node.operands);
     layouts.value[id] = layouts.kernel[id] && !first && is_image(node.type);
   }
@@ -65,7 +65,7 @@ struct LaidOut {
 
 /// Puts a conversion before the first reader of each value that has the other layout, into the reader's group.
 /// O(nodes).
-template <int M, int N, class To = ops::ToNchw16n, class From = ops::FromNchw16n>
+template <int M, class Target = Cpu, int N, class To = ops::ToNchw16n, class From = ops::FromNchw16n>
 constexpr LaidOut<M> lay_out(const Graph<N>& graph, const Layouts<N>& layouts, const TiledGroups<N>& groups = {}) {
   LaidOut<M> result;
   Graph<M>& g = result.graph;
@@ -80,7 +80,7 @@ constexpr LaidOut<M> lay_out(const Graph<N>& graph, const Layouts<N>& layouts, c
   const auto convert = [&](int id) {
     if (converted[id]) return converted[id];
     Node node;
-    node.op = layouts.value[id] ? static_cast<const OperatorInfo*>(&info<From>) : &info<To>;
+    node.op = layouts.value[id] ? static_cast<const OperatorInfo*>(&info<From, Target>) : &info<To, Target>;
     node.operand[0] = position[id], node.operands = 1;
     node.type = graph[id].type, node.scope = graph[id].scope, node.location = graph[id].location;
     return converted[id] = emit(node, true, !layouts.value[id]);

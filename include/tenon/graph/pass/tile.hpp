@@ -66,7 +66,7 @@ class GroupFinder {
   }
   constexpr bool is_sum(int id) const {
     const Node& node = graph_[id];
-    if (!node.op->tile_sums || node.type.batched() || node.type.bytes(1) > most_summed) return false;
+    if (!node.op->kernel.tile_sums || node.type.batched() || node.type.bytes(1) > most_summed) return false;
     TensorType operand[max_operands]{};
     for (int k = 0; k < node.operands; ++k) operand[k] = graph_[node.operand[k]].type;
     return rules_of(node.op).fits_nchw16n(node.type, operand, node.operands);

@@ -4,7 +4,7 @@
 
 #include <tenon/core/shape.hpp>
 #include <tenon/graph/kernel_entry.hpp>
-#include <tenon/kernel/target.hpp>
+#include <tenon/target/kernel.hpp>
 
 namespace tenon::inline TENON_ABI {
 struct Reference;  // also where it is not the target of the program

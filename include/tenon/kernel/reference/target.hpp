@@ -163,13 +163,6 @@ class Queue {
 struct Reference {
   static constexpr std::string_view name = "Reference";
 
-  /// One kernel per operator, row-major, its result in memory of its own.
-  template <class Passes>
-  static constexpr Passes passes(Passes asked) {
-    asked.fuse = asked.fuse_update = asked.in_place = asked.layout = asked.tile = false;
-    return asked;
-  }
-
   /// Memory of the target. Throws std::bad_alloc.
   static std::byte* allocate(std::size_t bytes) { return kernel::reference::Queue::memory().allocate(bytes); }
   /// For use after all that is in the queue.

@@ -16,7 +16,7 @@ struct AdafactorMeans : Operator<AdafactorMeans, "AdaFactorMeans"> {
   struct Config {
     int of_rows = 0;
   };
-  static constexpr bool effect = true, half_gradient = true;
+  static constexpr bool effect = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
 };
@@ -58,7 +58,7 @@ struct ApplyAdafactor : Operator<ApplyAdafactor, "AdaFactor"> {
   struct Config {
     int has_rows = 0, has_moment = 0;
   };
-  static constexpr bool effect = true, half_gradient = true;
+  static constexpr bool effect = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
 };

@@ -19,7 +19,7 @@ TENON_EXACT_BEGIN
 /// float.
 struct ApplyAdam : Operator<ApplyAdam, "Adam"> {
   using Config = ApplyAdamConfig;
-  static constexpr bool effect = true, half_gradient = true;
+  static constexpr bool effect = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
 };

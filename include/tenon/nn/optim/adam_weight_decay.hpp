@@ -11,7 +11,7 @@ TENON_EXACT_BEGIN
 /// One step of AdamWeightDecay, in place. Operands: parameter, gradient, first moment, second moment, numbers. 16-bit
 /// floats compute in float.
 struct ApplyAdamWeightDecay : Operator<ApplyAdamWeightDecay, "AdamWeightDecay"> {
-  static constexpr bool effect = true, half_gradient = true;
+  static constexpr bool effect = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
 };

@@ -11,7 +11,7 @@ TENON_EXACT_BEGIN
 /// parameter, changed[1] and so on are the moments.
 template <class Op, FixedString Name>
 struct MomentUpdate : Operator<Op, Name> {
-  static constexpr bool effect = true, update = true, half_gradient = true, updates_moments = true;
+  static constexpr bool effect = true, update = true, updates_moments = true;
   static constexpr None derivative{};
   template <class Config>
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) {

@@ -12,7 +12,7 @@ namespace ops {
 /// update, not for users.
 template <class Op, FixedString Name>
 struct UpdateSums : Operator<Op, Name> {
-  static constexpr bool half_gradient = true, sums_pieces = true;
+  static constexpr bool sums_pieces = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) {
     const bool wide = in[0].dtype == Dtype::float64;

@@ -27,6 +27,7 @@ KernelWork argmax_work(const Conv2dSizes& s, long items, std::size_t workspace);
 TENON_EXACT_BEGIN
 template <>
 struct Kernel<Cpu, ops::ArgmaxConv2dWeight> {
+  static constexpr KernelFacts facts{.nchw16n = Nchw16n::first, .tile_sums = true};
   template <class Call>
   static constexpr kernel::Conv2dSizes one_sample =
       kernel::conv_sizes(Call::operand(0), Call::result, Call::operand(1), Call::config());
@@ -64,6 +65,7 @@ struct Kernel<Cpu, ops::ArgmaxConv2dWeight> {
 
 template <>
 struct Kernel<Cpu, ops::ArgmaxConv2dInput> {
+  static constexpr KernelFacts facts{.epilogue = true, .channel_axis = 1};
   template <class Call>
   static constexpr kernel::Conv2dSizes one_sample =
       kernel::conv_sizes(Call::result, Call::operand(0), Call::operand(1), Call::config());

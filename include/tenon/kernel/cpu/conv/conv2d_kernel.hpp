@@ -25,6 +25,9 @@ namespace ops {
 struct Conv2d;
 struct Conv2dBackwardInput;
 struct Conv2dBackwardWeight;
+namespace detail {
+struct ConvMaxPoolOperators;  // ops/conv2d_max_pool.hpp
+}
 }  // namespace ops
 
 namespace kernel::detail {
@@ -80,6 +83,8 @@ KernelWork nchw16n_weight_work(const Conv2dSizes& s);
 
 template <>
 struct Kernel<Cpu, ops::Conv2d> {
+  static constexpr KernelFacts facts{.epilogue = true, .channel_axis = 1, .nchw16n = Nchw16n::wants};
+  using WithMaxPool = ops::detail::ConvMaxPoolOperators;
   template <class Call>
   static constexpr kernel::Conv2dSizes one_sample =
       kernel::conv_sizes(Call::operand(0), Call::operand(1), Call::result, Call::config());
@@ -103,6 +108,7 @@ struct Kernel<Cpu, ops::Conv2d> {
 
 template <>
 struct Kernel<Cpu, ops::Conv2dBackwardInput> {
+  static constexpr KernelFacts facts{.epilogue = true, .channel_axis = 1, .nchw16n = Nchw16n::wants};
   template <class Call>
   static constexpr kernel::Conv2dSizes one_sample =
       kernel::conv_sizes(Call::result, Call::operand(0), Call::operand(1), Call::config());
@@ -126,6 +132,7 @@ struct Kernel<Cpu, ops::Conv2dBackwardInput> {
 
 template <>
 struct Kernel<Cpu, ops::Conv2dBackwardWeight> {
+  static constexpr KernelFacts facts{.nchw16n = Nchw16n::wants, .tile_sums = true};
   template <class Call>
   static constexpr kernel::Conv2dSizes one_sample =
       kernel::conv_sizes(Call::operand(0), Call::result, Call::operand(1), Call::config());

@@ -188,6 +188,7 @@ TENON_EXACT_BEGIN
 /// The kernel of both operators. keeps: operand 2 is the room for the argmaxes.
 template <bool keeps>
 struct PoolingConv2d {
+  static constexpr KernelFacts facts{.channel_axis = 1, .nchw16n = Nchw16n::wants};
   template <class Call>
   static constexpr Conv2dSizes one_sample =
       detail::pooling_sizes(Call::operand(0), Call::operand(1), Call::result, Call::config());

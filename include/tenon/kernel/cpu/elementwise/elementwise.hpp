@@ -154,12 +154,18 @@ constexpr KernelWork elementwise_nchw16n_work(long n) {
 
 namespace tenon::inline TENON_ABI {
 
+namespace ops {
+struct Fused;
+}
+
 /// An operator that says by `eval` what it does with one element of each operand, ops::Elementwise, and maybe by
 /// `copies` that this is nothing, ops::Copy.
 template <class Op>
 requires requires { typename Op::Function; }
 struct Kernel<Cpu, Op> {
   using Function = typename Op::Function;
+  using Chain = ops::Fused;
+  static constexpr KernelFacts facts{.in_place = true, .nchw16n = Nchw16n::follows};
   static constexpr bool linear_work = true;
   template <class Call>
   static constexpr long items(long n) {

@@ -96,6 +96,8 @@ struct Fused;
 
 template <>
 struct Kernel<Cpu, ops::Fused> {
+  static constexpr KernelFacts facts{.in_place = true, .nchw16n = Nchw16n::follows};
+  using Chain = ops::Fused;
   static constexpr bool linear_work = true;
   template <class Call>
   static constexpr long items(long n) {

@@ -10,6 +10,7 @@ namespace tenon::inline TENON_ABI {
 
 namespace ops {
 struct MatMul;
+struct ProductUpdate;
 }
 
 namespace kernel::detail {
@@ -27,6 +28,8 @@ template <class T>
 
 template <>
 struct Kernel<Cpu, ops::MatMul> {
+  static constexpr KernelFacts facts{.epilogue = true};
+  using WithUpdate = ops::ProductUpdate;
   struct Sizes {
     long m, n, k, stack;
   };

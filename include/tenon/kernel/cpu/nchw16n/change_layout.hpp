@@ -15,6 +15,7 @@ struct FromNchw16n;
 namespace kernel {
 /// What both conversions share. Batches that do not fill blocks stay row-major and are copied.
 struct ChangeLayout {
+  static constexpr KernelFacts facts{.nchw16n = Nchw16n::wants};
   template <class Call>
   static constexpr long items(long n) {
     return n;

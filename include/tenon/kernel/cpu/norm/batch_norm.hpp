@@ -33,6 +33,7 @@ struct Normalization {
 
 template <>
 struct Kernel<Cpu, ops::BatchNorm> {
+  static constexpr KernelFacts facts{.epilogue = true, .channel_axis = 1, .cheap = true, .nchw16n = Nchw16n::follows};
   // A unit of work is a plane, or a whole row where planes have one element.
   template <class Call>
   static constexpr long items(long n) {
@@ -99,6 +100,7 @@ void Kernel<Cpu, ops::BatchNorm>::run_planes(const Arguments& a, long begin, lon
 
 template <>
 struct Kernel<Cpu, ops::BatchNormSums> {
+  static constexpr KernelFacts facts{.nchw16n = Nchw16n::follows};
   template <class Call>
   static constexpr long items(long) {
     return Call::result[1];
@@ -176,6 +178,7 @@ struct Kernel<Cpu, ops::BatchNormSums> {
 
 template <>
 struct Kernel<Cpu, ops::BatchNormInputGrad> {
+  static constexpr KernelFacts facts{.in_place = true, .nchw16n = Nchw16n::follows};
   template <class Call>
   static constexpr long items(long n) {
     return Kernel<Cpu, ops::BatchNorm>::items<Call>(n);

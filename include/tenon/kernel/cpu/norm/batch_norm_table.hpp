@@ -54,6 +54,7 @@ struct Kernel<Cpu, ops::TableRow> {
 TENON_EXACT_BEGIN
 template <>
 struct Kernel<Cpu, ops::BatchNormTable> {
+  static constexpr KernelFacts facts{.nchw16n = Nchw16n::follows};
   template <class Call>
   static constexpr long items(long) {
     return Call::result[1];

@@ -13,6 +13,7 @@ struct AccumulateGradient;
 TENON_EXACT_BEGIN
 template <>
 struct Kernel<Cpu, ops::AccumulateGradient> {
+  static constexpr KernelFacts facts{.half_gradient = true};
   static constexpr bool linear_work = true;
   template <class Call>
   static constexpr long items(long) {

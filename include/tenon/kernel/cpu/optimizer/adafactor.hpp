@@ -84,6 +84,7 @@ inline void adafactor(const float* number, T* __restrict p, const G* __restrict 
 /// Operands: means, gradient, numbers. Of rows, of columns, or of single elements.
 template <>
 struct Kernel<Cpu, ops::AdafactorMeans> {
+  static constexpr KernelFacts facts{.half_gradient = true};
   static constexpr bool linear_work = true;
   template <class Call>
   static constexpr kernel::Matrices matrices() {
@@ -153,6 +154,7 @@ struct Kernel<Cpu, ops::AdafactorFactors> {
 /// Operands: parameter, gradient, (factors of rows,) factors of columns, (first moment,) numbers.
 template <>
 struct Kernel<Cpu, ops::ApplyAdafactor> {
+  static constexpr KernelFacts facts{.half_gradient = true};
   static constexpr bool linear_work = true;
   template <class Call>
   static constexpr long items(long n) {

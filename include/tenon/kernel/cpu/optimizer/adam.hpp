@@ -84,6 +84,7 @@ struct ApplyAdamWeightDecay;
 
 template <>
 struct Kernel<Cpu, ops::ApplyAdam> {
+  static constexpr KernelFacts facts{.half_gradient = true};
   static constexpr bool linear_work = true;
   template <class Call>
   static constexpr long items(long n) {
@@ -105,6 +106,7 @@ struct Kernel<Cpu, ops::ApplyAdam> {
 
 template <>
 struct Kernel<Cpu, ops::ApplyAdamWeightDecay> {
+  static constexpr KernelFacts facts{.half_gradient = true};
   static constexpr bool linear_work = true;
   template <class Call>
   static constexpr long items(long n) {

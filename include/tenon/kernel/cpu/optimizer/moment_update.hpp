@@ -10,6 +10,7 @@ namespace tenon::inline TENON_ABI {
 template <class Op>
 requires requires { requires Op::updates_moments; }
 struct Kernel<Cpu, Op> {
+  static constexpr KernelFacts facts{.half_gradient = true};
   static constexpr bool linear_work = true;
   template <class Call>
   static constexpr long items(long n) {

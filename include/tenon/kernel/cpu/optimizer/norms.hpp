@@ -33,6 +33,7 @@ inline A norm_ratio(A above, A below) {
 template <class Op>
 requires requires { requires Op::sums_pieces; }
 struct Kernel<Cpu, Op> {
+  static constexpr KernelFacts facts{.half_gradient = true};
   static constexpr bool linear_work = true;
   template <class Call>
   static constexpr long items(long) {

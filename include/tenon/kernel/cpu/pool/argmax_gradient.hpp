@@ -2,7 +2,7 @@
 #pragma once
 #include <tenon/graph/kernel_entry.hpp>
 #include <tenon/kernel/cpu/nchw16n/pool2d.hpp>
-#include <tenon/kernel/target.hpp>
+#include <tenon/target/kernel.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
@@ -85,6 +85,7 @@ struct MaxPoolSpread;
 
 template <>
 struct Kernel<Cpu, ops::PoolArgmax> {
+  static constexpr KernelFacts facts{.nchw16n = Nchw16n::wants};
   static constexpr bool linear_work = true;
   template <class Call>
   static constexpr long items(long) {
@@ -104,6 +105,7 @@ struct Kernel<Cpu, ops::PoolArgmax> {
 
 template <>
 struct Kernel<Cpu, ops::MaxPoolSpread> {
+  static constexpr KernelFacts facts{.nchw16n = Nchw16n::follows};
   static constexpr bool linear_work = true;
   template <class Call>
   static constexpr kernel::Pool2dSizes sizes{

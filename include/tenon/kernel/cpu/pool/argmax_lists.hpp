@@ -8,7 +8,7 @@
 #include <tenon/core/memory/arena.hpp>
 #include <tenon/core/nchw16n.hpp>
 #include <tenon/graph/kernel_entry.hpp>
-#include <tenon/kernel/target.hpp>
+#include <tenon/target/kernel.hpp>
 #if TENON_DEFINES
 #include <tenon/kernel/cpu/reduce/channel_sums.hpp>
 #endif
@@ -256,6 +256,7 @@ struct SumOfLists;
 
 template <>
 struct Kernel<Cpu, ops::MaxPoolList> {
+  static constexpr KernelFacts facts{.nchw16n = Nchw16n::first};
   static constexpr bool linear_work = true;
   template <class Call>
   static constexpr kernel::ArgmaxPlanes planes{Call::result[2], Call::result[3], Call::config().row,
@@ -282,6 +283,8 @@ struct Kernel<Cpu, ops::MaxPoolList> {
 
 template <>
 struct Kernel<Cpu, ops::SumOfLists> {
+  static constexpr KernelFacts facts{.tile_sums = true, .tile_chains = true};
+  static constexpr bool fits_nchw16n(const TensorType&, const TensorType*, int) { return true; }
   template <class Call>
   static constexpr KernelWork work(long n) {
     return {Call::operand(0)[1], n * Call::operand(0).span(2, 4) / 4 + 1, 0};

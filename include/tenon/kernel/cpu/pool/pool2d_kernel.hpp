@@ -36,6 +36,7 @@ constexpr KernelWork pool_nchw16n_work(const TensorType& y, const TensorType& x,
 TENON_EXACT_BEGIN
 template <>
 struct Kernel<Cpu, ops::MaxPool2dGrad> {
+  static constexpr KernelFacts facts{.epilogue = true, .channel_axis = 1, .nchw16n = Nchw16n::follows};
   static constexpr bool linear_work = true;
   template <class Call>
   static constexpr long items(long n) {
@@ -96,6 +97,7 @@ struct Kernel<Cpu, ops::MaxPool2dGrad> {
 
 template <>
 struct Kernel<Cpu, ops::MaxPool2d> {
+  static constexpr KernelFacts facts{.nchw16n = Nchw16n::follows};
   static constexpr bool linear_work = true;
   template <class Call>
   static constexpr long items(long n) {
@@ -131,6 +133,7 @@ struct Kernel<Cpu, ops::MaxPool2d> {
 
 template <>
 struct Kernel<Cpu, ops::AvgPool2dGrad> {
+  static constexpr KernelFacts facts{.nchw16n = Nchw16n::follows};
   static constexpr bool linear_work = true;
   template <class Call>
   static constexpr long items(long n) {
@@ -170,6 +173,7 @@ struct Kernel<Cpu, ops::AvgPool2dGrad> {
 
 template <>
 struct Kernel<Cpu, ops::AvgPool2d> {
+  static constexpr KernelFacts facts{.nchw16n = Nchw16n::follows};
   static constexpr bool linear_work = true;
   template <class Call>
   static constexpr long items(long n) {

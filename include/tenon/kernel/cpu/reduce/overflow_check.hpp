@@ -13,6 +13,7 @@ struct OverflowCheck;
 
 template <>
 struct Kernel<Cpu, ops::OverflowCheck> {
+  static constexpr KernelFacts facts{.half_gradient = true};
   static constexpr bool linear_work = true;
   template <class Call>
   static constexpr long items(long) {

@@ -38,6 +38,7 @@ struct Kernel<Cpu, ops::SumOfSquares> {
 };
 template <>
 struct Kernel<Cpu, ops::AddSquares> {
+  static constexpr KernelFacts facts{.half_gradient = true};
   template <class Call>
   static constexpr KernelWork work(long n) {
     return {1, Call::operand(1).count(n) / 4 + 1, 0};

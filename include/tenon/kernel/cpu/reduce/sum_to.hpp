@@ -13,6 +13,13 @@ struct SumTo;
 
 template <>
 struct Kernel<Cpu, ops::SumTo> {
+  static constexpr KernelFacts facts{.nchw16n = Nchw16n::follows, .tile_sums = true, .tile_chains = true};
+  /// Sums of images per channel: of a bias.
+  static constexpr bool fits_nchw16n(const TensorType& result, const TensorType* x, int) {
+    const int channel = result.rank - 3;
+    return is_image(x[0]) && !result.batched() && (channel == 0 || channel == 1) && result[channel] == x[0][1] &&
+           result.count(1) == x[0][1];
+  }
   template <class Call>
   static constexpr long items(long n) {
     return Call::result.count(n);
@@ -34,7 +41,7 @@ struct Kernel<Cpu, ops::SumTo> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using A = Accumulator<typename Call::Result>;
-    if constexpr (constexpr TensorType x = Call::operand(0); Call::Op::fits_nchw16n(Call::result, &x, 1))
+    if constexpr (constexpr TensorType x = Call::operand(0); fits_nchw16n(Call::result, &x, 1))
       kernel::channel_sums(a.operand<float>(0), a.result<float>(), a.n, x[1], x.span(2, 4), begin, end);
     else
       kernel::reduce_call<Call, mask<Call>()>(a, begin, end, A(0), kernel::Plus{},

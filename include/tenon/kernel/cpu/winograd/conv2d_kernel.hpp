@@ -4,7 +4,7 @@
 #include <tenon/kernel/cpu/conv/epilogue.hpp>
 #include <tenon/kernel/cpu/winograd/conv2d.hpp>
 #include <tenon/kernel/cpu/winograd/weight_gradient.hpp>
-#include <tenon/kernel/target.hpp>
+#include <tenon/target/kernel.hpp>
 
 namespace tenon::inline TENON_ABI {
 
@@ -30,6 +30,7 @@ namespace kernel::detail {
 
 template <>
 struct Kernel<Cpu, ops::WinogradConv2d> {
+  static constexpr KernelFacts facts{.epilogue = true, .channel_axis = 1, .nchw16n = Nchw16n::wants};
   template <class Call>
   static constexpr kernel::Conv2dSizes one_sample =
       kernel::conv_sizes(Call::operand(0), Call::operand(1), Call::result, Call::config());
@@ -87,6 +88,7 @@ struct Kernel<Cpu, ops::WinogradConv2d> {
 
 template <>
 struct Kernel<Cpu, ops::WinogradConv2dInput> {
+  static constexpr KernelFacts facts{.epilogue = true, .channel_axis = 1, .nchw16n = Nchw16n::wants};
   template <class Call>
   static constexpr kernel::Conv2dSizes one_sample =
       kernel::conv_sizes(Call::result, Call::operand(0), Call::operand(1), Call::config());
@@ -121,6 +123,7 @@ struct Kernel<Cpu, ops::WinogradConv2dInput> {
 
 template <>
 struct Kernel<Cpu, ops::WinogradConv2dWeight> {
+  static constexpr KernelFacts facts{.nchw16n = Nchw16n::wants};
   template <class Call>
   static constexpr kernel::Conv2dSizes one_sample =
       kernel::conv_sizes(Call::operand(0), Call::result, Call::operand(1), Call::config());
