@@ -30,7 +30,7 @@ struct Convolution {
     if (what == "backward_input")
       return operation(
           [](const auto& w, const auto& dy) {
-            return apply<ops::Conv2dBackwardInput, image_gradient>(Location{}, w, dy);
+            return apply<ops::Conv2dBackwardInput, image_gradient>({}, w, dy);
           },
           operand<Weight>(1, second_operand), image<Result>(n, third_operand));
     return backward_weight(n);
@@ -39,7 +39,7 @@ struct Convolution {
     using namespace tenon;
     return operation(
         [](const auto& x, const auto& dy) {
-          return apply<ops::Conv2dBackwardWeight, weight_gradient>(Location{}, x, dy);
+          return apply<ops::Conv2dBackwardWeight, weight_gradient>({}, x, dy);
         },
         image<Image>(n, 0), image<Result>(n, third_operand));
   }

@@ -41,10 +41,10 @@ struct Pool {
     if (what == "max") return operation([](const auto& x) { return max_pool2d<options>(x); }, operand<Image>(n, 0));
     if (what == "avg") return operation([](const auto& x) { return avg_pool2d<options>(x); }, operand<Image>(n, 0));
     if (what == "avg_backward")
-      return operation([](const auto& dy) { return apply<ops::AvgPool2dGrad, gradient>(Location{}, dy); },
+      return operation([](const auto& dy) { return apply<ops::AvgPool2dGrad, gradient>({}, dy); },
                        operand<Result>(n, third_operand));
     const auto backward = [](const auto& x, const auto& dy) {
-      return apply<ops::MaxPool2dGrad, attributes>(Location{}, x, dy);
+      return apply<ops::MaxPool2dGrad, attributes>({}, x, dy);
     };
     if (what == "max_backward") return operation(backward, operand<Image>(n, 0), operand<Result>(n, third_operand));
     return operation(

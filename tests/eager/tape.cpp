@@ -244,7 +244,7 @@ TEST_CASE("what has no derivative is refused with its name, and the tape goes on
   Tape tape;
   tape.watch(logits);
   const auto gradient =
-      apply<ops::SoftmaxCrossEntropyGrad>(Location{}, logits, labels, Tensor<float, Shape<dyn>>::full(1, 2));
+      apply<ops::SoftmaxCrossEntropyGrad>({}, logits, labels, Tensor<float, Shape<dyn>>::full(1, 2));
   CHECK_THROWS_WITH_AS(tape.backward(gradient), doctest::Contains("SoftmaxCrossEntropyGrad has no derivative"),
                        RuntimeError);
   CHECK(Tape::active() == &tape);

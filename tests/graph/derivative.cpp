@@ -93,11 +93,11 @@ TEST_CASE("a gradient through what has none is an error that names it, unless it
 
 TEST_CASE("contributions of one call are added before they meet others, in both modes") {
   const auto x = support::random_tensor<float, Shape<dyn, 50>>(3);
-  support::both_modes([](auto v) { return apply<Twice>(Location{}, v) * 3.0f + v * v; }, x);
+  support::both_modes([](auto v) { return apply<Twice>({}, v) * 3.0f + v * v; }, x);
   support::both_modes(
       [](auto v) {
         auto y = v * v;
-        return y * apply<Twice>(Location{}, y) + v * y * v;
+        return y * apply<Twice>({}, y) + v * y * v;
       },
       x);
 }

@@ -28,7 +28,7 @@ constexpr ops::BatchNormAttributes rows{1e-5f, 2}, images{1e-5f, 4};
 template <ops::BatchNormAttributes attributes>
 struct Norm {
   constexpr auto operator()(const auto& x, const auto& gamma, const auto& beta) const {
-    const Location here = std::source_location::current();
+    const auto here = std::source_location::current();
     return apply<ops::BatchNorm, attributes>(here, x, apply<ops::BatchNormTable, attributes>(here, x, gamma, beta));
   }
 };
@@ -110,7 +110,7 @@ TEST_CASE("batch_norm: values against a computation in double") {
 TEST_CASE("batch_norm: the table holds mean, both variances, gamma, and beta") {
   const auto x = support::tensor_of<float, Shape<dyn, 2>>({1, 10, 2, 20, 3, 60});
   const auto gamma = support::tensor_of<float, Shape<2>>({5, 6}), beta = support::tensor_of<float, Shape<2>>({7, 8});
-  const auto table = apply<ops::BatchNormTable, rows>(Location{}, x, gamma, beta);
+  const auto table = apply<ops::BatchNormTable, rows>({}, x, gamma, beta);
   const float expected[]{2, 30, 2.0f / 3, 1400.0f / 3, 5, 6, 7, 8, 1, 700};
   for (int i = 0; i < 10; ++i) CHECK(table.data()[i] == doctest::Approx(expected[i]).epsilon(1e-6));
 }
@@ -118,10 +118,10 @@ TEST_CASE("batch_norm: the table holds mean, both variances, gamma, and beta") {
 TEST_CASE("batch_norm: one value per channel has no statistics, in rows and in images of one pixel") {
   const auto gamma = support::tensor_of<float, Shape<2>>({5, 6}), beta = support::tensor_of<float, Shape<2>>({7, 8});
   const auto row = [&](long n) {
-    return apply<ops::BatchNormTable, rows>(Location{}, Tensor<float, Shape<dyn, 2>>::ones(n), gamma, beta);
+    return apply<ops::BatchNormTable, rows>({}, Tensor<float, Shape<dyn, 2>>::ones(n), gamma, beta);
   };
   const auto pixel = [&](long n) {
-    return apply<ops::BatchNormTable, images>(Location{}, Tensor<float, Shape<dyn, 2, 1, 1>>::ones(n), gamma, beta);
+    return apply<ops::BatchNormTable, images>({}, Tensor<float, Shape<dyn, 2, 1, 1>>::ones(n), gamma, beta);
   };
   const auto said = "BatchNorm1d in training needs more than 1 value per channel, got a batch of 1. Use 2 samples or "
                     "more, leave out the rest of the data (batch<N>() does), or evaluate.";
@@ -130,7 +130,7 @@ TEST_CASE("batch_norm: one value per channel has no statistics, in rows and in i
   CHECK_NOTHROW((void)row(2));
   CHECK_NOTHROW((void)pixel(2));
   constexpr auto table = [](const auto& x, const auto& g, const auto& b) {
-    return apply<ops::BatchNormTable, rows>(Location{}, x, g, b);
+    return apply<ops::BatchNormTable, rows>({}, x, g, b);
   };
   CHECK_THROWS_WITH_AS((void)jit(table)(Tensor<float, Shape<dyn, 2>>::ones(1), gamma, beta), said, ValueError);
 }

@@ -28,7 +28,7 @@ template <class T, class S>
 Tensor<T, S> dropped(const Tensor<T, S>& x, float rate, std::uint64_t seed, std::uint64_t step, std::uint64_t stream) {
   Tensor<std::uint64_t, Shape<2>> state = Tensor<std::uint64_t, Shape<2>>::empty();
   state.data()[0] = seed, state.data()[1] = step;
-  return apply_with<ops::Dropout>(Location{}, stream, x, Number1::full(rate), state);
+  return apply_with<ops::Dropout>({}, stream, x, Number1::full(rate), state);
 }
 
 }  // namespace

@@ -201,7 +201,7 @@ constexpr std::uint64_t immediate_number(const X& x, N value) {
 }
 
 template <class I, class... V>
-constexpr auto apply_traced(const Location& at, std::uint64_t immediate, const V&... v) {
+constexpr auto apply_traced(const std::source_location& at, std::uint64_t immediate, const V&... v) {
   Builder* b = nullptr;
   ((b = b ? b : builder_of(v)), ...);
   b->location = at;
@@ -258,31 +258,33 @@ constexpr int batched_operand() {
   return -1;
 }
 
-template <class I>
-[[gnu::always_inline]] inline void run_eager([[maybe_unused]] const Location& at, const EagerOperand* operand,
-                                             std::uint64_t immediate, Storage& result, TapeVariable& variable) {
+// A function per runner: a call of an operator has neither a handler of its own, nor its place as numbers.
+template <auto* run>
+[[gnu::noinline]] void run_eager([[maybe_unused]] std::source_location at, const EagerInfo& call,
+                                 const EagerOperand* operand, std::uint64_t immediate, Storage& result,
+                                 TapeVariable& variable) {
   try {
     if constexpr (observable)
       if (Observation* const innermost = observation())
-        return run_observed(*innermost, eager_runner<I>(), eager_info<I>, at, operand, immediate, result, variable);
-    eager_runner<I>()(eager_info<I>, operand, immediate, result, variable);
+        return run_observed(*innermost, run, call, at, operand, immediate, result, variable);
+    run(call, operand, immediate, result, variable);
   } catch (const OutOfMemory& error) {
     // the line of the cell's call, unless observers want that of the operator's: nothing else hands it this far down
-    if constexpr (observable) refuse_call(error, eager_info<I>, at);
-    else refuse_call(error, eager_info<I>, {});
+    if constexpr (observable) refuse_call(error, call, at);
+    else refuse_call(error, call, {});
   }
 }
 // A function of its own, so that the result is made where the caller wants it.
 template <class I, class Result>
-[[gnu::always_inline]] inline Result eager_result(const Location& at, std::uint64_t immediate,
+[[gnu::always_inline]] inline Result eager_result(const std::source_location& at, std::uint64_t immediate,
                                                   const EagerOperand* operand) {
   constexpr int batched = batched_operand<I>();  // a mean over the batch has no batch size
   Result result(Storage(), batched < 0 ? 1 : operand[batched < 0 ? 0 : batched].n);
-  run_eager<I>(at, operand, immediate, result.storage(), result.variable);
+  run_eager<eager_runner<I>()>(at, eager_info<I>, operand, immediate, result.storage(), result.variable);
   return result;
 }
 template <class I, class... V>
-[[gnu::always_inline]] inline auto apply_eager(const Location& at, std::uint64_t immediate, const V&... v) {
+[[gnu::always_inline]] inline auto apply_eager(const std::source_location& at, std::uint64_t immediate, const V&... v) {
   if constexpr (!I::ok) {
     using Wrong = Mistake<I>;
     return Wrong::corrected;
@@ -296,7 +298,7 @@ template <class I, class... V>
     if constexpr (I::Op::effect) {
       Storage none;
       TapeVariable no_variable;
-      run_eager<I>(at, operand, immediate, none, no_variable);
+      run_eager<eager_runner<I>()>(at, eager_info<I>, operand, immediate, none, no_variable);
     } else {
       using Plain = std::conditional_t<(is_inner<V> || ...), InnerResultShape<I>, ResultShape<I>>;
       return eager_result<I, Tensor<ResultElement<I>, typename ShapeIn<I, Plain, half_among<V...>()>::type>>(
@@ -307,7 +309,7 @@ template <class I, class... V>
 
 /// A float32 parameter in a 16-bit dtype; other operands as they are. `b` is the trace, if there is one.
 template <Dtype half, bool traced, class V, class Cast = ops::Cast>
-constexpr decltype(auto) beside_half(const Location& at, [[maybe_unused]] Builder* b, const V& operand) {
+constexpr decltype(auto) beside_half(const std::source_location& at, [[maybe_unused]] Builder* b, const V& operand) {
   if constexpr (!is_float_parameter<V>) return (operand);
   else {
     using I = Inference<Cast, typename Cast::Config{half}, typename KeyFor<V>::type>;
@@ -343,7 +345,7 @@ using EagerCall = CheckedCall<(is_tensor<V> || ...) && !((is_traced<V> || is_bro
 ///            float32 parameter is cast to their dtype, so that gradients reach it in float32
 /// immediate  a run-time number for the kernel, such as the key of a random stream
 template <class Op, auto Config = typename Op::Config{}, class... V>
-constexpr auto apply_with(const Location& at, std::uint64_t immediate, const V&... operands) {
+constexpr auto apply_with(const std::source_location& at, std::uint64_t immediate, const V&... operands) {
   if constexpr ((is_broken<V> || ...)) {
     Builder* b = nullptr;
     ((b = b ? b : [](const auto& v) -> Builder* {
@@ -373,7 +375,7 @@ constexpr auto apply_with(const Location& at, std::uint64_t immediate, const V&.
   }
 }
 template <class Op, auto Config = typename Op::Config{}, class... V>
-constexpr auto apply(const Location& at, const V&... operands) {
+constexpr auto apply(const std::source_location& at, const V&... operands) {
   using Call = detail::EagerCall<Op, Config, V...>;
   if constexpr (Call::ok) return apply_with<Op, Config>(at, 0, operands...);
   else {  // here and not one call deeper: compilers print a line or three for each

@@ -57,7 +57,18 @@ struct Frame {
 /// Enters a cell for the duration of its construct.
 class CellScope {
  public:
-  CellScope(const void* cell, std::uint64_t type, const std::source_location& at);
+  [[gnu::noinline]] CellScope(const void* cell, std::uint64_t type, const std::source_location& at)
+      : frame_(Frame::of_thread()),
+        cell_(frame_.cell),
+        type_(frame_.cell_type),
+        calls_(frame_.calls),
+        outer_(frame_.scope),
+        at_(at) {
+    frame_.scope = this;
+    frame_.cell = cell;
+    frame_.cell_type = type;
+    frame_.calls = hash_number(site_number(at), calls_);
+  }
   [[gnu::noinline]] ~CellScope() {
     frame_.cell = cell_;
     frame_.cell_type = type_;
@@ -167,21 +178,5 @@ class RootScope {
   Frame& frame_;
   Outer outer_;
 };
-
-#if TENON_DEFINES
-[[gnu::noinline]] TENON_INLINE_CONSTRUCTOR CellScope::CellScope(const void* cell, std::uint64_t type,
-                                                                const std::source_location& at)
-    : frame_(Frame::of_thread()),
-      cell_(frame_.cell),
-      type_(frame_.cell_type),
-      calls_(frame_.calls),
-      outer_(frame_.scope),
-      at_(at) {
-  frame_.scope = this;
-  frame_.cell = cell;
-  frame_.cell_type = type;
-  frame_.calls = hash_number(site_number(at), calls_);
-}
-#endif  // TENON_DEFINES
 
 }  // namespace tenon::eager

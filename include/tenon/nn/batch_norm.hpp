@@ -35,7 +35,7 @@ constexpr bool is_frozen_in_type(const X& x, const Norm& norm) {
 
 /// By the statistics of the batch, which also move the moving ones; by those, which then rest, if the cell is frozen.
 template <ops::BatchNormAttributes attributes, float momentum, class X, class Norm>
-constexpr auto normalized_by_batch(const X& x, const Norm& norm, const Location& at) {
+constexpr auto normalized_by_batch(const X& x, const Norm& norm, const std::source_location& at) {
   using Row = ops::BatchNormTableRow;
   const auto table = apply<ops::BatchNormTable, attributes>(at, x, norm.gamma, norm.beta, norm.moving_mean,
                                                             norm.moving_variance, norm.freezing);

@@ -22,7 +22,7 @@ using Beside =
                        std::conditional_t<std::is_same_v<T, bool> && !std::is_same_v<N, bool>, std::int64_t, T>>;
 
 template <class T, class X>
-constexpr decltype(auto) cast_to(const Location& at, const X& x) {
+constexpr decltype(auto) cast_to(const std::source_location& at, const X& x) {
   if constexpr (is_broken<X> || std::is_same_v<T, typename ElementOf<X>::type>) return (x);
   else return apply<Cast, Cast::Config{dtype_of<T>}>(at, x);
 }
@@ -37,7 +37,7 @@ using ElementOf = typename detail::ElementOf<std::remove_cvref_t<V>>::type;
 /// to float32, and a whole number casts a tensor of bool to int64. As PyTorch. Throws ValueError for a whole number
 /// that the integers of the tensor do not have; in graph mode that is an error of the compiler.
 template <class Op, class A, class B>
-constexpr auto binary(const Location& at, const A& a, const B& b) {
+constexpr auto binary(const std::source_location& at, const A& a, const B& b) {
   if constexpr (Scalar<A>) {
     using T = detail::Beside<ElementOf<B>, A>;
     return apply<Op>(at, Number<T>(a), detail::cast_to<T>(at, b));

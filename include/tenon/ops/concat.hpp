@@ -90,7 +90,7 @@ constexpr ConcatShares concat_shares(std::size_t tensors) {
 }
 /// The tensors first .. first + count - 1 of a tuple.
 template <int axis, std::size_t first, std::size_t count, class Tensors>
-constexpr auto concat_tensors(const Location& at, const Tensors& all) {
+constexpr auto concat_tensors(const std::source_location& at, const Tensors& all) {
   if constexpr (count == 1) return std::get<first>(all);
   else {
     constexpr ConcatShares share = concat_shares(count);

@@ -28,7 +28,7 @@ TENON_EXACT_END
 namespace detail {
 // Integers and bool as float32; all else as it is.
 template <class X>
-constexpr decltype(auto) dividable(const Location& at, const X& x) {
+constexpr decltype(auto) dividable(const std::source_location& at, const X& x) {
   if constexpr (Scalar<X> || is_broken<X>) return (x);
   else if constexpr (!is_floating(X::dims.dtype)) return cast_to<float>(at, x);
   else return (x);

@@ -86,8 +86,8 @@ struct Kernel<Target, Op> : Op {};
 /// context    an operand that is no parameter: it determines which of both
 /// operands   the number of operands in the text, at most 6: tensors of one batch, parameters
 template <class Op, auto Config = typename Op::Config{}, class Context, class... V>
-constexpr void call_on_host(const Location& at, [[maybe_unused]] const Context& context, const HostText& text,
-                            const V&... operands) {
+constexpr void call_on_host(const std::source_location& at, [[maybe_unused]] const Context& context,
+                            const HostText& text, const V&... operands) {
   static_assert(__is_base_of(OnHost, Op) && sizeof...(V) > 0 && sizeof...(V) <= max_operands);
   if constexpr (!((is_broken<V> || ...) || is_broken<Context>)) {
     using I = detail::Inference<Op, Config, typename detail::KeyFor<V>::type...>;

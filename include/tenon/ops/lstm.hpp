@@ -122,7 +122,7 @@ struct Lstm : Operator<Lstm, "LSTM"> {
 template <bool reverse = false, Operand X, Operand V, Operand W, Operand... More>
 constexpr auto lstm(const X& x, const V& input_weight, const W& weight, const More&... bias_and_states) {
   static_assert(sizeof...(More) <= 2, "lstm takes a bias and first states behind the weights, or one of them, or none");
-  const Location at = std::source_location::current();
+  const auto at = std::source_location::current();
   const auto states = apply<LstmStates, RecurrentAttributes{reverse}>(at, x, input_weight, weight, bias_and_states...);
   // one after the other: the order in which arguments are computed is left open
   const auto all = apply<Lstm, RecurrentAttributes{reverse}>(at, states, x, input_weight, weight, bias_and_states...);

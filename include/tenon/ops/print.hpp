@@ -48,7 +48,7 @@ constexpr const auto& context_among(const V& v, const More&... more) {
 
 /// One call for each tensor, with the texts before it; the last call also has the remaining texts.
 template <class... V>
-constexpr void print_all(const Location& at, const V&... values) {
+constexpr void print_all(const std::source_location& at, const V&... values) {
   static_assert(((is_text<V> || Operand<V>) && ...), "print takes texts and tensors; write a number into a text");
   constexpr bool any = ((tenon::detail::is_traced<V> || tenon::detail::is_tensor<V> || is_broken<V>) || ...);
   static_assert(any,
@@ -96,11 +96,11 @@ constexpr void print_all(const Location& at, const V&... values) {
 ///             dtype; empty tensors and bfloat16 are also printed, unlike in 2.10. A call with only texts is an error
 template <class... V>
 constexpr void print(const detail::TextAt& first, const V&... more) {
-  detail::print_all(Location(first.at), first.text, more...);
+  detail::print_all(first.at, first.text, more...);
 }
 template <Operand X, class... V>
 constexpr void print(const X& first, const V&... more) {
-  detail::print_all(Location(), first, more...);
+  detail::print_all({}, first, more...);
 }
 
 #if TENON_DEFINES

@@ -20,7 +20,7 @@ inline Tensor<std::uint64_t, Shape<2>> current_random_state() {
 /// is the stream, which names the cell and counts its random calls in the step. Both modes derive the same three
 /// numbers.
 template <class Op, auto Config = typename Op::Config{}, Operand X, class... V>
-constexpr auto random_call(const Location& at, const X& x, const V&... operands) {
+constexpr auto random_call(const std::source_location& at, const X& x, const V&... operands) {
   if constexpr (is_broken<X>) return x;
   else if constexpr (tenon::detail::is_traced<X>) {
     Builder& b = *x.builder;

@@ -96,7 +96,7 @@ inline constexpr ReduceAxes axes_of = [] {
 namespace detail {
 /// What a sum or a product takes for x: bool as int64, as PyTorch does, so that trues are counted.
 template <class X>
-constexpr decltype(auto) countable(const Location& at, const X& x) {
+constexpr decltype(auto) countable(const std::source_location& at, const X& x) {
   if constexpr (std::is_same_v<ops::ElementOf<X>, bool>) return cast_to<std::int64_t>(at, x);
   else return (x);
 }

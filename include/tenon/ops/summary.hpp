@@ -55,7 +55,7 @@ struct HistogramSummary : HostEffect<HistogramSummary, "HistogramSummary"> {
 
 namespace detail {
 template <class Op, class X>
-constexpr void summarize(const Location& at, std::string_view name, const X& x) {
+constexpr void summarize(const std::source_location& at, std::string_view name, const X& x) {
   constexpr bool has_place = tenon::detail::is_traced<X> || tenon::detail::is_tensor<X> || is_broken<X>;
   static_assert(has_place, "a summary of a parameter needs a value beside it, or it has no place in a graph: "
                            "histogram_summary(\"weight\", value_in(x, weight))");

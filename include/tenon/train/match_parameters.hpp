@@ -74,16 +74,18 @@ struct MatchedParameters {
 // written out: each new instance of a template costs every program time to compile.
 #if TENON_DEFINES
 
-inline std::string_view last_name(std::string_view name) { return name.substr(name.rfind('.') + 1); }
+[[gnu::cold, gnu::noinline]] inline std::string_view last_name(std::string_view name) {
+  return name.substr(name.rfind('.') + 1);
+}
 /// "h.0.mlp.c_fc" of "h.0.mlp.c_fc.weight".
-inline std::string_view module_name(std::string_view name) {
+[[gnu::cold, gnu::noinline]] inline std::string_view module_name(std::string_view name) {
   const std::size_t dot = name.rfind('.');
   return dot == name.npos ? std::string_view() : name.substr(0, dot);
 }
 inline std::string_view last_module(std::string_view name) { return last_name(module_name(name)); }
 
 /// Of tensors of one shape.
-inline bool same_elements(const AnyTensor& a, const AnyTensor& b) {
+[[gnu::cold, gnu::noinline]] inline bool same_elements(const AnyTensor& a, const AnyTensor& b) {
   return a.dtype == b.dtype && a.data && b.data && (a.data == b.data || std::memcmp(a.data, b.data, a.bytes()) == 0);
 }
 inline bool has_transposed_shape(const AnyTensor& a, const AnyTensor& b) {
@@ -104,12 +106,12 @@ inline bool has_transposed_shape(const AnyTensor& a, const AnyTensor& b) {
 }
 
 /// Whether "a.decoder.bias" and "a.bias" are these two names, which transformers' models share.
-inline bool is_decoder_bias(std::string_view decoder, std::string_view bias) {
+[[gnu::cold, gnu::noinline]] inline bool is_decoder_bias(std::string_view decoder, std::string_view bias) {
   return last_name(decoder) == "bias" && last_name(bias) == "bias" && last_module(decoder) == "decoder" &&
          module_name(module_name(decoder)) == module_name(bias);
 }
 /// Whether it is the weight of an output layer that transformers' models share with the table of words.
-inline bool is_tied_head(std::string_view name) {
+[[gnu::cold, gnu::noinline]] inline bool is_tied_head(std::string_view name) {
   if (last_name(name) != "weight") return false;
   const std::string_view module = module_name(name), parent = last_module(module);
   return last_name(module) == "lm_head" ||
@@ -272,7 +274,7 @@ struct ParameterSearch {
 };
 
 /// Whether it may be a weight of transformers' Conv1D.
-inline bool may_be_conv1d(const ParameterMatch& match) {
+[[gnu::cold, gnu::noinline]] inline bool may_be_conv1d(const ParameterMatch& match) {
   const std::string& name = match.from->name;
   const std::string_view module = last_module(name);
   return last_name(name) == "weight" && has_transposed_shape(match.from->tensor, match.to->tensor) &&

@@ -12,4 +12,4 @@ struct Sign : ops::Elementwise<Sign, "Sign"> {
 };
 TENON_EXACT_END
 
-auto f(const Tensor<float, Shape<3>>& x) { return apply<Sign>(Location{}, x); }
+auto f(const Tensor<float, Shape<3>>& x) { return apply<Sign>({}, x); }
