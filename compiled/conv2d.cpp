@@ -27,6 +27,8 @@ template void conv2d_backward_weight(const Conv2dSizes&, const float16*, const f
 template void conv2d_backward_weight(const Conv2dSizes&, const bfloat16*, const bfloat16*, bfloat16*, long, long,
                                      void*);
 
+template void nchw16n_conv2d_backward_weight(const Conv2dSizes&, const float*, const float*, float*, long, long, void*);
+
 }  // namespace tenon::kernel
 TENON_EXACT_END
 

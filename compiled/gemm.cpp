@@ -1,5 +1,9 @@
 // Matrix products of every element type.
+#include <array>
+#include <utility>
+
 #include <tenon/kernel/cpu/gemm/fused_update.hpp>
+#include <tenon/kernel/cpu/gemm/kept_row.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
@@ -20,6 +24,14 @@ template void gemm(const Gemm<std::uint8_t>&, long, long, void*, FinishProduct);
 template void gemm(const Gemm<std::uint16_t>&, long, long, void*, FinishProduct);
 template void gemm(const Gemm<std::uint32_t>&, long, long, void*, FinishProduct);
 template void gemm(const Gemm<std::uint64_t>&, long, long, void*, FinishProduct);
+
+// Panels of every width, of which the widest have kept_vectors.
+template <int... units>
+constexpr auto kept_panels(std::integer_sequence<int, units...>) {
+  return std::array{&detail::kept_panel<units + 1>...};
+}
+[[gnu::used]] constexpr auto all_kept_panels =
+    kept_panels(std::make_integer_sequence<int, kept_vectors * simd_width<float> / tile_step<float>>());
 
 // fuse_update.hpp joins updates of these two.
 template void update_by_product(const Gemm<float>&, long, long, void*, const MatrixUpdate<float>&);

@@ -193,8 +193,8 @@ void Kernel<Cpu, ops::Conv2dBackwardWeight>::run(const Arguments& a, long begin,
 }
 template <class Call>
 void Kernel<Cpu, ops::Conv2dBackwardWeight>::run_nchw16n(const Arguments& a, long begin, long end) {
-  kernel::nchw16n_conv2d_backward_weight(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(),
-                                         begin, end, a.workspace);
+  kernel::nchw16n_conv2d_backward_weight<kernel::nchw16n_weight_way(sizes<Call>(1))>(
+      sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace);
 }
 TENON_EXACT_END
 

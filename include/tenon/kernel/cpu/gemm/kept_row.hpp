@@ -14,9 +14,13 @@ namespace tenon::inline TENON_ABI::kernel {
 /// at once hide the latency of an addition (4 cycles at 2 of them in each).
 inline constexpr long kept_vectors = 8;
 
+/// Sums of one panel, segment by segment as gemm() makes them.
+using KeptPanel = void (*)(const float* a, const float* b, long k, float* to);
+
 /// A product of one row, [k] times the transpose of b [n, k], in float32.
 struct KeptRow {
   long n, k;
+  KeptPanel panel[3]{};  // of a panel that is one vector narrower than the widest, of the widest, of the last one
 
   // The last vector may be a half one: weights are read as fast as the caches give them.
   constexpr long columns() const { return round_up(n, long{tile_step<float>}); }
@@ -27,6 +31,14 @@ struct KeptRow {
     return item < items() ? vectors() * item / items() * simd_width<float> : columns();
   }
   constexpr long bytes() const { return columns() * k * long(sizeof(float)); }
+  /// Vectors of the widest panel.
+  constexpr int widest() const { return int(ceil_div(vectors(), items())); }
+  /// Columns of the last panel, in units of the narrowest tile.
+  constexpr int last() const { return int((columns() - begin(items() - 1)) / tile_step<float>); }
+  constexpr KeptPanel panel_of(long item) const {
+    if (item == items() - 1) return panel[2];
+    return panel[begin(item + 1) - begin(item) == widest() * simd_width<float>];
+  }
 };
 
 /// Writes b as the product wants it.
@@ -36,13 +48,33 @@ void keep_columns(const KeptRow& s, const float* b, float* to);
 void kept_row_product(const KeptRow& s, const float* a, const float* kept, float* c, long begin, long end,
                       FunctionRef<long, long, long, long> finish);
 
+namespace detail {
+template <int units>
+void kept_panel(const float* a, const float* b, long k, float* to);
+}  // namespace detail
+
+/// With the functions that it runs: those of its own widths, so that a program compiles no others.
+template <long n, long k>
+constexpr KeptRow kept_row() {
+  constexpr KeptRow row{n, k};
+  constexpr int per_vector = simd_width<float> / tile_step<float>, widest = row.widest() * per_vector;
+  if constexpr (row.items() == 1) return {n, k, {nullptr, nullptr, &detail::kept_panel<row.last()>}};
+  else if constexpr (row.vectors() % row.items() == 0)
+    return {n, k, {nullptr, &detail::kept_panel<widest>, &detail::kept_panel<row.last()>}};
+  else
+    return {
+        n, k, {&detail::kept_panel<widest - per_vector>, &detail::kept_panel<widest>, &detail::kept_panel<row.last()>}};
+}
+
 #if TENON_DEFINES
 namespace detail {
-// Sums of one panel, segment by segment as gemm() makes them.
-template <int vectors, bool and_half>
+// units: columns, each as many as the narrowest tile has.
+template <int units>
 [[gnu::noinline]] void kept_panel(const float* a, const float* b, long k, float* to) {
   using V = Simd<float>;
   using Half = Simd<float, tile_step<float>>;
+  constexpr int vectors = units * tile_step<float> / V::width;
+  constexpr bool and_half = units * tile_step<float> % V::width != 0;
   constexpr long half = vectors * V::width, width = half + (and_half ? Half::width : 0);
   for (long p = 0; p == 0 || p < k; p += gemm_segment<float>) {
     const long steps = at_most(k - p, gemm_segment<float>);
@@ -67,14 +99,6 @@ template <int vectors, bool and_half>
     }
   }
 }
-template <int vectors = int(kept_vectors)>
-inline void kept_panel_of(long columns, const float* a, const float* b, long k, float* to) {
-  constexpr long width = vectors * simd_width<float>, narrower = width - tile_step<float>;
-  if (columns == width) return kept_panel<vectors, false>(a, b, k, to);
-  if constexpr (narrower % simd_width<float> != 0)
-    if (columns == narrower) return kept_panel<vectors - 1, true>(a, b, k, to);
-  if constexpr (vectors > 1) kept_panel_of<vectors - 1>(columns, a, b, k, to);
-}
 }  // namespace detail
 
 [[gnu::noinline]] TENON_INLINE void keep_columns(const KeptRow& s, const float* b, float* to) {
@@ -90,7 +114,7 @@ inline void kept_panel_of(long columns, const float* a, const float* b, long k, 
     const long first = s.begin(item), last = s.begin(item + 1), columns = detail::at_most(last, s.n) - first;
     float aside[kept_vectors * simd_width<float>];
     const bool whole = columns == last - first;
-    detail::kept_panel_of(last - first, a, kept + first * s.k, s.k, whole ? c + first : aside);
+    s.panel_of(item)(a, kept + first * s.k, s.k, whole ? c + first : aside);
     if (!whole) __builtin_memcpy(c + first, aside, std::size_t(columns) * sizeof(float));
     if (finish) finish(0, 1, first, columns);
   }

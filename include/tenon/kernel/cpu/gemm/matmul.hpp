@@ -128,7 +128,7 @@ struct Kernel<Cpu, ops::MatMul> {
     else return is_one<Call> && one_sample<Call>.m == 1 && !is_small<Call>();
   }
   template <class Call>
-  static constexpr kernel::KeptRow kept{one_sample<Call>.n, one_sample<Call>.k};
+  static constexpr kernel::KeptRow kept = kernel::kept_row<one_sample<Call>.n, one_sample<Call>.k>();
   template <class Call>
   static constexpr long kept_bytes(long n) {
     return matrices<Call>(n).m == 1 ? kept<Call>.bytes() : 0;

@@ -11,13 +11,17 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
+/// What a tile has several of: taps of a plane, or planes at a tap (conv/weight_gradient_plan.hpp, WeightPlanes).
+enum class Nchw16nWeightWay { any, taps, planes };
+
 /// Items are blocks of output channels; a thread should take neighbouring ones.
 constexpr long nchw16n_conv2d_backward_weight_items(const Conv2dSizes& s);
 constexpr std::size_t nchw16n_conv2d_backward_weight_workspace(const Conv2dSizes& sizes);
 
 /// dw as by conv2d_backward_weight, x and dy in NCHW16n: in each sample a chain of fmadd over its pixels from +0, or
 /// chains over weight_segment pixels, padding counts as 0; the samples of a block as a tree, then the blocks
-/// (kernel/cpu/nchw16n/layout.hpp).
+/// (kernel/cpu/nchw16n/layout.hpp). `way` leaves out the code for other sizes than those of the call.
+template <Nchw16nWeightWay way = Nchw16nWeightWay::any>
 void nchw16n_conv2d_backward_weight(const Conv2dSizes& sizes, const float* x, const float* dy, float* dw, long begin,
                                     long end, void* workspace);
 
@@ -340,12 +344,15 @@ constexpr std::size_t nchw16n_conv2d_backward_weight_workspace(const Conv2dSizes
          (c.copied ? std::size_t(c.planes * c.image_rows * c.pitch * detail::block_pixel) : 0);
 }
 
-[[gnu::noinline]] TENON_INLINE void nchw16n_conv2d_backward_weight(const Conv2dSizes& sizes, const float* x,
-                                                                   const float* dy, float* dw, long begin, long end,
-                                                                   void* workspace) {
+constexpr Nchw16nWeightWay nchw16n_weight_way(const Conv2dSizes& sizes) {
+  return detail::weight_planes(detail::in_one_column(sizes)).used ? Nchw16nWeightWay::planes : Nchw16nWeightWay::taps;
+}
+
+template <Nchw16nWeightWay way>
+[[gnu::noinline]] void nchw16n_conv2d_backward_weight(const Conv2dSizes& sizes, const float* x, const float* dy,
+                                                      float* dw, long begin, long end, void* workspace) {
   const Conv2dSizes s = detail::in_one_column(sizes);
   const detail::Nchw16nPlan c = detail::nchw16n_weight_image(s);
-  const detail::WeightPlanes by_planes = detail::weight_planes(s);
   const long inputs = s.group_inputs(), weights = inputs * s.taps(), image = s.h * s.w * block_samples,
              gradient = s.oh * s.ow * block_samples;
   const auto each_block = [&](auto body) {  // body(image of the group, dy and dw of some channels, channels, samples)
@@ -359,13 +366,15 @@ constexpr std::size_t nchw16n_conv2d_backward_weight_workspace(const Conv2dSizes
       }
     });
   };
-  if (by_planes.used) {
-    detail::WeightByPlanes sums(s, by_planes, workspace);
-    each_block([&sums](const float* from, const float* gradients, float* to, long channels, long count) {
-      sums.add(from, gradients, to, channels, count);
-    });
-    return;
-  }
+  if constexpr (way != Nchw16nWeightWay::taps)
+    if (const detail::WeightPlanes by_planes = detail::weight_planes(s); by_planes.used) {
+      detail::WeightByPlanes sums(s, by_planes, workspace);
+      each_block([&sums](const float* from, const float* gradients, float* to, long channels, long count) {
+        sums.add(from, gradients, to, channels, count);
+      });
+      return;
+    }
+  if constexpr (way == Nchw16nWeightWay::planes) return;  // which the sizes have decided
   detail::WeightPixel* const pixels = static_cast<detail::WeightPixel*>(workspace);
   detail::list_pixels(s, c, pixels);
   float* const copy = reinterpret_cast<float*>(pixels + s.oh * s.ow);
@@ -377,6 +386,9 @@ constexpr std::size_t nchw16n_conv2d_backward_weight_workspace(const Conv2dSizes
     }
   });
 }
+#else
+// The compiled part has the code for all sizes.
+constexpr Nchw16nWeightWay nchw16n_weight_way(const Conv2dSizes&) { return Nchw16nWeightWay::any; }
 #endif  // TENON_DEFINES
 
 }  // namespace tenon::kernel
