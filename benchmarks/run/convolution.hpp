@@ -29,18 +29,14 @@ struct Convolution {
                        operand<Weight>(1, second_operand));
     if (what == "backward_input")
       return operation(
-          [](const auto& w, const auto& dy) {
-            return apply<ops::Conv2dBackwardInput, image_gradient>({}, w, dy);
-          },
+          [](const auto& w, const auto& dy) { return apply<ops::Conv2dBackwardInput, image_gradient>({}, w, dy); },
           operand<Weight>(1, second_operand), image<Result>(n, third_operand));
     return backward_weight(n);
   }
   static Work backward_weight(long n) {
     using namespace tenon;
     return operation(
-        [](const auto& x, const auto& dy) {
-          return apply<ops::Conv2dBackwardWeight, weight_gradient>({}, x, dy);
-        },
+        [](const auto& x, const auto& dy) { return apply<ops::Conv2dBackwardWeight, weight_gradient>({}, x, dy); },
         image<Image>(n, 0), image<Result>(n, third_operand));
   }
 };

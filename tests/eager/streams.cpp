@@ -150,8 +150,8 @@ Wide masked(std::initializer_list<std::uint64_t> path, std::uint64_t call, std::
   for (std::uint64_t level : path) hash = hash_number(level, hash);
   auto state = Tensor<std::uint64_t, Shape<2>>::empty();
   state.data()[0] = seed, state.data()[1] = step;
-  return apply_with<ops::Dropout>({}, hash_number(call, hash), Wide::full(1, 2),
-                                  Tensor<float, Shape<>>::full(0.5f), state);
+  return apply_with<ops::Dropout>({}, hash_number(call, hash), Wide::full(1, 2), Tensor<float, Shape<>>::full(0.5f),
+                                  state);
 }
 template <class Net>
 void check_definition(bool training, Mode mode) {

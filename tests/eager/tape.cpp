@@ -243,8 +243,7 @@ TEST_CASE("what has no derivative is refused with its name, and the tape goes on
   const auto labels = Tensor<std::int32_t, Shape<dyn>>::full(1, 2);
   Tape tape;
   tape.watch(logits);
-  const auto gradient =
-      apply<ops::SoftmaxCrossEntropyGrad>({}, logits, labels, Tensor<float, Shape<dyn>>::full(1, 2));
+  const auto gradient = apply<ops::SoftmaxCrossEntropyGrad>({}, logits, labels, Tensor<float, Shape<dyn>>::full(1, 2));
   CHECK_THROWS_WITH_AS(tape.backward(gradient), doctest::Contains("SoftmaxCrossEntropyGrad has no derivative"),
                        RuntimeError);
   CHECK(Tape::active() == &tape);

@@ -93,8 +93,8 @@ TEST_CASE("Dropout: the masks of a training are those of path, call, seed, and s
   const auto mask = [&](std::uint64_t call, std::uint64_t step) {
     auto state = Tensor<std::uint64_t, Shape<2>>::empty();
     state.data()[0] = 9, state.data()[1] = step;
-    return apply_with<ops::Dropout>({}, hash_number(call, path), X::full(1, 4),
-                                    Tensor<float, Shape<>>::full(0.5f), state);
+    return apply_with<ops::Dropout>({}, hash_number(call, path), X::full(1, 4), Tensor<float, Shape<>>::full(0.5f),
+                                    state);
   };
   for (const Mode mode : modes) {
     const ContextScope scope({.mode = mode, .seed = 9});
