@@ -61,17 +61,15 @@ struct Compiled {
     return {int(b.nodes.size()), b.error, b.asks_values, b.inner_gradient, int(b.draws.size()), int(b.texts.size())};
   }
   static constexpr Summary summary = summarize();
-#if defined(TENON_TARGET)
   static constexpr const Sentence& find_sentence() {
-    if constexpr (!summary.error.empty() || std::is_same_v<Target, OtherTarget>) return summary.error;
-    else return On<OtherTarget>::missing;
+#if defined(TENON_TARGET)
+    if constexpr (summary.error.empty() && !std::is_same_v<Target, OtherTarget>) return On<OtherTarget>::missing;
+    else
+#endif
+      return summary.error;
   }
   static constexpr const Sentence& sentence = find_sentence();
-  static constexpr bool ok = sentence.empty();
-#else
-  static constexpr const Sentence& sentence = summary.error;
-  static constexpr bool ok = summary.error.empty();  // nvcc takes `sentence` for initialized twice if this reads it
-#endif
+  static constexpr bool ok = find_sentence().empty();  // nvcc takes `sentence` for initialized twice if this reads it
   static constexpr bool asks_values = summary.asks_values, inner_gradient = summary.inner_gradient;
   static constexpr int N = summary.nodes;
 
