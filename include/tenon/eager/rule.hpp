@@ -17,16 +17,16 @@ struct Rule {
   const KernelEntry* const* entry = nullptr;
   const std::uint64_t* constant = nullptr;  // bytes of each Constant node
   int operands = 0, count = 0;
-  int gradient[max_operands]{-1, -1, -1, -1, -1, -1};    // node that holds the gradient of an operand
-  int accumulate[max_operands]{-1, -1, -1, -1, -1, -1};  // node whose kernel adds two such gradients
-  const unsigned char* needed_by = nullptr;              // operands (bits) whose gradient needs the node
-  const bool* images = nullptr;                          // are there images among the node's operands?
-  unsigned keeps = 0;  // operands and result (bits) whose elements the derivative reads
+  OperandNodes gradient;                     // node that holds the gradient of an operand
+  OperandNodes accumulate;                   // node whose kernel adds two such gradients
+  const unsigned char* needed_by = nullptr;  // operands (bits) whose gradient needs the node
+  const bool* images = nullptr;              // are there images among the node's operands?
+  unsigned keeps = 0;                        // operands and result (bits) whose elements the derivative reads
 };
 
 /// Traces the derivative of a call. Call gives `op`, `types`, `result`, `attributes` as constants.
 template <class Inference>
-constexpr Builder trace_rule(int* gradients) {
+constexpr Builder trace_rule(OperandNodes& gradients) {
   Builder b;
   const int operands = Inference::types.count;
   for (int k = 0; k < operands; ++k) b.leaf(&info<ops::Input>, Inference::types.type[k], 0);
@@ -49,16 +49,14 @@ constexpr Builder trace_rule(int* gradients) {
 
 template <class Inference>
 struct RuleOf {
-  static constexpr int slots = max_operands + 2;
   static constexpr int size() {
-    int gradients[slots];
-    for (int& g : gradients) g = -1;
+    OperandNodes gradients;
     return int(trace_rule<Inference>(gradients).nodes.size()) + Inference::types.count;
   }
   static constexpr int capacity = size();
   struct Traced {
     Graph<capacity> graph;
-    int gradient[max_operands]{-1, -1, -1, -1, -1, -1}, accumulate[max_operands]{-1, -1, -1, -1, -1, -1};
+    OperandNodes gradient, accumulate;
     unsigned char needed_by[capacity + 1]{};
     bool images[capacity + 1]{};
     std::uint64_t constant[capacity + 1]{};
@@ -66,8 +64,7 @@ struct RuleOf {
   };
   static constexpr Traced make() {
     Traced t;
-    int gradients[slots];
-    for (int& g : gradients) g = -1;
+    OperandNodes gradients;
     Builder b = trace_rule<Inference>(gradients);
     for (int k = 0; k < Inference::types.count; ++k) {
       t.gradient[k] = gradients[k];
@@ -95,10 +92,9 @@ struct RuleOf {
   static constexpr Traced traced = make();  // stands in the program, without room for a sentence
   static constexpr Sentence make_sentence() {
     if constexpr (traced.broken) {
-      int gradients[slots];
-      for (int& g : gradients) g = -1;
+      OperandNodes gradients;
       Builder b = trace_rule<Inference>(gradients);
-      for (const int g : gradients)
+      for (const int g : gradients.node)
         if (g >= 0) add_node(b, g);
       return b.error;
     } else return {};
@@ -116,8 +112,7 @@ struct RuleOf {
     made.constant = traced.constant;
     made.operands = Inference::types.count;
     made.count = graph.count;
-    for (int k = 0; k < max_operands; ++k)
-      made.gradient[k] = traced.gradient[k], made.accumulate[k] = traced.accumulate[k];
+    made.gradient = traced.gradient, made.accumulate = traced.accumulate;
     made.needed_by = traced.needed_by;
     made.images = traced.images;
     for (int i = Inference::types.count + 2; i < graph.count; ++i)

@@ -68,7 +68,7 @@ class Derivative {
   Builder& builder_;
   Node node_;
   int result_, gradient_;
-  int sum_[max_operands]{-1, -1, -1, -1, -1, -1};
+  OperandNodes sum_;
 };
 
 namespace detail {

@@ -15,6 +15,17 @@ TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 inline constexpr int max_operands = 6, max_attributes = 12;
+
+/// A node's number for each operand of a call; -1, as at first: none.
+struct OperandNodes {
+  int node[max_operands];
+  constexpr OperandNodes() {
+    for (int& n : node) n = -1;
+  }
+  constexpr int& operator[](int k) { return node[k]; }
+  constexpr int operator[](int k) const { return node[k]; }
+};
+
 /// Of a product with an update: where its attributes say which update, and where the settings of that begin.
 inline constexpr int update_word = 1, update_settings_begin = 2;
 

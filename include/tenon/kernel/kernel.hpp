@@ -41,6 +41,7 @@ constexpr KernelKey kernel_key(const OperatorInfo* op, const TensorType& result,
   KernelKey key;
   const int update = op->holds_update ? attributes.word[update_word] : 0;
   if (update) attributes.word[update_word] = 0;
+  static_assert(max_operands < 8, "their number is in the first word's lowest 3 bits");
   int settings = max_attributes;
   while (settings && !attributes.word[settings - 1]) --settings;
   key.put(settings * 8 + operands);
