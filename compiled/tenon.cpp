@@ -9,7 +9,9 @@
 #include <tenon/debug/graphs/graph_svg.hpp>
 #include <tenon/debug/graphs/graph_text.hpp>
 #include <tenon/debug/log_files.hpp>
+#include <tenon/nn/summary.hpp>
 #include <tenon/ops/print.hpp>
 #include <tenon/train/callbacks.hpp>
+#include <tenon/train/checkpoint.hpp>
 #include <tenon/vision/axis_weights.hpp>
 #include <tenon/vision/exif_orientation.hpp>

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <tenon/tenon.hpp>
+#include <tenon/train/checkpoint.hpp>
 
 using namespace tenon;
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <tenon/tenon.hpp>
+#include <tenon/train/checkpoint.hpp>
 
 #include "allocations.hpp"
 #include "serve.hpp"

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include <tenon/tenon.hpp>
+#include <tenon/train/checkpoint.hpp>
 
 using namespace tenon;
 

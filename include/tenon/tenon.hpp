@@ -1,4 +1,4 @@
-// Tenon, all of it but what needs a library of its own: tensors, operators, cells, training, data sets, files.
+// Tenon: tensors, operators, cells, training, data sets. core/elsewhere.hpp lists functions that need another header.
 #pragma once
 #include <tenon/core/macros_begin.hpp>
 // First those files in which compile errors are reported: compilers print how each came to be included.
@@ -15,21 +15,19 @@
 #include <tenon/train/optimizer_step.hpp>
 // The rest, in the order of their names.
 #include <tenon/core/context.hpp>
+#include <tenon/core/elsewhere.hpp>
 #include <tenon/core/log.hpp>
 #include <tenon/core/random.hpp>
 #include <tenon/core/tensor/compare.hpp>
 #include <tenon/core/tensor/print.hpp>
 #include <tenon/dataset/dataset.hpp>
 #include <tenon/fwd.hpp>
-#include <tenon/io/safetensors.hpp>
 #include <tenon/nn/nn.hpp>
 #include <tenon/ops/ops.hpp>
 #include <tenon/train/callback/any_callback.hpp>
 #include <tenon/train/callback/loss_monitor.hpp>
 #include <tenon/train/callback/progress_bar.hpp>
 #include <tenon/train/callback/time_monitor.hpp>
-#include <tenon/train/checkpoint.hpp>
 #include <tenon/train/plan_of.hpp>
-#include <tenon/train/summary.hpp>
 // Last of all.
 #include <tenon/core/macros_end.hpp>

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <tenon/debug/debug.hpp>
+#include <tenon/train/checkpoint.hpp>
 
 #include "../support/printed.hpp"
 #include "../support/shared.hpp"

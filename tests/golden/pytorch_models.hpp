@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include <tenon/tenon.hpp>
+#include <tenon/train/checkpoint.hpp>
 
 namespace pytorch_models {
 using namespace tenon;

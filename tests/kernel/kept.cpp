@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <tenon/tenon.hpp>
+#include <tenon/train/checkpoint.hpp>
 
 #include "../support/allocations.hpp"
 #include "../support/models.hpp"

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <tenon/tenon.hpp>
+#include <tenon/train/checkpoint.hpp>
 
 #include "../nn/support.hpp"
 #include "../support/logged.hpp"

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <tenon/tenon.hpp>
+#include <tenon/train/checkpoint.hpp>
 
 using namespace tenon;
 

@@ -10,8 +10,8 @@
 #include <tenon/debug/report/report_html.hpp>
 #include <tenon/debug/report/run_environment.hpp>
 #include <tenon/io/file.hpp>
+#include <tenon/io/held_tensors.hpp>
 #include <tenon/io/image_grid.hpp>
-#include <tenon/io/named_tensor.hpp>
 #include <tenon/io/own_path.hpp>
 #include <tenon/nn/parameters.hpp>
 #include <tenon/train/callback/callback.hpp>

@@ -20,7 +20,7 @@
 #include <tenon/io/crc32.hpp>
 #include <tenon/io/dtype_title.hpp>
 #include <tenon/io/file.hpp>
-#include <tenon/io/named_tensor.hpp>
+#include <tenon/io/held_tensors.hpp>
 #include <tenon/io/named_value.hpp>
 #include <tenon/io/refuse_file.hpp>
 #include <tenon/io/sorted_names.hpp>

@@ -13,7 +13,7 @@
 #include <tenon/core/error.hpp>
 #include <tenon/core/tensor/any_tensor.hpp>
 #include <tenon/io/escaped_text.hpp>
-#include <tenon/io/named_tensor.hpp>
+#include <tenon/io/held_tensors.hpp>
 
 namespace tenon::inline TENON_ABI::io {
 

@@ -11,7 +11,7 @@
 
 #include <tenon/core/memory/aligned_bytes.hpp>
 #include <tenon/io/file.hpp>
-#include <tenon/io/named_tensor.hpp>
+#include <tenon/io/held_tensors.hpp>
 #include <tenon/io/npy.hpp>
 #include <tenon/io/refuse_file.hpp>
 #include <tenon/io/sorted_names.hpp>

@@ -16,7 +16,7 @@
 #include <tenon/io/dtype_title.hpp>
 #include <tenon/io/escaped_text.hpp>
 #include <tenon/io/file.hpp>
-#include <tenon/io/named_tensor.hpp>
+#include <tenon/io/held_tensors.hpp>
 #include <tenon/io/protobuf_fields.hpp>
 #include <tenon/io/refuse_file.hpp>
 

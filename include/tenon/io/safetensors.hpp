@@ -10,12 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include <tenon/core/elsewhere.hpp>
 #include <tenon/core/error.hpp>
 #include <tenon/core/memory/aligned_bytes.hpp>
 #include <tenon/core/memory/owned.hpp>
 #include <tenon/core/tensor/any_tensor.hpp>
 #include <tenon/io/file.hpp>
-#include <tenon/io/named_tensor.hpp>
+#include <tenon/io/held_tensors.hpp>
 #include <tenon/io/sorted_names.hpp>
 #if TENON_DEFINES
 #include <algorithm>
@@ -24,6 +25,11 @@
 #include <tenon/io/refuse_file.hpp>
 #include <tenon/io/safetensors_header.hpp>
 #endif
+
+namespace tenon::inline TENON_ABI::detail {
+template <class... A>
+inline constexpr bool is_included<"tenon/io/safetensors.hpp", A...> = true;
+}  // namespace tenon::detail
 
 namespace tenon::inline TENON_ABI::io {
 

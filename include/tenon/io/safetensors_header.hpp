@@ -15,7 +15,7 @@
 #include <tenon/core/error.hpp>
 #include <tenon/core/tensor/any_tensor.hpp>
 #include <tenon/io/escaped_text.hpp>
-#include <tenon/io/named_tensor.hpp>
+#include <tenon/io/held_tensors.hpp>
 #include <tenon/io/sorted_names.hpp>
 
 namespace tenon::inline TENON_ABI::io {

@@ -91,4 +91,3 @@
 #include <tenon/nn/sequential_cell.hpp>
 #include <tenon/nn/setting.hpp>
 #include <tenon/nn/share_parameters.hpp>
-#include <tenon/nn/summary.hpp>

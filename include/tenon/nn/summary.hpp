@@ -1,5 +1,6 @@
 // A table of a network's cells, output shapes, parameters, multiply-adds, and memory.
 #pragma once
+#include <tenon/core/elsewhere.hpp>
 #include <tenon/nn/cell.hpp>
 #if TENON_DEFINES
 #include <algorithm>
@@ -10,6 +11,9 @@
 #endif
 
 namespace tenon::inline TENON_ABI {
+
+template <class... A>
+inline constexpr bool detail::is_included<"tenon/nn/summary.hpp", A...> = true;
 namespace detail {
 
 /// What summary_text prints: a trace in which every cell has left nodes, and totals.

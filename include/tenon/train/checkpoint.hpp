@@ -1,5 +1,6 @@
 // Saves the parameters of a network to a file, and loads them again.
 #pragma once
+#include <tenon/core/elsewhere.hpp>
 #include <tenon/core/function_ref.hpp>
 #include <tenon/io/safetensors.hpp>
 #include <tenon/nn/cell.hpp>
@@ -9,6 +10,9 @@
 #endif
 
 namespace tenon::inline TENON_ABI {
+
+template <class... A>
+inline constexpr bool detail::is_included<"tenon/train/checkpoint.hpp", A...> = true;
 
 namespace io {
 struct NamedValue;  // io/named_value.hpp

@@ -14,7 +14,7 @@
 #include <tenon/core/error.hpp>
 #include <tenon/core/log.hpp>
 #include <tenon/io/escaped_text.hpp>
-#include <tenon/io/named_tensor.hpp>
+#include <tenon/io/held_tensors.hpp>
 #include <tenon/train/checkpoint.hpp>
 #include <tenon/train/match_parameters.hpp>
 #include <tenon/train/optimizer_state.hpp>

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <tenon/core/memory/owned.hpp>
-#include <tenon/io/named_tensor.hpp>
+#include <tenon/io/held_tensors.hpp>
 #if TENON_DEFINES
 #include <cstring>
 

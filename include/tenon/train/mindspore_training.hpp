@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <tenon/io/named_tensor.hpp>
+#include <tenon/io/held_tensors.hpp>
 #include <tenon/io/named_value.hpp>
 #include <tenon/train/checkpoint.hpp>
 #if TENON_DEFINES

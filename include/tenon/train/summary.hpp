@@ -1,9 +1,13 @@
 // The table of a network with the memory that its training takes.
 #pragma once
+#include <tenon/core/elsewhere.hpp>
 #include <tenon/nn/summary.hpp>
 #include <tenon/train/graphs.hpp>
 
 namespace tenon::inline TENON_ABI {
+
+template <class... A>
+inline constexpr bool detail::is_included<"tenon/train/summary.hpp", A...> = true;
 
 /// nn::summary for a training step: `training_summary(net, loss, optimizer, x, label)`. The memory is that of
 /// parameters, of the optimizer's state, and of the scratch that the plan of the compiled step has for this batch.

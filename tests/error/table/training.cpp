@@ -1,5 +1,6 @@
 // A right program. training.txt says how it goes wrong.
 #include <tenon/tenon.hpp>
+#include <tenon/train/checkpoint.hpp>
 using namespace tenon;
 
 struct Net : nn::Cell<Net> {

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include <tenon/tenon.hpp>
+#include <tenon/train/checkpoint.hpp>
 
 using namespace tenon;
 

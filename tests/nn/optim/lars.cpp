@@ -8,6 +8,7 @@
 #include <tenon/nn/optim/adam.hpp>
 #include <tenon/nn/optim/lars.hpp>
 #include <tenon/nn/optim/sgd.hpp>
+#include <tenon/train/checkpoint.hpp>
 
 #include "rule.hpp"
 

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include <tenon/train/callback/weight_average.hpp>
+#include <tenon/train/checkpoint.hpp>
 
 #include "../small.hpp"
 
