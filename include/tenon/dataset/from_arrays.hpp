@@ -16,7 +16,7 @@ template <class T, class S>
 struct ArrayColumn {
   using column = Column<T, S>;
   static constexpr long sample_count = column::tensor_type.count(1);
-  Shared<const std::vector<T>> values;
+  tenon::detail::Shared<const std::vector<T>> values;
 
   long size() const { return static_cast<long>(values->size()) / sample_count; }
   void sample(long index, void* out) const {
@@ -37,7 +37,7 @@ ArrayColumn<T, S> column(std::vector<T> values) {
   if (values.size() % count != 0)
     throw_error<ValueError>("A column got ", values.size(), " values, which is no multiple of the ", count,
                             " values of one sample; check the shape in column<Shape<...>>.");
-  return {Shared<const std::vector<T>>::make(std::move(values))};
+  return {tenon::detail::Shared<const std::vector<T>>::make(std::move(values))};
 }
 
 /// The data set that from_arrays returns.

@@ -35,7 +35,7 @@ struct MnistFiles {
   }
 };
 /// Throws what Mnist says.
-[[gnu::cold]] Shared<const MnistFiles> open_mnist(const std::string& directory, Usage usage);
+[[gnu::cold]] tenon::detail::Shared<const MnistFiles> open_mnist(const std::string& directory, Usage usage);
 template <class Directory>
 struct UsageLeftOut {
   static constexpr Sentence sentence =
@@ -73,7 +73,7 @@ class Mnist : public Source<Mnist> {
   void expect(Place place) const { files_->expect(place.position); }
 
  private:
-  Shared<const detail::MnistFiles> files_;
+  tenon::detail::Shared<const detail::MnistFiles> files_;
 };
 
 #if TENON_DEFINES
@@ -117,14 +117,14 @@ inline std::string_view mnist_prefix(Usage usage) { return usage == Usage::train
     if (values[i] > 9)
       throw_error<RuntimeError>("Label ", i, " in '", labels, "' is ", +values[i], "; legal are 0 .. 9.");
 }
-TENON_INLINE Shared<const MnistFiles> open_mnist(const std::string& directory, Usage usage) {
+TENON_INLINE tenon::detail::Shared<const MnistFiles> open_mnist(const std::string& directory, Usage usage) {
   if (!io::directory_exists(directory))
     throw_error<RuntimeError>("Cannot open MNIST: there is no directory '", directory, "'. Pass the one that holds ",
                               mnist_file_names(usage), ".");
   const std::string images = find_mnist(directory, usage, images_suffix),
                     labels = find_mnist(directory, usage, labels_suffix);
-  auto files =
-      Shared<const MnistFiles>::make(MnistFiles{Idx(images, 3, mnist_file_limit), Idx(labels, 1, mnist_file_limit)});
+  auto files = tenon::detail::Shared<const MnistFiles>::make(
+      MnistFiles{Idx(images, 3, mnist_file_limit), Idx(labels, 1, mnist_file_limit)});
   check_mnist(*files, images, labels);
   return files;
 }

@@ -38,7 +38,7 @@ class PrefetchThreads {
 
  private:
   struct State;
-  Owned<State> state_;
+  tenon::detail::Owned<State> state_;
 };
 
 /// The rows of the ring, and how one is read.
@@ -118,7 +118,7 @@ class PrefetchedRows {
   }
 
  private:
-  Owned<detail::PrefetchQueue<D>> queue_;
+  tenon::detail::Owned<detail::PrefetchQueue<D>> queue_;
   long position_ = 0;
 };
 
@@ -232,7 +232,7 @@ struct PrefetchThreads::State {
   int filling = 0;                        // threads that read a row now
   bool running = false, holds_row = false, stop = false;
   std::exception_ptr failure;  // of the row `last`
-  Owned<Thread[]> threads;
+  tenon::detail::Owned<Thread[]> threads;
   int begun = 0;
 };
 

@@ -58,7 +58,7 @@ class RowBuffer {
  public:
   [[gnu::noinline, gnu::cold]] explicit RowBuffer(long max_rows) : max_rows_(max_rows) {
     for (int i = 0; i < List::count; ++i)
-      if (is_ragged(i)) ragged_[i] = Owned<RaggedValue>(new RaggedValue);
+      if (is_ragged(i)) ragged_[i] = tenon::detail::Owned<RaggedValue>(new RaggedValue);
       else memory_[i] = Storage(column_bytes(i));
   }
 
@@ -100,7 +100,7 @@ class RowBuffer {
 
   long max_rows_;
   Storage memory_[List::count];
-  Owned<RaggedValue> ragged_[List::count];
+  tenon::detail::Owned<RaggedValue> ragged_[List::count];
   Row<List> row_;
 };
 
@@ -141,7 +141,7 @@ class Rows {
     Scratch scratch;
     Place place;
   };
-  Owned<State> state_;
+  tenon::detail::Owned<State> state_;
 };
 
 /// One epoch as a range: `for (const auto& row : rows(data, 3))`. A data set itself is the range of epoch 0.

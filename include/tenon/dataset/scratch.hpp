@@ -74,7 +74,7 @@ class Scratch : public SampleOrigin {
 
   AlignedBytes block_[most_blocks];
   std::size_t size_[most_blocks];
-  std::vector<Owned<RaggedValue>> ragged_;
+  std::vector<tenon::detail::Owned<RaggedValue>> ragged_;
   Frame::Mark mark_;
 };
 

@@ -178,7 +178,7 @@ class Tape {
   Value added(const Rule& rule, int k, const Value& sum, const Value& term, long n);
   Value added_observed(const Record& r, int k, const Value& sum, const Value& term);
 
-  Owned<TapeMemory> memory_ = TapeMemory::take();
+  tenon::detail::Owned<TapeMemory> memory_ = TapeMemory::take();
   const ParameterArena* arena_ = nullptr;
   unsigned generation_ = next_generation();
   Tape* outer_ = nullptr;

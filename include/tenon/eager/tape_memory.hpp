@@ -59,13 +59,13 @@ struct TapeMemory {
   }
 
   /// The memory that the last tape of this thread has left, or new one.
-  static Owned<TapeMemory> take() {
-    Owned<TapeMemory> memory;
+  static tenon::detail::Owned<TapeMemory> take() {
+    tenon::detail::Owned<TapeMemory> memory;
     if (!Spare::gone) memory = std::move(spare().memory);
-    if (!memory) memory = Owned<TapeMemory>(new TapeMemory);
+    if (!memory) memory = tenon::detail::Owned<TapeMemory>(new TapeMemory);
     return memory;
   }
-  static void give_back(Owned<TapeMemory> memory) {
+  static void give_back(tenon::detail::Owned<TapeMemory> memory) {
     memory->clear();
     if (!Spare::gone) spare().memory = std::move(memory);
   }
@@ -73,7 +73,7 @@ struct TapeMemory {
  private:
   struct Spare {
     static inline thread_local bool gone = false;  // a static tape may end after this thread's spare
-    Owned<TapeMemory> memory;
+    tenon::detail::Owned<TapeMemory> memory;
     ~Spare() { gone = true; }
   };
   static Spare& spare() {

@@ -210,7 +210,7 @@ namespace detail {
   sort_keys(order);
   SafetensorsHeader header{{}, std::move(metadata)};
   // length, header, tensors
-  const Owned<std::span<const std::byte>[]> parts(new std::span<const std::byte>[order.size() + 2]);
+  const tenon::detail::Owned<std::span<const std::byte>[]> parts(new std::span<const std::byte>[order.size() + 2]);
   header.entries = std::vector<SafetensorsEntry>(order.size());
   std::size_t part = 2;
   std::uint64_t end = 0;

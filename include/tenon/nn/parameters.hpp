@@ -320,7 +320,7 @@ TENON_INLINE std::vector<ParameterRef> ParameterList::select(bool requires_grad)
 
 namespace detail {
 TENON_INLINE void freeze(Executor& executor, const ParameterList& parameters, unsigned version) {
-  const Owned<bool[]> frozen(new bool[std::size_t(parameters.entries())]());
+  const tenon::detail::Owned<bool[]> frozen(new bool[std::size_t(parameters.entries())]());
   for (int i = 0; i < parameters.entries(); ++i)
     frozen[std::size_t(i)] = parameters.table()[i].trainable && !parameters.handle(i).requires_grad();
   executor.freeze(frozen.get(), version);

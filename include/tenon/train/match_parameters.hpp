@@ -40,7 +40,7 @@ struct ParameterMatch {
   bool transposed = false;  // the parameter is [a, b], the tensor [b, a]
 };
 struct MatchedParameters {
-  Owned<ParameterMatch[]> match;
+  tenon::detail::Owned<ParameterMatch[]> match;
   std::size_t count = 0;    // of matches
   io::LoadReport report{};  // missing, unexpected, notes
 };
@@ -298,7 +298,7 @@ TENON_INLINE MatchedParameters match_parameters(const MatchRequest& request) {
   search.name_tensors();
   search.take_by_rule();
   search.take_tied();
-  MatchedParameters result{Owned<ParameterMatch[]>(new ParameterMatch[search.found])};
+  MatchedParameters result{tenon::detail::Owned<ParameterMatch[]>(new ParameterMatch[search.found])};
   io::LoadReport& report = result.report;
   report.notes = std::move(search.notes);
   std::size_t by_pytorch = 0;

@@ -38,7 +38,7 @@ class ExecutorCache {
   }
 
  private:
-  std::vector<Owned<Executor>> executors_;
+  std::vector<tenon::detail::Owned<Executor>> executors_;
 };
 
 /// Records on a tape until the end of the scope, also if an operator throws.
@@ -358,7 +358,7 @@ class StepRunner {
   TrainState state_;
   [[no_unique_address]] ScaleOf<precision> scale_;
   ExecutorCache executors_;
-  Owned<ExecutorPool> predictors_{new ExecutorPool};
+  tenon::detail::Owned<ExecutorPool> predictors_{new ExecutorPool};
   std::conditional_t<by_operators, eager::Tape, NoOptimizer> tape_{make_tape()};
   decltype(make_rules(std::declval<const Optimizer&>())) rules_;
   const void* gradients_[Structure<Net>::count]{};

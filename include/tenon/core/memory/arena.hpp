@@ -133,7 +133,7 @@ namespace detail {
 }  // namespace detail
 
 TENON_INLINE ParameterArena* ParameterArena::make(int entry_count, long bytes) {
-  Owned<ParameterArena> arena(new ParameterArena);
+  tenon::detail::Owned<ParameterArena> arena(new ParameterArena);
   arena->data = detail::target_memory(std::size_t(bytes), "the parameters of a network");
   arena->entry_count = entry_count;
   arena->bytes = bytes;

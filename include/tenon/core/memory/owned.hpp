@@ -8,7 +8,7 @@
 
 #include <tenon/core/config.hpp>
 
-namespace tenon::inline TENON_ABI {
+namespace tenon::inline TENON_ABI::detail {
 
 /// An object of `new`, deleted with this. Moving hands it on and leaves nothing.
 template <class T>
@@ -65,7 +65,6 @@ class Owned<T[]> {
   T* first_ = nullptr;
 };
 
-namespace detail {
 /// What copies of a Shared count in.
 struct Owners {
   std::atomic<int> count{1};
@@ -91,7 +90,6 @@ class Owner {
  private:
   Owners* owners_ = nullptr;
 };
-}  // namespace detail
 
 /// An object that lives until the last copy of this goes: `Shared<T>::make(arguments...)`. Threads may copy as they
 /// like.
@@ -108,10 +106,10 @@ class Shared {
   /// Makes an object of type U, which T is the base of, or T without const, or void.
   template <class U = std::remove_const_t<T>, class... A>
   static Shared make(A&&... arguments) {
-    struct Held : detail::Owners {
+    struct Held : Owners {
       U object;
       explicit Held(A&&... a) : object(std::forward<A>(a)...) {
-        remove = [](detail::Owners* held) { delete static_cast<Held*>(held); };
+        remove = [](Owners* held) { delete static_cast<Held*>(held); };
       }
     };
     Held* const held = new Held(std::forward<A>(arguments)...);
@@ -119,10 +117,10 @@ class Shared {
   }
 
  private:
-  Shared(detail::Owners* owners, T* object) : owner_(owners), object_(object) {}
+  Shared(Owners* owners, T* object) : owner_(owners), object_(object) {}
 
-  detail::Owner owner_;
+  Owner owner_;
   T* object_ = nullptr;
 };
 
-}  // namespace tenon
+}  // namespace tenon::detail

@@ -151,7 +151,7 @@ TENON_INLINE ExecutorPool::Shared& ExecutorPool::shared() {
 }
 // The parent's are left as they are: their locks may be held for ever.
 [[gnu::noinline]] TENON_INLINE ExecutorPool::Shared& ExecutorPool::renew(Shared* old) {
-  Owned<Shared> fresh(new Shared);
+  tenon::detail::Owned<Shared> fresh(new Shared);
   return *(shared_.compare_exchange_strong(old, fresh.get()) ? fresh.release() : old);
 }
 #endif  // TENON_DEFINES

@@ -64,10 +64,10 @@ class UpdateRules {
   [[gnu::cold]] void join(std::string_view optimizer, const std::string& pattern, int g,
                           const std::vector<std::string>& names);
 
-  std::vector<int> rule_;     // of each entry: an index into numbers_
-  std::size_t rules_ = 0;     // own values, own values without decay, then those of the groups
-  Owned<Numbers[]> numbers_;  // arrays: vectors that grow would be 1 KB of code
-  Owned<float[]> rates_;      // learning rates, as the optimizer has them
+  std::vector<int> rule_;                    // of each entry: an index into numbers_
+  std::size_t rules_ = 0;                    // own values, own values without decay, then those of the groups
+  tenon::detail::Owned<Numbers[]> numbers_;  // arrays: vectors that grow would be 1 KB of code
+  tenon::detail::Owned<float[]> rates_;      // learning rates, as the optimizer has them
 };
 
 #if TENON_DEFINES
@@ -106,8 +106,8 @@ TENON_INLINE void UpdateRules::start(std::string_view optimizer, Groups groups, 
   for (std::size_t g = 0; g < groups.size(); ++g)
     for (const std::string& pattern : groups[g].params) join(optimizer, pattern, int(g), names);
   rules_ = groups.size() + first_group;
-  numbers_ = Owned<Numbers[]>(new Numbers[rules_]());
-  rates_ = Owned<float[]>(new float[rules_]());
+  numbers_ = tenon::detail::Owned<Numbers[]>(new Numbers[rules_]());
+  rates_ = tenon::detail::Owned<float[]>(new float[rules_]());
 }
 TENON_INLINE void UpdateRules::join(std::string_view optimizer, const std::string& pattern, int g,
                                     const std::vector<std::string>& names) {

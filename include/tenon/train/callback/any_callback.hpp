@@ -24,7 +24,7 @@ class BasicAnyCallback : public detail::HandsOnTag {
     constexpr bool is_observer = Observer<C>;
     static_assert(!is_observer, "an observer is given to train() by itself, not as an AnyCallback");
     if constexpr (detail::CheckedCallback<C, R>::ok)
-      held_ = Shared<Hooks>::template make<Holder<C>>(std::move(callback));
+      held_ = tenon::detail::Shared<Hooks>::template make<Holder<C>>(std::move(callback));
     else {
       using Wrong = Mistake<detail::CheckedCallback<C, R>>;
       static_cast<void>(Wrong::corrected);
@@ -99,7 +99,7 @@ class BasicAnyCallback : public detail::HandsOnTag {
     }
   };
 
-  Shared<Hooks> held_;
+  tenon::detail::Shared<Hooks> held_;
 };
 
 /// For any Model; its callbacks see a RunInfo.

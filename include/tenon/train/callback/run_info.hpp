@@ -25,7 +25,7 @@ class Note {
   requires(!std::is_same_v<std::remove_cvref_t<T>, Note>)
   Note& operator=(T&& value) {
     using V = std::decay_t<T>;
-    value_ = Shared<void>::make<V>(std::forward<T>(value)), type_ = type_number<V>;
+    value_ = tenon::detail::Shared<void>::make<V>(std::forward<T>(value)), type_ = type_number<V>;
     return *this;
   }
   /// The value if it is a T, else null.
@@ -35,7 +35,7 @@ class Note {
   }
 
  private:
-  Shared<void> value_;
+  tenon::detail::Shared<void> value_;
   std::uint64_t type_ = 0;
 };
 
