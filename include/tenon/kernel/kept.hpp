@@ -11,27 +11,9 @@ namespace detail {
 template <class C, class Target>
 concept Keeps = HasKernel<C, Target> && requires { requires KernelOf<C, Target>::template keeps_operand<C>(); };
 
-TENON_EXACT_BEGIN
-template <class C>
-void make_kept(const void* operand, long n, void* to) {
-  KernelOf<C>::template keep<C>(operand, n, to);
-}
-template <class C>
-void run_kept_kernel(const Arguments& arguments, long begin, long end) {
-  KernelOf<C>::template run_kept<C>(arguments, begin, end);
-}
-TENON_EXACT_END
-template <class C>
-constexpr long kept_bytes(long n) {
-  return KernelOf<C>::template kept_bytes<C>(n);
-}
-template <class C>
-constexpr KernelWork kept_work(long n) {
-  return KernelOf<C>::template kept_work<C>(n);
-}
-template <class C>
-inline constexpr KeptEntry kept_entry{KernelOf<C>::kept_operand, &kept_bytes<C>, &make_kept<C>, &kept_work<C>,
-                                      &run_kept_kernel<C>};
+template <class C, class K = KernelOf<C>>
+inline constexpr KeptEntry kept_entry{K::kept_operand, &K::template kept_bytes<C>, &K::template keep<C>,
+                                      &K::template kept_work<C>, &K::template run_kept<C>};
 
 template <int N>
 struct KeptTable {

@@ -166,17 +166,6 @@ constexpr KernelWork kernel_work(long n) {
   }
 }
 
-TENON_EXACT_BEGIN
-template <class C, class Target = Cpu>
-void run_kernel(const Arguments& arguments, long begin, long end) {
-  KernelOf<C, Target>::template run<C>(arguments, begin, end);
-}
-template <class C, class Target = Cpu>
-void run_nchw16n_kernel(const Arguments& arguments, long begin, long end) {
-  KernelOf<C, Target>::template run_nchw16n<C>(arguments, begin, end);
-}
-TENON_EXACT_END
-
 template <class C, class Target = Cpu>
 constexpr KernelWork nchw16n_kernel_work(long n) {
   KernelWork work = KernelOf<C, Target>::template nchw16n_work<C>(n);
@@ -211,18 +200,22 @@ constexpr KernelEntry make_kernel_entry() {
   using K = KernelOf<C, Target>;
   KernelEntry entry;
   if constexpr (requires { K::template kernel<C>(); }) entry.run = K::template kernel<C>();
-  else entry.run = &run_kernel<C, Target>;
+  else entry.run = &K::template run<C>;
   if constexpr (requires { &C::Op::indices; })
     if constexpr (call_indices<C>.operand >= 0) entry.indices = &call_indices<C>;
   if constexpr (requires { &C::Op::least_batch; })
     if constexpr (call_least_batch<C>.n > 1) entry.least_batch = &call_least_batch<C>;
   constexpr bool linear = requires { requires K::linear_work; };
   if constexpr (linear) entry.linear = linear_between(kernel_work<C, Target>(1), kernel_work<C, Target>(2));
-  else entry.is_linear = false, entry.work_of = &kernel_work<C, Target>;
+  else {
+    entry.is_linear = false;
+    if constexpr (requires { K::template work<C>(1); }) entry.work_of = &K::template work<C>;
+    else entry.work_of = &kernel_work<C, Target>;
+  }
   if constexpr (kernel_facts<K>().nchw16n != Nchw16n::never && requires { &K::template nchw16n_work<C>; }) {
     if constexpr (info<typename C::Op, Target>.fits_nchw16n(C::result, C::description.operand, C::operands)) {
       if constexpr (requires { requires K::template runs_alike<C>(); }) entry.run_nchw16n = entry.run;
-      else entry.run_nchw16n = &run_nchw16n_kernel<C, Target>;
+      else entry.run_nchw16n = &K::template run_nchw16n<C>;
       if constexpr (linear)
         entry.nchw16n_linear = linear_between(nchw16n_kernel_work<C, Target>(block_samples),
                                               nchw16n_kernel_work<C, Target>(2 * block_samples));

@@ -180,7 +180,7 @@ struct Kernel<Cpu, Op> {
     if constexpr (requires { requires Op::copies; }) return &kernel::copy_elements<sizeof(typename Call::Result)>;
     else if constexpr (kernel::RowLayout<Call>::flat && Call::result.count(1) > kernel::block_length)
       return kernel::flat_kernel<Call, Function>(std::make_integer_sequence<int, Call::operands>{});
-    else return &run_kernel<Call>;
+    else return &Kernel::template run<Call>;
   }
   /// Without rows to walk, blocks of samples are one row as well, only longer.
   template <class Call>
