@@ -26,9 +26,9 @@ struct Progress {
 };
 
 /// A run from its begin to its end, however it ends.
+template <class Callbacks>
 class Running {
  public:
-  template <class Callbacks>
   Running(Progress& progress, const Callbacks& callbacks) : progress_(progress) {
     if (!progress.resumed) progress.epochs = progress.steps = progress.run_steps = 0;
     progress.resumed = false, progress.running = true;
@@ -44,7 +44,8 @@ class Running {
     }
   }
   /// The network gets other weights at the end of the run.
-  void keep_own(const ParameterList& parameters) {
+  void keep_own(const ParameterList& parameters) requires(Callbacks::any_turn)
+  {
     own_.take(parameters);
     progress_.own = &own_;
   }
@@ -59,7 +60,7 @@ class Running {
 
  private:
   Progress& progress_;
-  Snapshot own_{};
+  [[no_unique_address]] std::conditional_t<Callbacks::any_turn, Snapshot, NoConfig> own_{};
 };
 
 }  // namespace tenon::detail

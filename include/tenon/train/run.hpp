@@ -109,8 +109,9 @@ double tell_epoch_begin(RunInfo& run, List& list, const Progress& progress) {
 }
 /// Tells of the end, also of a run that diverged, and then throws.
 template <class List>
-void tell_end(RunInfo& run, List& list, Running& running, const ParameterList& parameters) {
-  if (list.ends_with_others()) running.keep_own(parameters);
+void tell_end(RunInfo& run, List& list, Running<List>& running, const ParameterList& parameters) {
+  if constexpr (List::any_turn)
+    if (list.ends_with_others()) running.keep_own(parameters);
   end_run(run, [&] { list.template tell<End>(); });
 }
 

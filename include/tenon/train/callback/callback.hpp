@@ -90,6 +90,8 @@ struct OneCallback<C, Run> {
 };
 template <class C, class Run>
 constexpr bool may_keep_state = KeepsState<typename OneCallback<C, Run>::type>;
+template <class E, class C, class Run>
+constexpr bool may_hear = HandsOn<C, Run> || Hears<E, C, Run>;
 template <class C, class Run>
 concept GivesWeights = requires(C& callback, Run& run) { callback.on_eval_weights(run); };
 
@@ -106,20 +108,20 @@ struct CallbackList {
   void tell() {
     constexpr bool end = std::is_same_v<E, End>;
     constexpr int places = !any_turn ? 1 : end ? 4 : 2;
-    for (int place = 0; place < places; ++place)
-      each([&](auto& c) {
-        if (places == 1 || place_of(turn_of(c), end) == place) detail::tell<E>(c, run);
-      });
+    if constexpr ((may_hear<E, typename OneCallback<C, Run>::type, Run> || ...))
+      for (int place = 0; place < places; ++place)
+        each([&](auto& c) {
+          if (places == 1 || place_of(turn_of(c), end) == place) detail::tell<E>(c, run);
+        });
   }
   static constexpr bool any_turn = (may_have_turn<typename OneCallback<C, Run>::type> || ...);
   /// Whether the network has other weights than its own after the end.
   bool ends_with_others() const {
     bool found = false;
-    if constexpr (any_turn)
-      each([&](auto& c) {
-        const CallbackTurn turn = turn_of(c);
-        found = found || turn == CallbackTurn::averages || turn == CallbackTurn::restores;
-      });
+    each([&](auto& c) {
+      const CallbackTurn turn = turn_of(c);
+      found = found || turn == CallbackTurn::averages || turn == CallbackTurn::restores;
+    });
     return found;
   }
 
@@ -150,16 +152,17 @@ struct CallbackList {
   }
   /// False if the state of a callback shows that the run is over.
   bool load_states(const CallbackStates& states) const {
-    if (states.empty()) return true;
+    if (!any_state || states.empty()) return true;
     const bool asked = std::exchange(run.stop_requested, false);
-    each_state([&](const std::string& name, auto& callback) {
-      for (const auto& [known, bytes] : states)
-        if (known == name) {
-          CallbackState state(bytes);
-          callback.state(state);
-          if constexpr (requires { callback.on_train_resumed(run); }) callback.on_train_resumed(run);
-        }
-    });
+    if constexpr (any_state)
+      each_state([&](const std::string& name, auto& callback) {
+        for (const auto& [known, bytes] : states)
+          if (known == name) {
+            CallbackState state(bytes);
+            callback.state(state);
+            if constexpr (requires { callback.on_train_resumed(run); }) callback.on_train_resumed(run);
+          }
+      });
     return !std::exchange(run.stop_requested, run.stop_requested || asked);
   }
 
