@@ -200,7 +200,7 @@ TEST_CASE("what the writer makes, the parser reads back") {
   io::SafetensorsHeader header;
   header.metadata = {{"", ""}, {"\x1f\x7f\"\\/", "\u20ac\U0010ffff"}};
   for (int i = 0; i < 200; ++i) {
-    io::SafetensorsEntry& entry = header.entries.emplace_back();
+    io::SafetensorsEntry& entry = header.entries.push_back({});
     entry.name = text(std::string(1, static_cast<char>(i & 127)), i);
     entry.dtype = &io::safetensors_dtypes[static_cast<std::size_t>(i) % std::size(io::safetensors_dtypes)];
     entry.rank = static_cast<std::size_t>(i % 9);
@@ -235,7 +235,7 @@ TEST_CASE("a header of many tensors takes work in proportion") {
   const auto seconds = [&](int tensors) {
     io::SafetensorsHeader header;
     for (int i = 0; i < tensors; ++i) {
-      io::SafetensorsEntry& entry = header.entries.emplace_back();
+      io::SafetensorsEntry& entry = header.entries.push_back({});
       entry.name = text("layer.", i);
       entry.dtype = &io::safetensors_dtype(Dtype::uint8);
       entry.rank = 1;

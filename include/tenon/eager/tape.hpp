@@ -130,7 +130,7 @@ class Tape {
 
   static unsigned next_generation();
   int new_variable() {
-    memory_->variables.emplace_back();
+    memory_->variables.push_back({});
     return int(memory_->variables.size()) - 1;
   }
   // Records point into the parameters' memory, which must outlive a network that dies before backward().
@@ -206,9 +206,8 @@ TENON_INLINE Tape::Value* Tape::record(const Rule& rule, std::uint64_t immediate
   variable = {new_variable(), generation_};
   memory_->variables.back().record = int(memory_->records.size());
   const std::size_t first = memory_->recorded.size();
-  memory_->records.push_back({&rule, first, immediate, n});
-  memory_->records.back().keep_place();
-  memory_->recorded.resize(first + std::size_t(rule.operands) + 1);
+  memory_->records.push_back({&rule, first, immediate, n}).keep_place();
+  memory_->recorded.fill(first + std::size_t(rule.operands) + 1);
   Value* const value = &memory_->recorded[first];
   value[rule.operands].variable = variable.index;
   return value;
@@ -305,8 +304,8 @@ TENON_INLINE void Tape::replay(const Record& r, const Value& gradient) {
   for (int k = 0; k < rule.operands; ++k)
     if (rule.gradient[k] >= 0 && recorded[k].variable >= 0) wanted |= 1u << k;
   const int computed = rule.operands + 2;
-  std::vector<Value>& values = memory_->values;
-  values.resize(std::size_t(rule.count - computed));
+  tenon::detail::Growing<Value>& values = memory_->values;
+  values.fill(std::size_t(rule.count - computed));
   const auto at = [&](int id) -> const Value& {
     return id >= computed ? values[std::size_t(id - computed)] : id > rule.operands ? gradient : recorded[id];
   };

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <tenon/core/memory/arena.hpp>
+#include <tenon/core/memory/growing.hpp>
 #include <tenon/core/memory/owned.hpp>
 #include <tenon/core/tensor.hpp>
 #include <tenon/eager/rule.hpp>
@@ -41,13 +42,13 @@ struct TapeMemory {
     TapeVariable variable;
   };
 
-  std::vector<Record> records;
-  std::vector<Value> recorded;  // values of all records
-  std::vector<Variable> variables;
+  tenon::detail::Growing<Record> records;
+  tenon::detail::Growing<Value> recorded;  // values of all records
+  tenon::detail::Growing<Variable> variables;
   std::vector<int> parameter_variable;  // of each entry of the tape's arena
-  std::vector<Foreign> foreign;
-  std::vector<ParameterArena*> kept;
-  std::vector<Value> values;  // computed by the rule that is being replayed
+  tenon::detail::Growing<Foreign> foreign;
+  tenon::detail::Growing<ParameterArena*> kept;
+  tenon::detail::Growing<Value> values;  // computed by the rule that is being replayed
   PostOrder order;
 
   void clear() {

@@ -13,6 +13,7 @@
 #include <tenon/core/elsewhere.hpp>
 #include <tenon/core/error.hpp>
 #include <tenon/core/memory/aligned_bytes.hpp>
+#include <tenon/core/memory/growing.hpp>
 #include <tenon/core/memory/owned.hpp>
 #include <tenon/core/tensor/any_tensor.hpp>
 #include <tenon/io/file.hpp>
@@ -52,7 +53,7 @@ class Safetensors {
   /// lives.
   std::span<const NamedTensor> tensors() const { return {tensors_.data(), tensors_.size()}; }
   /// The tensors whose element type Tenon does not have.
-  std::span<const ForeignTensor> foreign() const { return {foreign_.data(), foreign_.size()}; }
+  std::span<const ForeignTensor> foreign() const { return {foreign_.begin(), foreign_.size()}; }
   std::span<const std::pair<std::string, std::string>> metadata() const { return {metadata_.data(), metadata_.size()}; }
 
   /// The tensor of that name, or a null pointer. Throws TypeError if it is there with an element type that Tenon does
@@ -66,9 +67,9 @@ class Safetensors {
 
   std::string path_;
   AlignedBytes data_;
-  std::vector<AlignedBytes> copies_;  // tensors whose place in the file is not aligned
+  tenon::detail::Growing<AlignedBytes> copies_;  // tensors whose place in the file is not aligned
   std::vector<NamedTensor> tensors_;
-  std::vector<ForeignTensor> foreign_;
+  tenon::detail::Growing<ForeignTensor> foreign_;
   std::vector<std::pair<std::string, std::string>> metadata_;
   SortedNames index_;  // of tensors_
 };
@@ -157,9 +158,9 @@ TENON_INLINE void Safetensors::add(SafetensorsEntry& entry) {
   }
   if (entry.dtype->dtype == Dtype::bool_) check_bools(entry.name, {bytes, size});
   if (entry.begin % size_of(entry.dtype->dtype) != 0) {  // writers that do not sort by size
-    copies_.emplace_back(size);
-    std::memcpy(copies_.back().data(), bytes, size);
-    bytes = copies_.back().data();
+    std::byte* const copy = copies_.push_back(AlignedBytes(size)).data();
+    std::memcpy(copy, bytes, size);
+    bytes = copy;
   }
   tensors_.push_back({std::move(entry.name), AnyTensor(entry.dtype->dtype, entry.shape(), bytes)});
 }
@@ -203,7 +204,8 @@ namespace detail {
 [[gnu::cold]] TENON_INLINE void save_safetensors(const std::string& path, std::span<const NamedTensor> tensors,
                                                  std::vector<std::pair<std::string, std::string>> metadata) try {
   detail::check_before_save(path, tensors, {metadata.data(), metadata.size()});
-  std::vector<SortKey> order(tensors.size());
+  tenon::detail::Growing<SortKey> order;
+  order.fill(tensors.size());
   for (std::size_t i = 0; i < order.size(); ++i)
     order[i] = {std::uint64_t(std::end(safetensors_dtypes) - &safetensors_dtype(tensors[i].tensor.dtype)), 0,
                 tensors[i].name, i};
@@ -211,7 +213,7 @@ namespace detail {
   SafetensorsHeader header{{}, std::move(metadata)};
   // length, header, tensors
   const tenon::detail::Owned<std::span<const std::byte>[]> parts(new std::span<const std::byte>[order.size() + 2]);
-  header.entries = std::vector<SafetensorsEntry>(order.size());
+  header.entries.fill(order.size());
   std::size_t part = 2;
   std::uint64_t end = 0;
   for (const SortKey& key : order) {

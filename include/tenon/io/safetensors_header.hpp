@@ -77,7 +77,7 @@ struct SafetensorsEntry {
 };
 
 struct SafetensorsHeader {
-  std::vector<SafetensorsEntry> entries;
+  tenon::detail::Growing<SafetensorsEntry> entries;
   std::vector<std::pair<std::string, std::string>> metadata;
 };
 
@@ -313,12 +313,13 @@ namespace detail {
 /// says. A file with room for bytes that no tensor owns could be read as two formats at once, so it is refused.
 [[gnu::cold]] inline void check_safetensors_layout(SafetensorsHeader& header, std::uint64_t data_bytes,
                                                    const std::string& path) {
-  std::vector<SortKey> order(header.entries.size());  // empty tensors stay as they are in the header
-  for (std::size_t i = 0; i < order.size(); ++i) order[i] = {header.entries[i].begin, header.entries[i].end, {}, i};
+  tenon::detail::Growing<SortKey> order;  // empty tensors stay as they are in the header
+  for (std::size_t i = 0; i < header.entries.size(); ++i)
+    order.push_back({header.entries[i].begin, header.entries[i].end, {}, i});
   sort_keys(order);
-  std::vector<SafetensorsEntry> sorted;
+  tenon::detail::Growing<SafetensorsEntry> sorted;
   for (const SortKey& key : order) sorted.push_back(std::move(header.entries[key.index]));
-  header.entries.swap(sorted);
+  header.entries = std::move(sorted);
   std::uint64_t covered = 0;
   for (const SafetensorsEntry& entry : header.entries) {
     if (const std::string problem = detail::problem_of_place(entry, covered, data_bytes); !problem.empty())

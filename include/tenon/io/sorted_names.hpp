@@ -4,9 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
-#include <vector>
 
-#include <tenon/core/config.hpp>
+#include <tenon/core/memory/growing.hpp>
 #if TENON_DEFINES
 #include <cstdlib>
 #endif
@@ -27,7 +26,7 @@ struct SortKey {
   }
 };
 
-[[gnu::cold]] void sort_keys(std::vector<SortKey>& keys);
+[[gnu::cold]] void sort_keys(tenon::detail::Growing<SortKey>& keys);
 
 /// A set of names, to be asked for one of them. The texts must live as long.
 class SortedNames {
@@ -37,7 +36,8 @@ class SortedNames {
   SortedNames() = default;
   /// The names of `things`, which have a member `name` or are names.
   template <class Things>
-  [[gnu::cold]] explicit SortedNames(const Things& things) : keys_(things.size()) {
+  [[gnu::cold]] explicit SortedNames(const Things& things) {
+    keys_.fill(things.size());
     std::size_t index = 0;
     for (const auto& thing : things) {
       SortKey& key = keys_[index];
@@ -54,13 +54,13 @@ class SortedNames {
   [[gnu::cold]] const std::string_view* twice() const;
 
  private:
-  std::vector<SortKey> keys_;
+  tenon::detail::Growing<SortKey> keys_;
 };
 
 #if TENON_DEFINES
-[[gnu::noinline]] TENON_INLINE void sort_keys(std::vector<SortKey>& keys) {
+[[gnu::noinline]] TENON_INLINE void sort_keys(tenon::detail::Growing<SortKey>& keys) {
   if (keys.empty()) return;
-  std::qsort(keys.data(), keys.size(), sizeof(SortKey), [](const void* a, const void* b) {
+  std::qsort(keys.begin(), keys.size(), sizeof(SortKey), [](const void* a, const void* b) {
     const SortKey &x = *static_cast<const SortKey*>(a), &y = *static_cast<const SortKey*>(b);
     return x < y ? -1 : y < x ? 1 : 0;
   });

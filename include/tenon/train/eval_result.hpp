@@ -1,11 +1,11 @@
 // What an evaluation returns: a number per metric.
 #pragma once
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <tenon/core/error.hpp>
+#include <tenon/core/memory/growing.hpp>
 
 namespace tenon::inline TENON_ABI {
 
@@ -22,15 +22,12 @@ class EvalResult {
   auto end() const { return values_.end(); }
 
  private:
-  std::vector<std::pair<std::string, double>> values_;
+  detail::Growing<std::pair<std::string, double>> values_;
 };
 
 #if TENON_DEFINES
 [[gnu::cold]] TENON_INLINE void EvalResult::add(std::string_view name, double value) {
-  std::vector<std::pair<std::string, double>> longer(values_.size() + 1);  // one that grows would be 500 bytes more
-  std::move(values_.begin(), values_.end(), longer.begin());
-  longer.back() = {std::string(name), value};
-  values_.swap(longer);
+  values_.push_back({std::string(name), value});
 }
 TENON_INLINE const double* EvalResult::find(std::string_view name) const {
   for (const auto& [known, value] : values_)

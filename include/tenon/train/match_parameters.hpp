@@ -137,7 +137,7 @@ struct ParameterSearch {
   const std::size_t count = ask.parameters.size();
   std::vector<io::NamedTensor> held{};  // ask.held with names without wrappers
   io::SortedNames names{};
-  std::vector<io::SortKey> place = std::vector<io::SortKey>(count);  // index: where in `held` a parameter is found
+  Growing<io::SortKey> place{};  // index: where in `held` a parameter is found
   std::string taken = std::string(ask.held.size(), 0);
   std::size_t found = 0;
   std::vector<std::string> prefixes{}, notes{};  // that were left out; what was done
@@ -150,6 +150,7 @@ struct ParameterSearch {
     }
     if (wrapped) notes.push_back("Names are found without '_orig_mod.' and other wrappers.");
     names = io::SortedNames(std::span<const io::NamedTensor>(held));
+    place.fill(count);
     forget();
   }
   [[gnu::cold, gnu::noinline]] void forget() {
@@ -202,8 +203,8 @@ struct ParameterSearch {
   }
   [[gnu::cold, gnu::noinline]] static std::string most_frequent(const std::vector<std::string>& votes,
                                                                 std::size_t& most) {
-    std::vector<io::SortKey> sorted(votes.size());
-    for (std::size_t i = 0; i < votes.size(); ++i) sorted[i].name = votes[i], sorted[i].index = i;
+    Growing<io::SortKey> sorted;
+    for (std::size_t i = 0; i < votes.size(); ++i) sorted.push_back({0, 0, votes[i], i});
     io::sort_keys(sorted);
     std::size_t best = none;
     most = 0;

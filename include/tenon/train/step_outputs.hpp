@@ -1,8 +1,8 @@
 // The outputs of one step, as callbacks and metrics see them.
 #pragma once
 #include <tuple>
-#include <vector>
 
+#include <tenon/core/memory/growing.hpp>
 #include <tenon/core/spread.hpp>
 #include <tenon/core/tensor.hpp>
 #include <tenon/graph/execute/executor.hpp>
@@ -13,7 +13,7 @@ namespace tenon::inline TENON_ABI::detail {
 /// evaluation inside of a training leaves the outputs of the training alone.
 class StepOutputs {
  public:
-  std::span<const AnyTensor> views() const { return view_; }
+  std::span<const AnyTensor> views() const { return {view_.begin(), view_.size()}; }
 
   /// The outputs of a compiled graph; they stay in its scratch memory.
   void take(const Executor& executor);
@@ -42,15 +42,14 @@ class StepOutputs {
   }
 
   // Their memory stays from step to step.
-  std::vector<AnyTensor> view_;
-  std::vector<Storage> kept_;
+  Growing<AnyTensor> view_;
+  Growing<Storage> kept_;
 };
 
 #if TENON_DEFINES
 TENON_INLINE void StepOutputs::take(const Executor& executor) {
-  const auto count = static_cast<std::size_t>(executor.program().outputs);
-  if (view_.size() != count) view_ = std::vector<AnyTensor>(count);  // one that grows would be 500 bytes of code more
-  for (std::size_t k = 0; k < count; ++k) view_[k] = executor.output_view(int(k));
+  view_.clear();
+  for (int k = 0; k < executor.program().outputs; ++k) view_.push_back(executor.output_view(k));
 }
 #endif  // TENON_DEFINES
 

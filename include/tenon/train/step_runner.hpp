@@ -1,6 +1,7 @@
 // StepRunner: one step of training, evaluation, or prediction, in either mode.
 #pragma once
 #include <tenon/core/float/exact.hpp>
+#include <tenon/core/memory/growing.hpp>
 #include <tenon/core/memory/owned.hpp>
 #include <tenon/dataset/stage.hpp>
 #include <tenon/graph/execute/executor_pool.hpp>
@@ -34,11 +35,11 @@ class ExecutorCache {
   Executor& get(const Program& program) {
     for (auto& e : executors_)
       if (&e->program() == &program) return *e;
-    return *executors_.emplace_back(new Executor(program));
+    return *executors_.push_back(Owned<Executor>(new Executor(program)));
   }
 
  private:
-  std::vector<tenon::detail::Owned<Executor>> executors_;
+  Growing<Owned<Executor>> executors_;
 };
 
 /// Records on a tape until the end of the scope, also if an operator throws.

@@ -5,6 +5,7 @@
 
 #include <tenon/core/context.hpp>
 #include <tenon/core/memory/aligned_bytes.hpp>
+#include <tenon/core/memory/growing.hpp>
 #include <tenon/core/memory/storage.hpp>
 #include <tenon/core/tensor/any_tensor.hpp>
 #include <tenon/graph/active.hpp>
@@ -28,7 +29,7 @@ struct NoPolicy {
 /// allocate nothing.
 class Executor {
  public:
-  explicit Executor(const Program& program) : program_(&program), resolved_(std::size_t(program.instructions)) {}
+  explicit Executor(const Program& program) : program_(&program) { resolved_.fill(std::size_t(program.instructions)); }
 
   const Program& program() const { return *program_; }
   /// Base addresses of parameters and states. `values`: ParameterArena::values, 0 if the values can change without
@@ -44,7 +45,7 @@ class Executor {
   /// is for the caller, to know what he said last.
   void freeze(const bool* frozen, unsigned version = 0) {
     const std::vector<char> active = detail::active_nodes(*program_, frozen);
-    for (Resolved& r : resolved_) r.active = active[std::size_t(program_->instruction[&r - resolved_.data()].node)];
+    for (Resolved& r : resolved_) r.active = active[std::size_t(program_->instruction[&r - resolved_.begin()].node)];
     freeze_version_ = version;
     n_ = -1;
   }
@@ -222,7 +223,7 @@ class Executor {
   void add(const Resolved& r, const void* from, long tile) const;
 
   const Program* program_;
-  std::vector<Resolved> resolved_;
+  detail::Growing<Resolved> resolved_;
   TargetBytes scratch_;
   std::byte* base_[regions]{};
   const void* const* input_ = nullptr;
