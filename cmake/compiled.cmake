@@ -18,7 +18,7 @@ option(TENON_HEADER_ONLY "Compile all of Tenon in each source, instead of the co
 
 function(tenon_compiled target)
   if(NOT TARGET "${target}")
-    message(FATAL_ERROR "tenon_compiled: there is no target `${target}` here; call it behind add_executable.")
+    message(FATAL_ERROR "tenon_compiled: there is no target `${target}` here; call it after add_executable.")
   endif()
   set(flags "${CMAKE_CXX_FLAGS}")
   foreach(property IN ITEMS COMPILE_OPTIONS COMPILE_DEFINITIONS COMPILE_FLAGS LINK_LIBRARIES CXX_STANDARD CXX_EXTENSIONS

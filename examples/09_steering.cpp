@@ -67,7 +67,7 @@ int main(int argc, char** argv) {
   Classifier net;
   Model model{net, nn::CrossEntropyLoss{}, optimizer, nn::Accuracy{}};
   if (const auto file = latest_checkpoint("spiral", folder)) load_training(*file, model);
-  std::printf("The second run goes on behind step %ld.\n", model.global_step());
+  std::printf("The second run resumes after step %ld.\n", model.global_step());
   History history;
   EarlyStopping stop{.monitor = "accuracy", .patience = 4, .verbose = true, .restore_best_weights = true};
   model.fit(epochs, train, valid, {.valid_frequency = 2}, history, stop,

@@ -99,7 +99,7 @@ int main(int argc, char** argv) {
     Training net;
     Model model{net, loss, optimizer};
     model.train(epochs, data, LossMonitor{50}, Interrupt{100, file});
-    std::printf("interrupted behind step %ld\n", model.global_step());
+    std::printf("interrupted after step %ld\n", model.global_step());
   }
 
   // Another process would do the same, and resume with bit-identical results.

@@ -20,7 +20,7 @@ shown() {
   at=$(grep -nF -- "$3" mistake.cpp | head -n 1 | cut -d: -f1)
   "$clangd" --check=mistake.cpp >said 2>&1
   sed -n "s/^E\[[^]]*\] \[[^]]*\] Line $at: /error: /p" said >here
-  if awk -v sentence="$(sed -n 2p fields | sed 's/\\/\\\\/g')" -f "$here/read.awk" here; then
+  if awk -v sentence="$(sed -n 2p fields | sed 's/\\/\\\\/g')" -f "$here/text.awk" -f "$here/read.awk" here; then
     echo "$1/$2: at \`$3\`, line $at"
   else
     echo "FAILED: $1/$2: clangd does not say \`$(sed -n 2p fields)\` at line $at (\`$3\`), but"

@@ -1,56 +1,13 @@
-# Exit status 0 if the first error in a compiler's output says `sentence`, blanks aside.
-#
-# A sentence that the compiler composed stands in template arguments, and each compiler writes those in another way:
-#   g++    FixedString<31>{"network.conv1: Conv2D got an i"}, FixedString<31>{"nput of 3 channels"}
-#   clang  the same, or {{"..."}}
-#   nvcc   FixedString<31>{{'n', 'e', 't', '\000'}}, or {(char)'n', (char)'e', (char)0}
-# So each line is compared as it stands, as all its strings joined, and as all its letters joined. Lines that only echo
-# the source do not count. Words that are the compilers' own may be given for each, `words of g++ || words of clang`,
-# and what they quote stands in '...', although g++ writes other marks.
-function unescaped(text,    result, at) {
-  gsub(/\\000|\\0/, "", text)
-  result = ""
-  while ((at = index(text, "\\")) > 0) {
-    result = result substr(text, 1, at - 1) substr(text, at + 1, 1)
-    text = substr(text, at + 2)
-  }
-  return result text
-}
-function joined(line, literal,    all) {
-  all = ""
-  while (match(line, literal)) {
-    all = all unescaped(substr(line, RSTART + 1, RLENGTH - 2))
-    line = substr(line, RSTART + RLENGTH)
-  }
-  return squeezed(all)
-}
-function squeezed(text) { gsub(/[ \t]/, "", text); return text }
-function plain(text) { gsub(/‘|’/, "'", text); return squeezed(text) }
-# nvcc quotes by "...", and says otherwise that a class has no such member.
-function requoted(text) {
-  gsub(/"/, "'", text)
-  sub(/ has no member /, " no member named ", text)
-  return squeezed(text)
-}
-function look(line,    i) {
-  for (i = 1; i <= words; ++i)
-    if (index(plain(line), wanted[i]) || index(requoted(line), wanted[i]) ||
-      index(joined(line, strings), wanted[i]) || index(joined(line, letters), wanted[i])) found = 1
-}
-
-BEGIN {
-  words = split(squeezed(sentence), wanted, /\|\|/)
-  strings = "\"([^\"\\\\]|\\\\.)*\""
-  letters = "'(\\\\[0-7][0-7][0-7]|\\\\.|[^'\\\\])'"
-}
-/^ +[0-9]* \|/ { next }                                   # g++ and clang: the source, and marks below it
+# Exit status 0 if the first error in a compiler's output says `sentence` (text.awk). Lines that only echo the source do
+# not count.
+is_source($0) { next }
 /^[ \t]*\^[ ~^]*$/ { held = ""; next }                    # nvcc: a mark; the line before it was the source
 {
-  if (held != "") look(held)
+  if (held != "" && says(held)) found = 1
   held = $0
-  if (/error( #[0-9A-D-]+)?:/ && ++errors > 1) { held = ""; exit }
+  if (is_error($0) && ++errors > 1) { held = ""; exit }
 }
 END {
-  if (held != "") look(held)
+  if (held != "" && says(held)) found = 1
   exit found ? 0 : 1
 }

@@ -64,7 +64,7 @@ TEST_CASE("a ResNet of torchvision's blocks") {
 }
 TEST_CASE("GPT-2 of transformers: its Conv1D is transposed, its head tied") {
   const Notes notes = check_model<Gpt>("gpt2", ids<6>(1));
-  CHECK(notes == Notes{"Names are found behind the prefix 'transformer.'.",
+  CHECK(notes == Notes{"Names are found after the prefix 'transformer.'.",
                        "Parameters with PyTorch\'s names in the file: 12.",
                        "Weights of transformers' Conv1D (c_attn, c_fc, c_proj) that are transposed: 8."});
   check_model<GptWithHead>("gpt2", ids<6>(1));

@@ -159,7 +159,7 @@ TEST_CASE("what is no checkpoint is refused with the entry and its place") {
       {field(9, "x"), "it holds no tensor"},
       {"text, not numbers", "at byte 0"},
       {good.substr(0, good.size() - 1), "a field announces 26 bytes, 25 are left, at byte 0"},
-      {good + "\x0a", "a field ends behind the end of what holds it"},
+      {good + "\x0a", "a field ends past the end of what holds it"},
       {good + "\x0b", "there is no field of a protobuf message"},
       {good + std::string("\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff", 12), "varint too long"},
       {good + std::string("\x0a\x82\x80\x80\x80\x10xy", 8), "announces 4294967298 bytes, 2 are left"},

@@ -191,7 +191,7 @@ TEST_CASE("event files: hostile ones are refused with a sentence, and little mem
       {with_value(tag + field(9, "\x0a\xff\xff\xff\xff\x0f")), "a field announces 4294967295 bytes, 0 are left"},
       {with_value(tag + "\x4b"), "no field of a protobuf message"},
       {with_value(tag + "\x48\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"), "no field of a protobuf message"},
-      {with_value(tag + "\x1d\x01"), "ends behind the end"},
+      {with_value(tag + "\x1d\x01"), "ends past the end"},
   };
   for (const auto& [file, sentence] : files) {
     std::string said;

@@ -195,7 +195,7 @@ TEST_CASE("profiles and saved graphs are asked for in the document's words, and 
   const std::string options = R"({"result_path":"output","training_trace":"on"})";
   const std::string profiling = told([&] { set_context({.enable_profiling = true, .profiling_options = options}); });
   const std::string how = "does nothing in this program, which is built without the tool for it: include "
-                          "<tenon/debug/debug.hpp> in front of all other headers of Tenon";
+                          "<tenon/debug/debug.hpp> before all other headers of Tenon";
   CHECK(has(profiling, "'enable_profiling' " + how));
   CHECK(!has(profiling, "profiling_options"));  // one warning for a tool
   CHECK(get_context("enable_profiling") == "True");

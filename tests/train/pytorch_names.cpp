@@ -212,7 +212,7 @@ TEST_CASE("prefixes of wrappers are left out if all names are found so, and it i
     file.rename([&](const std::string& name) { return prefix + name; });
     ResNet net;
     const Names notes = file.load(net).notes;
-    CHECK(notes[0] == "Names are found behind the prefix '" + prefix + "'.");
+    CHECK(notes[0] == "Names are found after the prefix '" + prefix + "'.");
     CHECK(values(net) == right);
     file.erase(prefix + "fc.bias");
     ResNet other;

@@ -117,7 +117,7 @@ struct NoIterator {
 template <class X>
 struct NoBatchSize {
   static constexpr Sentence sentence =
-      Sentence{} << "construct does not know the batch size: dyn stands for it in a Shape, as in reshape<Shape<dyn, "
+      Sentence{} << "construct does not know the batch size: write dyn for it in a Shape, as in reshape<Shape<dyn, "
                     "16>>(x), and reduce_mean<0>(x) divides by it; x.shape()[1] is a number";
 };
 /// The extents of a value, where they are static without reading it: `Shape<dyn, x.shape()[1]>`.

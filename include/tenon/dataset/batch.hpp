@@ -9,7 +9,7 @@ namespace tenon::inline TENON_ABI::dataset {
 namespace detail {
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_batch(long batch_size, long samples) {
   if (samples == 0)
-    throw_error<ValueError>("A batch of ", batch_size, " of 0 samples: what stands in front of batch leaves none.");
+    throw_error<ValueError>("A batch of ", batch_size, " of 0 samples: the stages before batch leave none.");
   throw_error<ValueError>("A batch of ", batch_size, " of ", samples,
                           " samples: there is no full batch, and short ones are dropped. Use a batch size of 1 .. ",
                           samples, ", or batch(n), which keeps a short one.");

@@ -222,7 +222,7 @@ auto to_mind_record(const D& data, const std::string& file, const io::MindRecord
   static_assert(is_data, "to_mind_record takes a data set and a file: to_mind_record(data, \"train.mindrecord\")");
   if constexpr (is_data) {
     constexpr bool single = !D::batched;
-    static_assert(single, "to_mind_record writes one sample in a row: leave out batch, which stands behind "
+    static_assert(single, "to_mind_record writes one sample in a row: leave out batch, which comes after "
                           "dataset::MindRecord, where the files are read");
     if constexpr (single) {
       if constexpr (!detail::Unrecordable<typename D::columns>::sentence.empty()) {

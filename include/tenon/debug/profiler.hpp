@@ -59,7 +59,7 @@ class Profiler {
   template <class Options = ProfilerOptions>
   explicit Profiler(const Options& options = {}) : Profiler(options, false) {
     static_assert(tenon::detail::may_observe<Options>,
-                  "a profiler needs a program that can be observed: include <tenon/debug/debug.hpp> in front of all "
+                  "a profiler needs a program that can be observed: include <tenon/debug/debug.hpp> before all "
                   "other headers of Tenon, or compile all of it with -DTENON_OBSERVE");
   }
   /// A profiler that another one may replace: the profiler of the setting enable_profiling.

@@ -76,7 +76,7 @@ class Message {
       take(field);
       return true;
     } catch (const protozero::end_of_buffer_exception&) {
-      throw BadMessage{"a field ends behind the end of what holds it; the file was cut off or damaged", field.at};
+      throw BadMessage{"a field ends past the end of what holds it; the file was cut off or damaged", field.at};
     } catch (const protozero::exception& error) {
       throw BadMessage{text("there is no field of a protobuf message (", error.what(), ")"), field.at};
     }

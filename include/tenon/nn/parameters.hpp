@@ -273,7 +273,7 @@ TENON_INLINE void ParameterList::share(const ParameterList& other) const {
     const std::byte* const here = other.handle(k).data - table_[i].offset;
     if ((start && here != start) || other.handle(k).entry < i)
       throw_error<ValueError>("share_parameters: parameter '", name,
-                              "' stands at another place in the first network: "
+                              "' is at another place in the first network: "
                               "both need the same members in the same order.");
     start = here;
   }

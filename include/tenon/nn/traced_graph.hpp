@@ -78,7 +78,7 @@ struct NotConstexpr {
     }
     b.write_skipped(s);
     return s << "::construct cannot run while the program is compiled: write constexpr auto construct(auto x) const, "
-                "call constexpr functions only, read constants or an nn::Setting, use no index behind the end, print "
+                "call constexpr functions only, read constants or an nn::Setting, use no index past the end, print "
                 "inside of if (!std::is_constant_evaluated())";
   }
   static constexpr Sentence sentence = find();

@@ -90,7 +90,7 @@ struct Gru : Operator<Gru, "GRU"> {
 template <bool reverse = false, Operand X, Operand W, Operand... More>
 constexpr auto gru(const X& projected, const W& weight, const More&... bias_and_state) {
   static_assert(sizeof...(More) <= 2,
-                "gru takes a bias and an initial state behind the weight, or one of them, or none");
+                "gru takes a bias and an initial state after the weight, or one of them, or none");
   const auto at = std::source_location::current();
   const auto states = apply<GruStates, RecurrentAttributes{reverse}>(at, projected, weight, bias_and_state...);
   return apply<Gru, RecurrentAttributes{reverse}>(at, states, projected, weight, bias_and_state...);

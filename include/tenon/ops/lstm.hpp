@@ -121,7 +121,7 @@ struct Lstm : Operator<Lstm, "LSTM"> {
 /// h of all steps, and h and c of the last one, [n, 2, H]. The bias and the first states may follow the weights.
 template <bool reverse = false, Operand X, Operand V, Operand W, Operand... More>
 constexpr auto lstm(const X& x, const V& input_weight, const W& weight, const More&... bias_and_states) {
-  static_assert(sizeof...(More) <= 2, "lstm takes a bias and first states behind the weights, or one of them, or none");
+  static_assert(sizeof...(More) <= 2, "lstm takes a bias and first states after the weights, or one of them, or none");
   const auto at = std::source_location::current();
   const auto states = apply<LstmStates, RecurrentAttributes{reverse}>(at, x, input_weight, weight, bias_and_states...);
   // one after the other: the order in which arguments are computed is left open

@@ -43,7 +43,7 @@ std::vector<io::NamedTensor> named_parameters_of(const ParameterList& list,
                                                  std::string (*name_of)(const Entry*, int) = parameter_name);
 template <FixedString call, class Net>
 struct ArgumentsSwapped {
-  static constexpr Sentence sentence = Sentence{} << "the arguments stand in the other order: " << call.view();
+  static constexpr Sentence sentence = Sentence{} << "the arguments are in the wrong order: " << call.view();
 };
 }  // namespace detail
 

@@ -176,7 +176,7 @@ struct ParameterSearch {
   }
   [[gnu::cold, gnu::noinline]] void take(const std::string& prefix) {
     prefixes.push_back(prefix);
-    if (!prefix.empty()) notes.push_back("Names are found behind the prefix " + io::printable(prefix) + ".");
+    if (!prefix.empty()) notes.push_back("Names are found after the prefix " + io::printable(prefix) + ".");
     take(ask.parameters, prefix);
     take(ask.pytorch, prefix);
   }

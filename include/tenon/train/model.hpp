@@ -57,7 +57,7 @@ class Model {
   static_assert(
       is_level,
       "amp<AmpLevel::automatic> is for devices with a choice of their own, the CPU has none: write amp<AmpLevel::O2>");
-  static_assert(scale_has_optimizer, "a loss scale manager of a Model needs an optimizer in front of it: Model "
+  static_assert(scale_has_optimizer, "a loss scale manager of a Model needs an optimizer before it: Model "
                                      "model{net, loss, optimizer, DynamicLossScaleManager{}}");
   static_assert(one_of_each, "a Model takes one amp level and one loss scale manager");
   static_assert(

@@ -140,11 +140,11 @@ TEST_CASE("files that are refused") {
   CHECK(has(message<RuntimeError>([] { Csv("no/such.csv", as<Number<>>); }), "No such file"));
   CHECK(has(refusal(""), "it has no row"));
   CHECK(has(refusal("\n\r\n\n"), "it has no row"));
-  CHECK(has(refusal("a,b\n", {}), "no row behind its header"));
+  CHECK(has(refusal("a,b\n", {}), "no row after its header"));
   CHECK(has(refusal("a,b\n1,2\n3\n"), "line 3: it has 1 field, the first row has 2"));
   CHECK(has(refusal("a,b\n1,2,3\n"), "line 2: it has 3 fields"));
   CHECK(has(refusal("a,b\n\n1,\"2\n3,4\n"), "line 3: a quote that opens in this row is not closed"));
-  CHECK(has(refusal("a,\"b\"c\n"), "line 1: there is text behind the quotes of the field 'b'"));
+  CHECK(has(refusal("a,\"b\"c\n"), "line 1: there is text after the quotes of the field 'b'"));
   CHECK(has(refusal("a,b\naaaa,b\n", {.header = false, .field_limit = 3}), "line 2: a field has 4 bytes, at most 3"));
   CHECK(has(refusal("a,b\n\"aaaaaaaa\na", {.header = false, .row_limit = 6}), "line 2: the row has more than the 6"));
   CHECK(has(refusal(std::string(70000, ',')), "more than 65536 fields"));

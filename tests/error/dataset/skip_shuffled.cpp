@@ -1,4 +1,4 @@
-// expects: skip before shuffle and random samplers: behind them other rows are left out in each epoch
+// expects: skip must come before shuffle and random samplers: after them, other rows are left out in each epoch
 // lines: g++ 9, clang 12, nvcc 18
 #include <tenon/dataset/dataset.hpp>
 #include <tenon/dataset/operation/skip.hpp>

@@ -1,4 +1,4 @@
-// expects: a loss scale manager of a Model needs an optimizer in front of it: Model model{net, loss, optimizer,
+// expects: a loss scale manager of a Model needs an optimizer before it: Model model{net, loss, optimizer,
 // DynamicLossScaleManager{}}
 // lines: g++ 9, nvcc 24
 #include <tenon/tenon.hpp>

@@ -128,7 +128,7 @@ struct PackedKeys {
   warned |= std::uint32_t{1} << int(tool);
   logging::warning(text(what, " does nothing in this program, which is built without the tool for it: include ",
                         tool == Tool::print_file ? "<tenon/debug/print_file.hpp>, which needs protozero, or " : "",
-                        "<tenon/debug/debug.hpp> in front of all other headers of Tenon, in all of its sources, or "
+                        "<tenon/debug/debug.hpp> before all other headers of Tenon, in all of its sources, or "
                         "link tenon::debug in CMake."));
 }
 

@@ -121,9 +121,9 @@ struct CacheMaker {
     }
     if (number == 0) number = 1;
     if (description.differs_by_epoch())
-      logging::warning("dataset::cache stands behind a stage whose rows are others in each epoch (shuffle, or a random "
+      logging::warning("dataset::cache comes after a stage whose rows are others in each epoch (shuffle, or a random "
                        "operation): each epoch is cached by itself, of use to programs with the same seed only. Write "
-                       "it in front of that stage.");
+                       "cache before that stage.");
     return Cached<D, Store>(data, cache.attach(number), cache.limit(), description, number);
   }
 };

@@ -54,7 +54,7 @@ template <Indexed A, Indexed B, Indexed... More>
 auto concat(const A& a, const B& b, const More&... more) {
   constexpr bool same = detail::same_columns<typename A::columns, typename B::columns> && A::batched == B::batched;
   static_assert(same, "concat: the data sets have columns of different dtypes or shapes; bring them to the same with "
-                      "map or project, and batch behind concat");
+                      "map or project, and batch after concat");
   detail::check_any_order<A>();
   detail::check_any_order<B>();
   if constexpr (same) {

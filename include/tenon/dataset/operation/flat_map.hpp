@@ -115,7 +115,7 @@ struct FlatMapMaker {
         static_assert(makes_samples, "flat_map<\"file\">(f): f returns a data set, without prefetch");
         if constexpr (makes_samples) {
           check_any_order<E>();
-          static_assert(!E::batched, "flat_map<\"file\">(f): f returns a data set of samples; batch behind flat_map");
+          static_assert(!E::batched, "flat_map<\"file\">(f): f returns a data set of samples; batch after flat_map");
           return FlatMapped<D, E, F, column_place<List, Key>...>(data, function);
         }
       }

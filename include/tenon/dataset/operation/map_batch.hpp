@@ -73,7 +73,7 @@ struct BatchMapMaker {
           std::is_invocable_v<const F&, const BatchInfo&,
                               std::span<typename ColumnAt<List, column_place<List, Key>>::type>..., Random&>;
       static_assert(callable, "map_batch<\"image\">(f): f takes (BatchInfo, std::span<T>...), a span of all samples of "
-                              "each column named, and may take a Random& behind them");
+                              "each column named, and may take a Random& after them");
       if constexpr (callable)
         return BatchMapped<D, F, column_place<List, Key>...>(data, function, hash_number(stages_before<D>(), seed));
     }

@@ -36,8 +36,9 @@ struct SkipMaker {
   template <class D>
   auto applied_to(const D& data) const {
     constexpr bool same_rows = !detail::reorders<D>();
-    static_assert(same_rows, "skip before shuffle and random samplers: behind them other rows are left out in each "
-                             "epoch, and a take of the same rows would share some with it; split makes disjoint parts");
+    static_assert(same_rows,
+                  "skip must come before shuffle and random samplers: after them, other rows are left out in each "
+                  "epoch, and a take of the same rows would share some with it; split makes disjoint parts");
     return Skipped<D>(data, count);
   }
 };

@@ -82,8 +82,9 @@ auto split(const D& data, const T (&parts)[N], SplitConfig config = {}) {
   constexpr bool is_counted = D::counted, same_rows = !detail::reorders<D>();
   detail::check_any_order<D>();
   static_assert(is_counted, "split needs the number of rows, which filter and flat_map do not know: write it before");
-  static_assert(same_rows, "split before shuffle and random samplers: behind them a row is in another part in each "
-                           "epoch, and what is trained with would be tested with");
+  static_assert(same_rows,
+                "split must come before shuffle and random samplers: after them, a row is in another part in each "
+                "epoch, and what is trained with would be tested with");
   if constexpr (is_counted && same_rows) {
     const auto sizes = detail::split_sizes(parts, data.size());
     long begin = 0;

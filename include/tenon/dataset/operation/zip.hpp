@@ -48,7 +48,7 @@ struct Zipped : Behind<Zipped<A, B>, A> {
     const long m = n > 0 ? second.read(place, out + A::columns::count, scratch) : 0;
     if (n > 0 && m > 0 && n != m)
       throw_error<ValueError>("zip: row ", place.position, " of epoch ", place.epoch, " has ", n,
-                              " samples in one data set and ", m, " in the other; batch behind zip.");
+                              " samples in one data set and ", m, " in the other; batch after zip.");
     static_cast<SampleOrigin&>(scratch) = origin;  // random operations after draw by the first one's
     return std::min(n, m);
   }
@@ -75,7 +75,7 @@ template <Indexed A, Indexed B, Indexed... More>
 auto zip(const A& a, const B& b, const More&... more) {
   using Both = detail::Joined<typename A::columns, typename B::columns>;
   constexpr bool alike = A::batched == B::batched;
-  static_assert(alike, "zip: one data set is batched and the other is not; batch behind zip");
+  static_assert(alike, "zip: one data set is batched and the other is not; batch after zip");
   if constexpr (!Both::distinct) {
     using Wrong = Mistake<Both>;
     return Wrong::corrected;

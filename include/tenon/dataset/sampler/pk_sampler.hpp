@@ -77,7 +77,7 @@ struct PKMaker {
     using List = typename D::columns;
     constexpr int I = Settings::template place<List>;
     constexpr bool usable = D::counted && !D::batched && !in_order<D>() && !dataset::detail::reorders<D>();
-    static_assert(usable, "PKSampler stands behind a source: not behind filter, shuffle, batch, or a stream");
+    static_assert(usable, "PKSampler must come directly after a source: not after filter, shuffle, batch, or a stream");
     if constexpr (I < 0) {
       using Wrong = Mistake<typename Settings::template Missing<List>>;
       return Wrong::corrected;

@@ -41,7 +41,7 @@ class CsvFile {
     take_first_row();
     if (size() == 0)
       throw_error<RuntimeError>("Cannot read '", file_.path(),
-                                "' as CSV: it has no row behind its header; say {.header = false} if the first row is "
+                                "' as CSV: it has no row after its header; say {.header = false} if the first row is "
                                 "data.");
   }
 
@@ -160,7 +160,7 @@ class CsvFile {
         if (at == end || *at != '"') break;
       }
       if (at != end && *at != config_.delimiter)
-        refuse(place, text("there is text behind the quotes of the field ",
+        refuse(place, text("there is text after the quotes of the field ",
                            io::printable({begin, static_cast<std::size_t>(to - begin)})));
     }
     const std::size_t length = static_cast<std::size_t>(to - begin);

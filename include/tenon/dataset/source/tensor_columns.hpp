@@ -69,7 +69,7 @@ class TensorColumns : public Source<TensorColumns<C...>> {
     if (!fits)
       throw_error<ValueError>("The tensor '", tensor_name, "' of '", path, "' has the shape ", shape_text(shape),
                               "; a column of ", tenon::detail::type_text(type),
-                              " needs one axis in front of that, for its samples.");
+                              " needs one axis before these, for its samples.");
     if (shape[0] == 0) throw_error<ValueError>("The tensor '", tensor_name, "' of '", path, "' has no sample.");
     if (c > 0 && shape[0] != size_)
       throw_error<ValueError>("The tensor '", tensor_name, "' of '", path, "' has ", shape[0],

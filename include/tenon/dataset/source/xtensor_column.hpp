@@ -21,7 +21,7 @@ auto column_of(const Expression& expression) {
   for (int axis = 0; fits && axis < S::rank; ++axis) fits = shape[static_cast<std::size_t>(axis) + 1] == S::dims[axis];
   if (!fits)
     throw_error<ValueError>("An xtensor of the shape ", shape_text(shape), " is no column of samples ",
-                            tenon::detail::type_text(type_of<T, S>), ": it needs one axis in front of that.");
+                            tenon::detail::type_text(type_of<T, S>), ": it needs one axis before these.");
   std::vector<T> values(expression.size());
   std::copy(expression.template begin<xt::layout_type::row_major>(),
             expression.template end<xt::layout_type::row_major>(), values.begin());

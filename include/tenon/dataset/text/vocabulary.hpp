@@ -210,7 +210,7 @@ inline Vocabulary Vocabulary::parse(std::string_view content, const std::string&
   std::vector<std::string> tokens;
   while (!lines.empty())
     if (!detail::token_of_line(lines.take(), tokens.emplace_back()))
-      lines.refuse("a backslash stands before \\, n, or r only");
+      lines.refuse("a backslash may come before \\, n, or r only");
   try {
     return Vocabulary(kind == "words" ? TokenKind::words : TokenKind::characters, std::move(tokens), unknown);
   } catch (const ValueError& error) {

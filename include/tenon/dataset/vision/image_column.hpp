@@ -72,7 +72,7 @@ struct Images {
     s << "vision::" << transform << " takes images of uint8 or float32 [height, width, channels], ";
     describe_column<In>(s);
     const bool file = std::is_same_v<typename In::type, std::uint8_t> && ExtentsOf<typename In::shape>::rank == 1;
-    if (file) s << ": vision::Decode, which makes images of files, stands before it";
+    if (file) s << ": vision::Decode, which makes images of files, comes before it";
     else if (ExtentsOf<typename In::shape>::rank == 3) s << ": vision::HWC2CHW comes after it";
     return s;
   }

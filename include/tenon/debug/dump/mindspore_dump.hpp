@@ -43,7 +43,7 @@ class MindSporeDump {
   bool done() const { return !config().enabled || shared_->queue.failed(); }
   void finish() { shared_->queue.finish(); }
   static std::string_view names_hint() {
-    return " The names that there are stand in execution_order/ms_execution_order_graph_0.csv.";
+    return " The existing names are listed in execution_order/ms_execution_order_graph_0.csv.";
   }
 
   [[gnu::cold]] File open(const DumpedStep& step);

@@ -56,7 +56,7 @@ class FlatJson {
     }
     take('}');
     done_ = true;
-    if (skip_blanks(), at_ < text_.size()) refuse("nothing behind the last brace");
+    if (skip_blanks(), at_ < text_.size()) refuse("nothing after the last brace");
     return member;
   }
 
@@ -76,7 +76,7 @@ class FlatJson {
       if (text_[at_] == '\\') {
         ++at_;
         if (at_ >= text_.size() || std::string_view("\\/\"").find(text_[at_]) == std::string_view::npos)
-          refuse("\\\\, \\/ or \\\" behind a backslash");
+          refuse("\\\\, \\/ or \\\" after a backslash");
       }
       found += text_[at_];
     }

@@ -111,7 +111,7 @@ class MindRecordRow {
       parts_[i] = blob.substr(8, std::size_t(length));
       blob.remove_prefix(8 + std::size_t(length));
     }
-    return count == 0 || blob.empty() ? "" : text("it has ", blob.size(), " bytes behind its last field");
+    return count == 0 || blob.empty() ? "" : text("it has ", blob.size(), " bytes after its last field");
   }
   /// The text or the tensor without its memory, and how much that needs.
   std::string measure(std::size_t i, std::size_t& bytes) {

@@ -21,7 +21,7 @@ inline std::vector<double> piecewise_constant_lr(const std::vector<long>& milest
     detail::check_count("piecewise_constant_lr", "milestone", milestone[i]);
     detail::check_above_zero("piecewise_constant_lr", "learning_rates", learning_rates[i]);
     if (milestone[i] < long(values.size()))
-      throw_error<ValueError>("piecewise_constant_lr: milestones must not decrease, got ", milestone[i], " behind ",
+      throw_error<ValueError>("piecewise_constant_lr: milestones must not decrease, got ", milestone[i], " after ",
                               values.size(), ".");
     values.resize(std::size_t(milestone[i]), learning_rates[i]);
   }

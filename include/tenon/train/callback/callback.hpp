@@ -45,16 +45,16 @@ constexpr std::string_view wrong_callback() {
   if constexpr (!CallbackRange<C, Run>) {
     if (HasNearHook<std::remove_const_t<C>, Run>)
       return "a callback has a method whose name is close to a hook's, but never called: the hooks are begin, "
-             "epoch_begin, step_begin, step_end, epoch_end, end, and these behind on_train_ or on_eval_";
+             "epoch_begin, step_begin, step_end, epoch_end, end, and these with the prefix on_train_ or on_eval_";
     if (!hooks_fit<C, Run>())
       return "a hook of a callback cannot be called: begin, epoch_begin, step_begin, step_end, epoch_end, end are "
              "public, take one parameter for the run (auto& or RunInfo&), and are const if the callback is; so are "
-             "those behind on_train_ and on_eval_";
+             "those with the prefix on_train_ or on_eval_";
     if (Observer<C> && !observable)
       return "an observer needs a program that can be observed: compile all of it with -DTENON_OBSERVE";
     if (!Callback<C, Run> && !Observer<C>)
       return "a callback has at least one of begin, epoch_begin, step_begin, step_end, epoch_end, end, each with one "
-             "parameter for the run, or of those behind on_train_ and on_eval_; check their spelling";
+             "parameter for the run, or of those with the prefix on_train_ or on_eval_; check their spelling";
   }
   return {};
 }
