@@ -10,8 +10,8 @@ END {
   if (!NR) exit 1
   share = 100 * (by["Tenon"] + by["compiler"]) / NR
   median = lines[int((NR + 1) / 2)]
-  printf "%s: %d mistakes, %.1f %% with a sentence (%d of Tenon, %d of the compiler), %d false sentences, ", compiler, NR,
-    share, by["Tenon"], by["compiler"], others
+  printf "%s: %d mistakes, %.1f %% with a sentence (%d of Tenon, %d of the compiler), %d false sentences, ", compiler,
+    NR, share, by["Tenon"], by["compiler"], others
   printf "%d lines in the median, %d at most\n", median, lines[NR]
   exit share < 92 || others > 0 || median > 8 || lines[NR] > 60
 }

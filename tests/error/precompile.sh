@@ -1,8 +1,8 @@
 #!/bin/sh
 # Parses tenon.hpp once for all mistakes that a compiler looks at: `precompile.sh DIR [COMPILER]`. g++ (the default)
-# takes DIR/tenon/tenon.hpp.gch with -DTENON_COMPILED -IDIR in place of the header, clang DIR/tenon.pch with -include-pch.
-# Without the definitions, of which no mistake is made, it is read in half the time. run.sh leaves it alone when a
-# header is newer.
+# takes DIR/tenon/tenon.hpp.gch with -DTENON_COMPILED -IDIR in place of the header, clang takes DIR/tenon.pch with
+# -include-pch. Without the definitions, of which no mistake is made, it is read in half the time. run.sh leaves it
+# alone when a header is newer.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 include=$(cd "$here/../../include" && pwd)

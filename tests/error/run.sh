@@ -11,6 +11,7 @@
 # and X.fixed.cpp beside X.cpp is the cure, which must compile.
 # A table X.txt makes mistakes of X.cpp beside it, which must compile, a line each:
 #   name ## a piece of X.cpp that stands there once ## what is written instead ## the sentence [## lines: clang 25]
+# and maybe `## also: words` of another sentence that is as right (--bars).
 # The sentence - stands for a mistake that is left to the compiler's own words, whatever they are; `words || words` for
 # one that the compilers name, each in words of his own; `lines: nvcc -` leaves it to this one. A mistake of a table may
 # take 20 lines, but their median is bounded. These are the lines of g++ 12 and clang 19: newer compilers, which quote
@@ -104,7 +105,7 @@ count() {
     compile "$1" "$2"
     limit=1
   fi
-  awk -v sentence="$expected" -f "$here/text.awk" -f "$here/false.awk" "$output" >"$work/false"
+  awk -v sentence="$expected${also:+ || $also}" -f "$here/text.awk" -f "$here/false.awk" "$output" >"$work/false"
   printf '%s %s %s %s\n' "$lines" "$explained" "$(wc -l <"$work/false")" "$(wc -l <"$output")" >>"$work/record"
   row "$1" "$(tail -n 1 "$work/record" | awk '{ print $2 ", " $4 " lines with all errors" }')"
   sed 's/^/    also: /' "$work/false" | cut -c1-400
@@ -118,7 +119,7 @@ right() {
 }
 
 check_file() {
-  name=$(basename "$2" .cpp)
+  name=$(basename "$2" .cpp) also=''
   fixed=${2%.cpp}.fixed.cpp
   allow "$1" "$(sed -n '1,5s|^// lines:||p' "$2")"
   judge "$1" "$2" "$(sed -n '1s|^// expects: *||p' "$2")" || return
@@ -137,7 +138,7 @@ check_table() {
     case $line in '' | '#'*) continue ;; esac
     printf '%s\n' "$line" | awk -v base="$base" -v mistake="$work/mistake.cpp" -v fields="$work/fields" \
       -f "$here/table.awk" || { failed=1; continue; }
-    { read -r name; read -r sentence; read -r own; } <"$work/fields"
+    { read -r name; read -r sentence; read -r own; read -r also; } <"$work/fields"
     allow "$1" "$own, g++ 20, clang 20, nvcc 20"
     all=$((all + 1))
     judge "$1" "$work/mistake.cpp" "$sentence" || continue

@@ -98,6 +98,10 @@ struct Inference {
       r.error << Op::name
               << " declares no derivative: write `static constexpr void derivative(Derivative&)` or `static constexpr "
                  "None derivative{};`";
+    if (!r.error.empty())  // a shape that is wrong itself: nothing else is said of it
+      for (int k = 0; k < types.count; ++k)
+        if (!only_first_is_dynamic(types[k]))
+          r.error = Sentence{} << "only the leading extent of a Shape can be dynamic";
     return r;
   }
   static constexpr Result inferred = infer();

@@ -47,6 +47,27 @@ namespace nn {
 /// access.
 template <class Self>
 struct Cell {
+ private:
+  // Of tensors from outside of a cell, which construct then sees as values of a graph.
+  template <class... X>
+  static constexpr bool is_outermost = (tenon::detail::is_tensor<X> && ...) && !(tenon::detail::is_inner<X> || ...);
+  template <class X>
+  using Seen = tenon::detail::SeenInGraph<X>;
+  template <class X, class... All>
+  using SeenFirst = typename tenon::detail::SeenFirst<Self, X, is_outermost<All...>>::type;
+  template <class... X>
+  using Checked = std::conditional_t<(tenon::detail::is_numbers<X> && ...), tenon::detail::NumbersGiven<Self, X...>,
+                                     tenon::detail::CheckedNetwork<is_outermost<X...>, Self, X...>>;
+  // What is said at the user's line, void for nothing.
+  template <class... X>
+  static constexpr bool is_refused() {
+    if constexpr (!is_outermost<X...>) return !Checked<X...>::ok;
+    else return tenon::detail::is_refused<Checked<X...>, Self, Seen<X>...>();
+  }
+  template <class... X>
+  using Refusal = typename tenon::detail::RefusalOf<Checked<X...>, is_refused<X...>()>::type;
+
+ public:
   constexpr Cell() {
     if constexpr (!tenon::detail::CheckedCell<Self>::ok) {
       using Wrong = Mistake<tenon::detail::CheckedCell<Self>>;
@@ -54,14 +75,9 @@ struct Cell {
     }
   }
 
-  template <class X>
+  template <class X, class = void, bool = true, class = void>
   constexpr auto operator()(const X& x, std::source_location at = std::source_location::current()) const {
-    // Asked before all else, and here: so a compiler goes from the user's call to construct in one step (as in
-    // Model::train).
-    if constexpr (is_outermost<X>) {
-      static_assert(tenon::detail::is_sound_cell<Self>);
-      static_cast<void>(requires(const Self& net, const Seen<X>& traced) { net.construct(traced); });
-    }
+    if constexpr (is_outermost<X>) static_assert(tenon::detail::is_sound_cell<Self>);
     if constexpr (Checked<X>::ok) return call(at, x);
     else {
       using Wrong = Mistake<Checked<X>>;
@@ -72,12 +88,9 @@ struct Cell {
       return Wrong::corrected;
     }
   }
-  template <class X, class Y>
+  template <class X, class Y, class = void, bool = true, class = void>
   constexpr auto operator()(const X& x, const Y& y, std::source_location at = std::source_location::current()) const {
-    if constexpr (is_outermost<X, Y>) {
-      static_assert(tenon::detail::is_sound_cell<Self>);
-      static_cast<void>(requires(const Self& net, const Seen<X>& a, const Seen<Y>& b) { net.construct(a, b); });
-    }
+    if constexpr (is_outermost<X, Y>) static_assert(tenon::detail::is_sound_cell<Self>);
     if constexpr (Checked<X, Y>::ok) return call(at, x, y);
     else {
       using Wrong = Mistake<Checked<X, Y>>;
@@ -88,6 +101,21 @@ struct Cell {
       return Wrong::corrected;
     }
   }
+  // Calls with a mistake. Declared only: compilers then name the function, with the sentence among its template
+  // arguments, at the user's line (core/text/report.hpp). construct is looked at before all else but what is wrong with
+  // the cell, and here: so a compiler goes from the user's call to construct in one step, also in Model::train.
+  template <class X, class Net = Self,
+            bool = tenon::detail::is_sound_cell<Net> &&
+                   requires(const Net& net, const SeenFirst<X, X>& x) { net.construct(x); },
+            class Wrong = Refusal<X>>
+  requires(!std::is_void_v<Wrong>)
+  auto operator()(const X& x, std::source_location at = std::source_location::current()) const;
+  template <class X, class Y, class Net = Self,
+            bool = tenon::detail::is_sound_cell<Net> && requires(const Net& net, const SeenFirst<X, X, Y>& x,
+                                                                 const SeenFirst<Y, X, Y>& y) { net.construct(x, y); },
+            class Wrong = Refusal<X, Y>>
+  requires(!std::is_void_v<Wrong>)
+  auto operator()(const X& x, const Y& y, std::source_location at = std::source_location::current()) const;
   template <class X, class Y, class Z>
   constexpr auto operator()(const X& x, const Y& y, const Z& z,
                             std::source_location at = std::source_location::current()) const {
@@ -151,15 +179,6 @@ struct Cell {
   }
 
  private:
-  // Of tensors from outside of a cell, which construct then sees as values of a graph.
-  template <class... X>
-  static constexpr bool is_outermost = (tenon::detail::is_tensor<X> && ...) && !(tenon::detail::is_inner<X> || ...);
-  template <class X>
-  using Seen = Traced<typename tenon::detail::KeyFor<X>::type::type, typename tenon::detail::KeyFor<X>::type::shape>;
-  template <class... X>
-  using Checked = std::conditional_t<(tenon::detail::is_numbers<X> && ...), tenon::detail::NumbersGiven<Self, X...>,
-                                     tenon::detail::CheckedNetwork<is_outermost<X...>, Self, X...>>;
-
   ParameterList bound() const {
     const ParameterList parameters(self());
     parameters.bind();

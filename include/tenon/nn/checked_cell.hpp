@@ -112,7 +112,7 @@ constexpr Sentence wrong_arguments(int got) {
   // A construct of `auto` that is not callable has an error in its body, which the compiler has told already.
   if ((count == got || count < 0) && !requires { &Self::construct; } && !type_name<Self>().starts_with("tenon::"))
     return s << "::construct does not compile for " << (got == 1 ? "this argument" : "these arguments")
-             << ": the error before this one says why, or what its parameters are constrained to";
+             << ": see the error before this one, or what its parameters are constrained to";
   if (count == got || count < 0)
     return s << " has no construct that takes " << got
              << (got == 1 ? " argument of this type" : " arguments of these types")
@@ -130,7 +130,8 @@ template <class Self, class Result>
 constexpr Sentence wrong_result() {
   Sentence s;
   s << class_name<Self>();
-  if constexpr (std::is_void_v<Result>) return s << "::construct returns nothing: end it with return";
+  if constexpr (std::is_void_v<Result>)
+    return s << "::construct returns nothing: end it with return, or see the error before this one";
   else
     return s << "::construct returns a Tensor whatever its argument is, but in a graph there is none: write constexpr "
                 "auto construct(auto x) const";

@@ -79,7 +79,7 @@ struct NotConstexpr {
     b.write_skipped(s);
     return s << "::construct cannot run while the program is compiled: write constexpr auto construct(auto x) const, "
                 "call constexpr functions only, read constants or an nn::Setting, use no index past the end, print "
-                "inside of if (!std::is_constant_evaluated())";
+                "in if (!std::is_constant_evaluated()), or see the error before this one";
   }
   static constexpr Sentence sentence = find();
 };
@@ -100,6 +100,13 @@ constexpr bool stops(const Sentence& sentence) {
   if constexpr (requires(const Net& net, const X&... x) { net.construct(x...); })
     return sentence.view().find("::construct cannot run while the program is compiled") != std::string_view::npos;
   else return false;
+}
+/// Whether a call is refused at the user's line: for what stops construct, the compiler's own words come first.
+template <class Checked, class Net, class... X>
+constexpr bool is_refused() {
+  if constexpr (Checked::ok) return false;
+  else if constexpr (!CheckedCell<std::remove_const_t<Net>>::ok) return true;
+  else return !stops<Net, X...>(Checked::sentence);
 }
 // A class, for nvcc takes another type for Source if the concept stands in the alias.
 template <class Source, Passes passes, bool runs = RunsToItsEnd<Source>>
@@ -125,6 +132,18 @@ constexpr std::span<const Draw> draws_of() {
 template <class... X>
 inline constexpr bool have_keys = requires { (sizeof(KeyFor<X>) + ...); };
 
+/// What construct sees of a tensor in a graph.
+template <class X>
+using SeenInGraph = Traced<typename KeyFor<X>::type::type, typename KeyFor<X>::type::shape>;
+/// The same, for an outermost call of what is a network only.
+template <class Net, class X, bool outermost>
+struct SeenFirst {};
+template <class Net, class X>
+requires(CheckedCell<Net>::ok)
+struct SeenFirst<Net, X, true> {
+  using type = SeenInGraph<X>;
+};
+
 /// Whether the call of a network on tensors is right, and the sentence if it is not. Errors of a trace are reported by
 /// whoever traces.
 template <bool on_tensors, class Net, class... X>
@@ -132,16 +151,14 @@ struct CheckedNetwork {
   static constexpr bool ok = true;
 };
 template <class Net, class... X>
+requires(!CheckedCell<Net>::ok)
+struct CheckedNetwork<true, Net, X...> : CheckedCell<Net> {};
+template <class Net, class... X>
+requires(CheckedCell<Net>::ok)
 struct CheckedNetwork<true, Net, X...> {
   using Graph = TriedGraph<Forward<Net, typename KeyFor<X>::type...>>;
   static constexpr const Sentence& sentence = Graph::sentence;
   static constexpr bool ok = Graph::ok || Graph::asks_values;
 };
-#if defined(__CUDACC__)
-// nvcc's front end looks at the network before it looks at its constructor, which says this.
-template <class Net, class... X>
-requires(!__is_literal_type(Net))
-struct CheckedNetwork<true, Net, X...> : CheckedCell<Net> {};
-#endif
 
 }  // namespace tenon::detail

@@ -155,6 +155,39 @@ void check_loss(const Loss& loss) {
   }
 }
 
+/// What a Model with a loss looks at first when it gets a data set: its `first` column, in construct; without a loss
+/// `all` of them. And what is said of the call at the user's line, void for nothing (core/text/report.hpp).
+template <bool has_loss, class Data, MixedPrecision precision>
+struct LookedAt {
+  using all = dataset::Columns<>;
+  template <class Net, class Checked>
+  using Refusal = void;
+};
+template <dataset::Dataset Data, MixedPrecision precision>
+struct LookedAt<true, Data, precision> {
+  using first = FirstColumn<Data, precision>;
+  using all = dataset::Columns<>;
+  template <class Net, class Checked>
+  using Refusal = typename RefusalOf<Checked, is_refused<Checked, Net, first>()>::type;
+};
+template <dataset::Dataset Data, MixedPrecision precision>
+struct LookedAt<false, Data, precision> {
+  using all = typename Data::columns;
+  template <class Net, class Checked>
+  using Refusal = typename RefusalOf<Checked>::type;
+};
+template <class... X>
+concept Tensors = sizeof...(X) > 0 && (is_tensor<X> && ...);
+/// The same of a call of predict().
+template <bool is_right, class Checked, class Net, MixedPrecision precision, class... X>
+struct PredictRefusal {
+  using type = void;
+};
+template <class Checked, class Net, MixedPrecision precision, class... X>
+requires Tensors<X...>
+struct PredictRefusal<true, Checked, Net, precision, X...>
+    : RefusalOf<Checked, is_refused<Checked, Net, TracedAs<X, precision>...>()> {};
+
 /// What stands where a data set is needed, as a sentence continues: "a tensor is no data set: ...".
 template <class X>
 constexpr std::string_view no_dataset() {

@@ -65,13 +65,39 @@ class Model {
       "the second argument of a Model is a loss, such as nn::MSELoss{}; use NoLoss{} if the network returns it");
   static_assert(are_metrics, "a metric of a Model needs name, clear(), update(prediction, label) or update(loss), and "
                              "eval(), which returns a number");
-  static_assert(is_optimizer || !scale_has_optimizer,
+  static_assert(is_optimizer || !scale_has_optimizer || !is_loss,
                 "the third argument of a Model is an optimizer, such as nn::Momentum{...}, or NoOptimizer{} for a "
                 "Model that only evaluates; nn/optim/optimizer.hpp says what one has");
 
+  // Else nothing more is said of its calls.
+  static constexpr bool is_right = [] {
+    if constexpr (!is_network) return false;
+    else
+      return detail::CheckedCell<std::remove_const_t<Net>>::ok && no_bare_level && is_level && scale_has_optimizer &&
+             one_of_each && is_loss && are_metrics && is_optimizer;
+  }();
+
+  static constexpr MixedPrecision precision = detail::precision_of<Parts...>(trains);
+  using Runner = detail::StepRunner<Net, Loss, Optimizer, options, precision>;
+  using Metrics = detail::MetricsAmong<Parts...>;
+  template <class Data>
+  using FirstColumn = detail::FirstColumn<Data, precision>;
+  template <class Data, class... C>
+  using CheckedTrain = detail::CheckedTrain<Runner, Run<Model>, Data, std::remove_reference_t<C>...>;
+  template <class Data, class... C>
+  using CheckedEval = detail::CheckedEval<Runner, Metrics, Run<Model>, Data, std::remove_reference_t<C>...>;
+  template <class... X>
+  using PredictGraph = typename Runner::template PredictGraph<X...>;
+  template <class... X>
+  using CheckedPredict = detail::CheckedGraph<PredictGraph<X...>, options>;
+  template <class X>
+  using LookedAtInput = detail::TracedAs<std::enable_if_t<is_right && !std::is_void_v<X>, X>, precision>;
+  template <class Data>
+  using LookedAt = detail::LookedAt<has_loss, std::conditional_t<is_right, Data, void>, precision>;
+
  public:
   using network_type = Net;
-  using runner_type = detail::StepRunner<Net, Loss, Optimizer, options, detail::precision_of<Parts...>(trains)>;
+  using runner_type = Runner;
 
   explicit Model(Net& net) : Model(net, Loss{}, Optimizer{}) {}
   Model(Net& net, Loss loss) : Model(net, std::move(loss), Optimizer{}) {}
@@ -100,14 +126,11 @@ class Model {
   ///            updates in a row, if a callback of train() calls train(), or while another thread trains or evaluates
   ///            this Model. An exception of a hook ends the run, without end()
   // `auto`, though it is void: to find that out, an editor looks into the call and shows what is wrong (clangd).
-  template <dataset::Dataset Data, class... Callbacks>
+  template <dataset::Dataset Data, class... Callbacks, class = void, bool = true, class = void>
   auto train(long epochs, const Data& data, Callbacks&&... callbacks) {
-    // Asked before all else, and here, not in a function: so a compiler goes from the user's call to construct in one
-    // step, and prints few lines for an ordinary error in there (7 with g++; from a function it takes 20).
-    if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, precision, typename Data::columns>::value);
-    else static_cast<void>(requires(const Net& net, const FirstColumn<Data>& x) { net.construct(x); });
     using Checked = CheckedTrain<Data, Callbacks...>;
-    if constexpr (!Checked::ok) {
+    if constexpr (!is_right) return;
+    else if constexpr (!Checked::ok) {
       using Wrong = Mistake<Checked>;
       if constexpr (has_loss && detail::stops<Net, FirstColumn<Data>>(Checked::sentence)) [[maybe_unused]]
         constexpr bool here = detail::stops_here<Net, FirstColumn<Data>>(static_cast<Wrong*>(nullptr));
@@ -120,6 +143,13 @@ class Model {
           [&](const auto*& row) { row = rows.next(); }, {}, callbacks...);
     }
   }
+  // Calls with a mistake, declared only, as in nn::Cell.
+  template <dataset::Dataset Data, class... Callbacks, class N = Net,
+            bool = requires(const N& net, const typename LookedAt<Data>::first& x) { net.construct(x); } ||
+                   detail::TakesAll<N, precision, typename LookedAt<Data>::all>::value,
+            class Wrong = typename LookedAt<Data>::template Refusal<N, CheckedTrain<Data, Callbacks...>>>
+  requires(!std::is_void_v<Wrong>)
+  auto train(long epochs, const Data& data, Callbacks&&... callbacks);
   template <dataset::Dataset Data, class... Callbacks>
   auto train(long epochs, const Data& data, TrainOptions, Callbacks&&... callbacks) {
     train(epochs, data, std::forward<Callbacks>(callbacks)...);
@@ -142,14 +172,12 @@ class Model {
   /// output. A metric with more than one number is not among the results; model.metric<M>() returns it.
   /// throws     ValueError for empty data, or a class number or index as in train(); RuntimeError if a callback of
   ///            eval() calls eval(), or while another thread trains or evaluates this Model
-  template <dataset::Dataset Data, class... Callbacks>
+  template <dataset::Dataset Data, class... Callbacks, class = void, bool = true, class = void>
   auto eval(const Data& data, Callbacks&&... callbacks) {
-    // As in train().
-    if constexpr (!has_loss) static_cast<void>(detail::TakesAll<Net, precision, typename Data::columns>::value);
-    else static_cast<void>(requires(const Net& net, const FirstColumn<Data>& x) { net.construct(x); });
     using Checked = CheckedEval<Data, Callbacks...>;
     EvalResult result;
-    if constexpr (!Checked::ok) {
+    if constexpr (!is_right) return result;
+    else if constexpr (!Checked::ok) {
       using Wrong = Mistake<Checked>;
       if constexpr (has_loss && detail::stops<Net, FirstColumn<Data>>(Checked::sentence)) [[maybe_unused]]
         constexpr bool here = detail::stops_here<Net, FirstColumn<Data>>(static_cast<Wrong*>(nullptr));
@@ -163,6 +191,12 @@ class Model {
     }
     return result;
   }
+  template <dataset::Dataset Data, class... Callbacks, class N = Net,
+            bool = requires(const N& net, const typename LookedAt<Data>::first& x) { net.construct(x); } ||
+                   detail::TakesAll<N, precision, typename LookedAt<Data>::all>::value,
+            class Wrong = typename LookedAt<Data>::template Refusal<N, CheckedEval<Data, Callbacks...>>>
+  requires(!std::is_void_v<Wrong>)
+  auto eval(const Data& data, Callbacks&&... callbacks);
   template <dataset::Dataset Data, class... Callbacks>
   auto eval(const Data& data, TrainOptions, Callbacks&&... callbacks) {
     return eval(data, std::forward<Callbacks>(callbacks)...);
@@ -225,13 +259,12 @@ class Model {
     using Wrong = Mistake<detail::WrongPredictCall<X...>>;
     return Wrong::corrected;
   }
-  template <class... X>
-  requires(sizeof...(X) > 0 && (detail::is_tensor<X> && ...))
+  template <class... X, class = void, bool = true, class = void>
+  requires detail::Tensors<X...>
   auto predict(const X&... x) const {
-    static_cast<void>(
-        requires(const Net& net, const detail::TracedAs<X, precision>&... traced) { net.construct(traced...); });
     using Graph = PredictGraph<X...>;
-    if constexpr (!CheckedPredict<X...>::ok) {
+    if constexpr (!is_right) return Broken{};
+    else if constexpr (!CheckedPredict<X...>::ok) {
       using Wrong = Mistake<Graph>;
       if constexpr (detail::stops<Net, detail::TracedAs<X, precision>...>(Graph::sentence)) [[maybe_unused]]
         constexpr bool here = detail::stops_here<Net, detail::TracedAs<X, precision>...>(static_cast<Wrong*>(nullptr));
@@ -242,6 +275,11 @@ class Model {
       return result;
     }
   }
+  template <class... X, class N = Net,
+            bool = requires(const N& net, const LookedAtInput<X>&... x) { net.construct(x...); },
+            class Wrong = typename detail::PredictRefusal<is_right, CheckedPredict<X...>, N, precision, X...>::type>
+  requires(detail::Tensors<X...> && !std::is_void_v<Wrong>)
+  auto predict(const X&... x) const;
   /// The same for all rows of a batched data set; construct receives the first column, or all columns if it has as many
   /// parameters.
   template <dataset::Dataset Data>
@@ -280,20 +318,6 @@ class Model {
  private:
   friend struct detail::TrainingFile;
   friend struct Run<Model>;
-  static constexpr MixedPrecision precision = detail::precision_of<Parts...>(trains);
-  using Runner = runner_type;
-  using Metrics = detail::MetricsAmong<Parts...>;
-
-  template <class Data>
-  using FirstColumn = detail::FirstColumn<Data, precision>;
-  template <class Data, class... C>
-  using CheckedTrain = detail::CheckedTrain<Runner, Run<Model>, Data, std::remove_reference_t<C>...>;
-  template <class Data, class... C>
-  using CheckedEval = detail::CheckedEval<Runner, Metrics, Run<Model>, Data, std::remove_reference_t<C>...>;
-  template <class... X>
-  using PredictGraph = typename Runner::template PredictGraph<X...>;
-  template <class... X>
-  using CheckedPredict = detail::CheckedGraph<PredictGraph<X...>, options>;
 
   // A run, with hands on the data set instead of its type: compiled once for all data sets with these columns.
   // `evaluate` comes at the end of an epoch of fit().

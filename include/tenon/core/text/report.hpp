@@ -85,6 +85,23 @@ struct MistakeOf<Source, Used> {
 template <class Source>
 using Mistake = typename detail::MistakeOf<Source>::type;
 
+namespace detail {
+/// What an overload says that is declared only, for wrong calls: void if there is nothing to say. The overload has a
+/// template argument `class Wrong = typename RefusalOf<Source>::type`, needs one that is not void, and returns `auto`,
+/// which nothing defines. Compilers then refuse the user's own line, in 4 lines of g++ instead of 9, and 7 of clang.
+/// nvcc's front end would speak first: it has none.
+template <class Source, bool refused = !Source::ok>
+struct RefusalOf {
+  using type = void;
+};
+#if !defined(__CUDACC__)
+template <class Source>
+struct RefusalOf<Source, true> {
+  using type = Mistake<Source>;
+};
+#endif
+}  // namespace detail
+
 /// The same as a call, where a level more does not matter.
 template <class Source>
 constexpr auto report() {

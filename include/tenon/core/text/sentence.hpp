@@ -9,7 +9,7 @@ namespace tenon::inline TENON_ABI {
 
 /// A short text of fixed capacity; what does not fit is cut. Streams like `error << "needs " << 3 << " channels";`
 struct Sentence {
-  static constexpr int capacity = 300;
+  static constexpr int capacity = 330;
   char text[capacity]{};
   int length = 0;
 

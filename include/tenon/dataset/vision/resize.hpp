@@ -25,7 +25,7 @@ struct Resize {
   static constexpr bool random = false;
   static constexpr ImageSize size_for(int height, int width) {
     constexpr int asked[]{Size...};
-    if constexpr (sizeof...(Size) == 2) return {asked[0], asked[1]};
+    if constexpr (sizeof...(Size) >= 2) return {asked[0], asked[1]};
     else if (height < 0 || width < 0) return {dataset::any, dataset::any};
     else return size_of_shorter_side(height, width, asked[0]);
   }
