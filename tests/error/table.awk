@@ -1,6 +1,6 @@
-# Makes a mistake of a right program: reads a line `name ## old ## new ## sentence [## lines: ...] [## also: ...]`, writes
-# the program `base` with `new` in the place of `old` to the file `mistake`, and name, sentence, lines, and what may be
-# said beside it to `fields`, a line each.
+# Makes a mistake of a right program: reads a line `name ## old ## new ## sentence [## lines: ...] [## also: ...]`,
+# writes the program `base` with `new` in the place of `old` to the file `mistake`, and name, sentence, lines, and what
+# may be said beside it to `fields`, a line each.
 function trimmed(text) { sub(/^ +/, "", text); sub(/ +$/, "", text); return text }
 {
   count = split($0, field, / +## +/)
