@@ -93,7 +93,7 @@ struct Inference {
   };
   static constexpr Result infer() {
     Result r;
-    if constexpr (requires { Op::derivative; }) r.type = Op::shape(types, Config, r.error);
+    if constexpr (tenon::detail::DeclaresDerivative<Op>) r.type = Op::shape(types, Config, r.error);
     else
       r.error << Op::name
               << " declares no derivative: write `static constexpr void derivative(Derivative&)` or `static constexpr "

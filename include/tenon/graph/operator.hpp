@@ -200,6 +200,9 @@ using OperatorById = typename decltype(operator_of(detail::OperatorTag<Id>{}))::
 ///     static constexpr TensorType shape(const OperandTypes&, const Config&, Sentence& error);
 ///                                                                        writes `error` if operands do not fit
 ///     static constexpr void derivative(Derivative&);                     or: static constexpr None derivative{};
+///                                                                        Tenon's own begin with template <class =
+///                                                                        void>: programs that do not differentiate
+///                                                                        do not compile the operators in it
 ///
 /// Optional members:
 ///
@@ -224,14 +227,16 @@ struct Operator {
 
 namespace detail {
 template <class Op>
+concept DeclaresDerivative =
+    requires { Op::derivative; } || requires { static_cast<void (*)(Derivative&)>(&Op::derivative); };
+template <class Op>
 constexpr bool has_derivative() {
   return !requires { requires std::is_same_v<std::remove_cvref_t<decltype(Op::derivative)>, None>; };
 }
 template <class Op>
 constexpr void (*derivative_of())(Derivative&) {
-  static_assert(
-      requires { Op::derivative; }, "this operator declares no derivative: write `static constexpr void "
-                                    "derivative(Derivative&)` or `static constexpr None derivative{};`");
+  static_assert(DeclaresDerivative<Op>, "this operator declares no derivative: write `static constexpr void "
+                                        "derivative(Derivative&)` or `static constexpr None derivative{};`");
   if constexpr (has_derivative<Op>()) return &Op::derivative;
   else return nullptr;
 }

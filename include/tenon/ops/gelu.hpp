@@ -46,6 +46,7 @@ struct GeluGrad : Elementwise<GeluGrad, "GeLUGrad"> {
     const V sigmoid = V(1) / u.inverse;
     return gradient * (sigmoid + x * (sigmoid * (V(1) - sigmoid) * u.slope));
   }
+  template <class = void>
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<GeluCurvature>(d.operand(0), d.call<Mul>(d.operand(1), d.gradient())));
     d.flows_to(1, d.call<GeluGrad>(d.operand(0), d.gradient()));
@@ -65,7 +66,10 @@ struct Gelu : Elementwise<Gelu, "GeLU"> {
   TENON_DEVICE static V eval(V x) {
     return x / detail::GeluTerms<V>(x).inverse;
   }
-  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<GeluGrad>(d.operand(0), d.gradient())); }
+  template <class = void>
+  static constexpr void derivative(Derivative& d) {
+    d.flows_to(0, d.call<GeluGrad>(d.operand(0), d.gradient()));
+  }
 };
 
 /// The second derivative of GeluErf, times a factor: (2 - x²) φ(x). Not for users.
@@ -82,6 +86,7 @@ struct GeluErfGrad : Elementwise<GeluErfGrad, "GeLUErfGrad"> {
   TENON_DEVICE static V eval(V x, V gradient) {
     return gradient * (detail::normal_below(x) + x * detail::normal_density(x));
   }
+  template <class = void>
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<GeluErfCurvature>(d.operand(0), d.call<Mul>(d.operand(1), d.gradient())));
     d.flows_to(1, d.call<GeluErfGrad>(d.operand(0), d.gradient()));
@@ -100,7 +105,10 @@ struct GeluErf : Elementwise<GeluErf, "GeLUErf"> {
   TENON_DEVICE static V eval(V x) {
     return x * detail::normal_below(x);
   }
-  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<GeluErfGrad>(d.operand(0), d.gradient())); }
+  template <class = void>
+  static constexpr void derivative(Derivative& d) {
+    d.flows_to(0, d.call<GeluErfGrad>(d.operand(0), d.gradient()));
+  }
 };
 TENON_EXACT_END
 

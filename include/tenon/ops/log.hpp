@@ -17,7 +17,10 @@ struct Log : Elementwise<Log, "Log"> {
   TENON_DEVICE static V eval(V x) {
     return kernel::log(x);
   }
-  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<Div>(d.gradient(), d.operand(0))); }
+  template <class = void>
+  static constexpr void derivative(Derivative& d) {
+    d.flows_to(0, d.call<Div>(d.gradient(), d.operand(0)));
+  }
 };
 TENON_EXACT_END
 
