@@ -1,13 +1,14 @@
 #!/bin/sh
-# What tests/compilers.sh asks of one compiler, in a checkout of its own (it builds there): `check.sh COMPILER [FLAGS]`.
+# What tests/compilers.sh asks of one compiler, in a checkout of its own (it builds there):
+#   check.sh COMPILER [FLAGS] [all]
 #   1 both commands of README.md: quickstart.sh for an epoch, and tests of each area by test.sh's build
 #   2 examples/06_mnist.cpp as in a project with strict warnings, which are errors; the seconds that this takes
-#   3 mistakes, each explained in a sentence (tests/error)
+#   3 the bars of mistakes (tests/error/run.sh --bars): a choice of them, or all
 #   4 the bits of a training (tests/odr/bits)
 # The last line is a row: compiler | 1 | number of 3 | 4 | warnings of 2 | seconds of 2
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-compiler=$1 flags=${2:-}
+compiler=$1 flags=${2:-} chosen_mistakes=${3:-some}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 command -v "$compiler" >/dev/null || { echo "FAILED: $compiler is not here"; exit 1; }
@@ -57,12 +58,18 @@ warnings=0
 step "examples/06_mnist.cpp without warnings" strict || warnings=$(grep -c 'error:\|warning:' "$work/log")
 
 sentences=-
-said() { grep -c ' ok$' "$work/log"; }
 mistakes() {
-  sh tests/error/run.sh --compiler "$compiler" tests/error/table/images.txt tests/error/cell/typo.cpp \
-    tests/error/core/tensor_extents.cpp tests/error/model/column_count.cpp
+  set --
+  [ "$chosen_mistakes" = all ] ||
+    set -- tests/error/table/images.txt tests/error/cell/typo.cpp tests/error/core/tensor_extents.cpp \
+      tests/error/model/column_count.cpp tests/error/model/metric_prediction.cpp tests/error/shape/channels.cpp \
+      tests/error/shape/dense_size.cpp tests/error/shape/infix.cpp tests/error/shape/nested.cpp \
+      tests/error/shape/no_flatten.cpp
+  sh tests/error/precompile.sh "$work/once" "$compiler" &&
+    sh tests/error/run.sh --precompiled "$work/once" --compiler "$compiler" --bars "$@"
 }
-if step "sentences of mistakes" mistakes; then sentences=$(said); fi
+if step "sentences of mistakes" mistakes; then sentences=$(sed -n 's/.*: \([0-9]*\) mistakes,.*/\1/p' "$work/log"); fi
+tail -n 1 "$work/log"
 
 bits() {
   "$CXX" -std=c++20 -O2 -march=native -Iinclude tests/odr/bits/program.cpp -o "$work/bits" -lpthread &&

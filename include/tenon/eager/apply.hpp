@@ -76,7 +76,7 @@ template <class Op, class... V>
 constexpr Dtype parameters_as() {
   Dtype half = Dtype::float32;
   if constexpr ((is_float_parameter<V> || ...))
-    if constexpr (!Op::effect && !requires { requires Op::float_parameters; })
+    if constexpr (!Op::effect && !requires { requires is_set(Op::float_parameters); })
       ((half = is_half_dtype(KeyFor<V>::type::value.dtype) ? KeyFor<V>::type::value.dtype : half), ...);
   return half;
 }
@@ -294,8 +294,8 @@ template <class I, class... V>
     return Wrong::corrected;
   } else {
     const EagerOperand operand[]{v...};
-    if constexpr (requires { &I::Op::indices; }) look_at_indices(eager_info<I>, I::types, operand);
-    if constexpr (requires { &I::Op::least_batch; }) {
+    if constexpr (HasIndices<typename I::Op>) look_at_indices(eager_info<I>, I::types, operand);
+    if constexpr (LimitsBatch<typename I::Op>) {
       static constexpr LeastBatch least = I::Op::least_batch(I::types);
       if constexpr (least.n > 1) refuse_small_batch(least, operand, I::types.count);
     }

@@ -226,6 +226,25 @@ struct Operator {
 };
 
 namespace detail {
+// What an operator may have besides counts in this form only: another member of the name is its author's own.
+template <class Op>
+concept FoldsConstants = requires { static_cast<double (*)(Dtype, double, double)>(&Op::fold); };
+template <class Op>
+concept HasIndices =
+    requires { static_cast<IndexRange (*)(const OperandTypes&, const typename Op::Config&)>(&Op::indices); };
+template <class Op>
+concept LimitsBatch = requires { static_cast<LeastBatch (*)(const OperandTypes&)>(&Op::least_batch); };
+template <class Op>
+concept CountsOperations = requires {
+  static_cast<double (*)(const OperandTypes&, const TensorType&, const typename Op::Config&, long)>(&Op::flops);
+};
+/// The value of a member that is a bool; false for any other.
+template <class T>
+constexpr bool is_set(const T& member) {
+  if constexpr (std::is_same_v<T, bool>) return member;
+  else return false;
+}
+
 template <class Op>
 concept DeclaresDerivative =
     requires { Op::derivative; } || requires { static_cast<void (*)(Derivative&)>(&Op::derivative); };
@@ -242,7 +261,7 @@ constexpr void (*derivative_of())(Derivative&) {
 }
 template <class Op>
 constexpr double (*fold_of())(Dtype, double, double) {
-  if constexpr (requires { Op::fold; }) return &Op::fold;
+  if constexpr (FoldsConstants<Op>) return &Op::fold;
   else return nullptr;
 }
 template <class Op>
@@ -251,7 +270,7 @@ constexpr IndexRange packed_indices(const OperandTypes& in, const Attributes& at
 }
 template <class Op>
 constexpr IndexRange (*indices_of())(const OperandTypes&, const Attributes&) {
-  if constexpr (requires { &Op::indices; }) return &packed_indices<Op>;
+  if constexpr (HasIndices<Op>) return &packed_indices<Op>;
   else return nullptr;
 }
 template <class Op>
@@ -260,7 +279,7 @@ double packed_flops(const OperandTypes& in, const TensorType& result, const Attr
 }
 template <class Op>
 constexpr LeastBatch (*least_batch_of())(const OperandTypes&) {
-  if constexpr (requires { &Op::least_batch; }) return &Op::least_batch;
+  if constexpr (LimitsBatch<Op>) return &Op::least_batch;
   else return nullptr;
 }
 template <class Op, class Target>
@@ -274,15 +293,15 @@ constexpr OperatorInfo make_operator_info() {
   info.view = Op::view;
   info.elementwise = Op::elementwise;
   info.update = Op::update;
-  info.holds_update = requires { requires Op::holds_update; };
+  info.holds_update = requires { requires is_set(Op::holds_update); };
   info.per_sample = Op::per_sample;
-  info.indices = requires { &Op::indices; };
-  info.limits_batch = requires { &Op::least_batch; };
+  info.indices = HasIndices<Op>;
+  info.limits_batch = LimitsBatch<Op>;
   info.has_derivative = has_derivative<Op>();
-  info.has_fold = requires { Op::fold; };
+  info.has_fold = FoldsConstants<Op>;
   info.kernel = kernel_facts<FoundKernel<Target, Op>>();
 #if defined(TENON_OBSERVE)
-  if constexpr (requires { &Op::flops; }) info.flops = &packed_flops<Op>;
+  if constexpr (CountsOperations<Op>) info.flops = &packed_flops<Op>;
   info.settings = make_config_members<typename Op::Config>();
 #endif
   return info;

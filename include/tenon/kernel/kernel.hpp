@@ -201,9 +201,9 @@ constexpr KernelEntry make_kernel_entry() {
   KernelEntry entry;
   if constexpr (requires { K::template kernel<C>(); }) entry.run = K::template kernel<C>();
   else entry.run = &K::template run<C>;
-  if constexpr (requires { &C::Op::indices; })
+  if constexpr (tenon::detail::HasIndices<typename C::Op>)
     if constexpr (call_indices<C>.operand >= 0) entry.indices = &call_indices<C>;
-  if constexpr (requires { &C::Op::least_batch; })
+  if constexpr (tenon::detail::LimitsBatch<typename C::Op>)
     if constexpr (call_least_batch<C>.n > 1) entry.least_batch = &call_least_batch<C>;
   constexpr bool linear = requires { requires K::linear_work; };
   if constexpr (linear) entry.linear = linear_between(kernel_work<C, Target>(1), kernel_work<C, Target>(2));

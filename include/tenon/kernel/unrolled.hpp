@@ -104,8 +104,8 @@ class Unrolled {
         ((a.buffer[K + 1] = address<graph[id].operand[K]>(m)), ...);
       }(std::make_integer_sequence<int, graph[id].operands>());
       a.immediate = graph[id].immediate;
-      if constexpr (requires { &C::Op::indices; }) look_at_indices<C>(a);
-      if constexpr (requires { &C::Op::least_batch; })
+      if constexpr (tenon::detail::HasIndices<typename C::Op>) look_at_indices<C>(a);
+      if constexpr (tenon::detail::LimitsBatch<typename C::Op>)
         if constexpr (call_least_batch<C>.n > 1) detail::refuse_batch(call_least_batch<C>, 1);
       policy.before(Graph::program.node[id], a);
       Kernel<Cpu, typename C::Op>::template run<C>(a, 0, std::integral_constant<long, kernel_work<C>(1).items>::value);

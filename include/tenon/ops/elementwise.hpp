@@ -52,11 +52,11 @@ struct Elementwise : Operator<Op, Name> {
     const auto refuse = [&](std::string_view wanted) {
       error << Op::name << " needs " << wanted << ", got " << name_of(t) << " " << t << ": cast it";
     };
-    if constexpr (requires { Op::floating_only; }) {
+    if constexpr (requires { requires tenon::detail::is_set(Op::floating_only); }) {
       if (!is_floating(t.dtype)) refuse("floating-point operands");
-    } else if constexpr (requires { Op::numbers_only; }) {
+    } else if constexpr (requires { requires tenon::detail::is_set(Op::numbers_only); }) {
       if (t.dtype == Dtype::bool_) refuse("operands that are numbers");
-    } else if constexpr (requires { Op::bool_only; }) {
+    } else if constexpr (requires { requires tenon::detail::is_set(Op::bool_only); }) {
       if (t.dtype != Dtype::bool_) refuse("bool operands");
     }
   }

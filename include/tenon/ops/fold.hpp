@@ -33,7 +33,7 @@ constexpr double folded_as(double a, double b) {
   const T x = constant_as<T>(a), y = constant_as<T>(b);
   T result{};
   if constexpr (Operands == 1) result = static_cast<T>(Op::evaluate(x));
-  else if constexpr (requires { Op::zero_divisor; }) {
+  else if constexpr (requires { requires tenon::detail::is_set(Op::zero_divisor); }) {
     if (static_cast<double>(y) == 0) return left_to_kernel;
     result = static_cast<T>(Op::evaluate(x, y));
   } else result = static_cast<T>(Op::evaluate(x, y));

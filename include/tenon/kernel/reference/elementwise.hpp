@@ -7,7 +7,7 @@ namespace tenon::inline TENON_ABI {
 
 /// Every operator with an eval, ours or a user's.
 template <class Op>
-requires requires { typename Op::Function; }
+requires(Op::elementwise && requires { typename Op::Function; })
 struct Kernel<Reference, Op> : kernel::reference::Whole {
   template <class Call>
   static void run(const Arguments& a, long, long) {

@@ -72,7 +72,7 @@ struct Kernel<Reference, ops::LarsSquares> : kernel::reference::WholeSums<ops::L
 
 /// Of an operator that makes numbers of an update anew.
 template <class Op>
-requires requires { requires Op::renews_numbers; }
+requires requires { requires tenon::detail::is_set(Op::renews_numbers); }
 struct Kernel<Reference, Op> : kernel::reference::Whole {
   template <class Call>
   static void run(const Arguments& a, long, long) {

@@ -9,7 +9,10 @@ namespace tenon::inline TENON_ABI {
 
 /// Every ops::Reduction. A sum of floating-point numbers is rounded once, at its end.
 template <class Op>
-requires requires { typename Op::Combine; }
+requires requires {
+  typename Op::Combine;
+  Op::template accumulator<float>();
+}
 struct Kernel<Reference, Op> : kernel::reference::Whole {
   template <class Call>
   static void run(const Arguments& a, long, long) {

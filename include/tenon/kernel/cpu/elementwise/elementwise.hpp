@@ -161,7 +161,7 @@ struct Fused;
 /// An operator that says by `eval` what it does with one element of each operand, ops::Elementwise, and maybe by
 /// `copies` that this is nothing, ops::Copy.
 template <class Op>
-requires requires { typename Op::Function; }
+requires(Op::elementwise && requires { typename Op::Function; })
 struct Kernel<Cpu, Op> {
   using Function = typename Op::Function;
   using Chain = ops::Fused;
@@ -177,7 +177,8 @@ struct Kernel<Cpu, Op> {
   }
   template <class Call>
   static constexpr auto kernel() {
-    if constexpr (requires { requires Op::copies; }) return &kernel::copy_elements<sizeof(typename Call::Result)>;
+    if constexpr (requires { requires tenon::detail::is_set(Op::copies); })
+      return &kernel::copy_elements<sizeof(typename Call::Result)>;
     else if constexpr (kernel::RowLayout<Call>::flat && Call::result.count(1) > kernel::block_length)
       return kernel::flat_kernel<Call, Function>(std::make_integer_sequence<int, Call::operands>{});
     else return &Kernel::template run<Call>;

@@ -8,7 +8,7 @@ namespace tenon::inline TENON_ABI {
 
 /// An operator that changes a parameter and its moments by its `apply`.
 template <class Op>
-requires requires { requires Op::updates_moments; }
+requires requires { requires tenon::detail::is_set(Op::updates_moments); }
 struct Kernel<Cpu, Op> {
   static constexpr KernelFacts facts{.half_gradient = true};
   static constexpr bool linear_work = true;

@@ -31,7 +31,7 @@ inline A norm_ratio(A above, A below) {
 
 /// Of two sums over a parameter. `Op` gives `piece<Call>(arguments, begin, count)`, the TwoSums of some elements.
 template <class Op>
-requires requires { requires Op::sums_pieces; }
+requires requires { requires tenon::detail::is_set(Op::sums_pieces); }
 struct Kernel<Cpu, Op> {
   static constexpr KernelFacts facts{.half_gradient = true};
   static constexpr bool linear_work = true;
@@ -58,7 +58,7 @@ struct Kernel<Cpu, Op> {
 
 /// Of an operator that makes numbers of an update anew.
 template <class Op>
-requires requires { requires Op::renews_numbers; }
+requires requires { requires tenon::detail::is_set(Op::renews_numbers); }
 struct Kernel<Cpu, Op> {
   static constexpr bool linear_work = true;
   template <class Call>

@@ -7,7 +7,10 @@ namespace tenon::inline TENON_ABI {
 
 /// An operator that combines the elements along axes to one.
 template <class Op>
-requires requires { typename Op::Combine; }
+requires requires {
+  typename Op::Combine;
+  Op::template accumulator<float>();
+}
 struct Kernel<Cpu, Op> {
   template <class Call>
   static constexpr long items(long n) {
