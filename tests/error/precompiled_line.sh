@@ -13,7 +13,7 @@ cd "$work/build"
 "$clang" -std=c++20 -I../include -x c++-header ../include/tenon/tenon.hpp -o tenon.pch
 sed 's/nn::BatchNorm2d<8>/nn::BatchNorm2d<16>/' "$here/table/network.cpp" >mistake.cpp
 "$clang" -std=c++20 -I../include -include-pch tenon.pch -fsyntax-only -ferror-limit=1 mistake.cpp >said 2>&1 || true
-if grep -q '(mistake.cpp:22)' said; then echo "the line is the user's"; exit; fi
+if grep -q '(mistake.cpp:25)' said; then echo "the line is the user's"; exit; fi
 cut -c1-400 said
-echo "FAILED: the sentence does not name mistake.cpp:22"
+echo "FAILED: the sentence does not name mistake.cpp:25"
 exit 1

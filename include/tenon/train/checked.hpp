@@ -179,14 +179,16 @@ struct LookedAt<false, Data, precision> {
 template <class... X>
 concept Tensors = sizeof...(X) > 0 && (is_tensor<X> && ...);
 /// The same of a call of predict().
-template <bool is_right, class Checked, class Net, MixedPrecision precision, class... X>
+template <bool is_right, class Runner, class Net, MixedPrecision precision, class... X>
 struct PredictRefusal {
   using type = void;
 };
-template <class Checked, class Net, MixedPrecision precision, class... X>
+template <class Runner, class Net, MixedPrecision precision, class... X>
 requires Tensors<X...>
-struct PredictRefusal<true, Checked, Net, precision, X...>
-    : RefusalOf<Checked, is_refused<Checked, Net, TracedAs<X, precision>...>()> {};
+struct PredictRefusal<true, Runner, Net, precision, X...> {
+  using Checked = CheckedGraph<typename Runner::template PredictGraph<X...>, Runner::model_options>;
+  using type = typename RefusalOf<Checked, is_refused<Checked, Net, TracedAs<X, precision>...>()>::type;
+};
 
 /// What stands where a data set is needed, as a sentence continues: "a tensor is no data set: ...".
 template <class X>

@@ -154,16 +154,6 @@ class Model {
   auto train(long epochs, const Data& data, TrainOptions, Callbacks&&... callbacks) {
     train(epochs, data, std::forward<Callbacks>(callbacks)...);
   }
-  template <dataset::Dataset Data>
-  auto train(long, const Data&, detail::ListedCallbacks) {
-    return report<detail::CallbacksInList<Data>>();
-  }
-  template <class... A>
-  requires(!detail::is_train_call<A...>)
-  auto train(A&&...) {
-    using Wrong = Mistake<detail::WrongTrainCall<A...>>;
-    static_cast<void>(Wrong::corrected);
-  }
 
   /// Runs all batches in evaluation and returns the metrics, which are cleared first. Events: begin, (step_begin, step,
   /// step_end, the metrics' update)*, end. Callbacks of a training may call it; this does not change the training.
@@ -200,13 +190,6 @@ class Model {
   template <dataset::Dataset Data, class... Callbacks>
   auto eval(const Data& data, TrainOptions, Callbacks&&... callbacks) {
     return eval(data, std::forward<Callbacks>(callbacks)...);
-  }
-  template <class... A>
-  requires(!detail::is_eval_call<A...>)
-  auto eval(A&&...) {
-    using Wrong = Mistake<detail::WrongEvalCall<A...>>;
-    static_cast<void>(Wrong::corrected);
-    return EvalResult{};
   }
 
   /// Trains like train(), and evaluates like eval() after the steps of an epoch: after every epoch, or after the epochs
@@ -253,12 +236,6 @@ class Model {
   /// The network's output for inputs, in evaluation: a tensor, or a tuple if construct returns one. Several threads may
   /// call it at the same time. Throws ValueError if the inputs' batch sizes differ, for an index out of range, and for
   /// a changed number among the network's members; RuntimeError if another thread trains this Model.
-  template <class... X>
-  requires(sizeof...(X) == 0 || !((detail::is_tensor<X> || dataset::Dataset<X>) && ...))
-  auto predict(const X&...) const {
-    using Wrong = Mistake<detail::WrongPredictCall<X...>>;
-    return Wrong::corrected;
-  }
   template <class... X, class = void, bool = true, class = void>
   requires detail::Tensors<X...>
   auto predict(const X&... x) const {
@@ -277,7 +254,7 @@ class Model {
   }
   template <class... X, class N = Net,
             bool = requires(const N& net, const LookedAtInput<X>&... x) { net.construct(x...); },
-            class Wrong = typename detail::PredictRefusal<is_right, CheckedPredict<X...>, N, precision, X...>::type>
+            class Wrong = typename detail::PredictRefusal<is_right, Runner, N, precision, X...>::type>
   requires(detail::Tensors<X...> && !std::is_void_v<Wrong>)
   auto predict(const X&... x) const;
   /// The same for all rows of a batched data set; construct receives the first column, or all columns if it has as many
@@ -299,6 +276,45 @@ class Model {
     } else if constexpr (detail::is_tensor<std::remove_cvref_t<Result>>) write_results<Graph>(std::tie(result), x...);
     else detail::spread([&](auto&... one) { write_results<Graph>(std::tie(one...), x...); }, result);
   }
+
+  // Calls with other arguments than there are, declared only, as above. nvcc's front end needs a body.
+#if defined(__CUDACC__)
+  template <dataset::Dataset Data>
+  auto train(long, const Data&, detail::ListedCallbacks) {
+    return report<detail::CallbacksInList<Data>>();
+  }
+  template <class... A>
+  requires(!detail::is_train_call<A...>)
+  auto train(A&&...) {
+    using Wrong = Mistake<detail::WrongTrainCall<A...>>;
+    static_cast<void>(Wrong::corrected);
+  }
+  template <class... A>
+  requires(!detail::is_eval_call<A...>)
+  auto eval(A&&...) {
+    using Wrong = Mistake<detail::WrongEvalCall<A...>>;
+    static_cast<void>(Wrong::corrected);
+    return EvalResult{};
+  }
+  template <class... X>
+  requires(sizeof...(X) == 0 || !((detail::is_tensor<X> || dataset::Dataset<X>) && ...))
+  auto predict(const X&...) const {
+    using Wrong = Mistake<detail::WrongPredictCall<X...>>;
+    return Wrong::corrected;
+  }
+#else
+  template <dataset::Dataset Data, class Wrong = Mistake<detail::CallbacksInList<Data>>>
+  auto train(long, const Data&, detail::ListedCallbacks);
+  template <class... A, class Wrong = Mistake<detail::WrongTrainCall<A...>>>
+  requires(!detail::is_train_call<A...>)
+  auto train(A&&...);
+  template <class... A, class Wrong = Mistake<detail::WrongEvalCall<A...>>>
+  requires(!detail::is_eval_call<A...>)
+  auto eval(A&&...);
+  template <class... X, class Wrong = Mistake<detail::WrongPredictCall<X...>>>
+  requires(sizeof...(X) == 0 || !((detail::is_tensor<X> || dataset::Dataset<X>) && ...))
+  auto predict(const X&...) const;
+#endif
 
   Mode mode() const { return runner_.mode(); }
   Net& network() { return *net_; }

@@ -1,4 +1,7 @@
 // A right program. network.txt says how it goes wrong.
+#include <functional>
+#include <memory>
+
 #include <tenon/tenon.hpp>
 using namespace tenon;
 

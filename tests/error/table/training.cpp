@@ -1,4 +1,6 @@
 // A right program. training.txt says how it goes wrong.
+#include <memory>
+
 #include <tenon/tenon.hpp>
 #include <tenon/train/checkpoint.hpp>
 using namespace tenon;
