@@ -27,7 +27,10 @@ template void conv2d_backward_weight(const Conv2dSizes&, const float16*, const f
 template void conv2d_backward_weight(const Conv2dSizes&, const bfloat16*, const bfloat16*, bfloat16*, long, long,
                                      void*);
 
-template void nchw16n_conv2d_backward_weight(const Conv2dSizes&, const float*, const float*, float*, long, long, void*);
+template void nchw16n_conv2d_backward_weight(const Conv2dSizes&, const float*, const float*, float*, long, long, void*,
+                                             const Nchw16nWeightTiles&);
+template const Nchw16nTiles& nchw16n_tiles<0>();
+template const Nchw16nWeightTiles& nchw16n_weight_tiles<0>();
 
 }  // namespace tenon::kernel
 TENON_EXACT_END

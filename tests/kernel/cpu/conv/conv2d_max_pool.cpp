@@ -104,7 +104,7 @@ struct Case {
     reference::Workspace workspace(kernel::nchw16n_conv2d_max_pool_workspace(s));
     reference::in_parts(kernel::nchw16n_conv2d_items(s), parts, [&](long begin, long end) {
       kernel::nchw16n_conv2d_max_pool(s, blocks.data(), weight.data(), y.data(), argmaxes.data(), begin, end,
-                                      workspace.data(), Steps<clips>{{bias.data()}});
+                                      workspace.data(), Steps<clips>{{bias.data()}}, kernel::nchw16n_tiles<0>());
     });
     if (!spreads()) return {from_blocks(y, s.n, out), {}};
     kernel::nchw16n_spread_argmaxes(pool, argmaxes.data(), dy_blocks.data(), gradient.data(), 0,

@@ -62,15 +62,15 @@ struct Case {
       };
       reference::in_parts(kernel::nchw16n_conv2d_items(s), parts, [&](long begin, long end) {
         kernel::nchw16n_conv2d(s, x_blocks.data(), weight.data(), y_blocks.data(), begin, end, nchw16n_forward.data(),
-                               count);
+                               count, kernel::nchw16n_tiles<0>());
       });
       reference::in_parts(kernel::nchw16n_conv2d_backward_input_items(s), parts, [&](long begin, long end) {
         kernel::nchw16n_conv2d_backward_input(s, weight.data(), dy_blocks.data(), dx_blocks.data(), begin, end,
-                                              block_input.data(), count_dx);
+                                              block_input.data(), count_dx, kernel::nchw16n_tiles<0>());
       });
       reference::in_parts(kernel::nchw16n_conv2d_backward_weight_items(s), parts, [&](long begin, long end) {
         kernel::nchw16n_conv2d_backward_weight(s, x_blocks.data(), dy_blocks.data(), dw_blocks.data(), begin, end,
-                                               block_gradient.data());
+                                               block_gradient.data(), kernel::nchw16n_weight_tiles<0>());
       });
       CHECK(same(from_blocks(y_blocks, s.n, out), y));
       CHECK(same(from_blocks(dx_blocks, s.n, in), dx));
@@ -156,4 +156,22 @@ TEST_CASE("nchw16n_conv2d: an infinite weight meets the padding, an infinite pix
       cut.check();
     }
   }
+}
+
+TEST_CASE(
+    "nchw16n: channels are cut into blocks of the heights that is_cut_into says, in whatever runs threads take them") {
+  for (long most : {4L, 6L})
+    for (long channels = 1; channels <= 130; ++channels) {
+      const long blocks = kernel::ceil_div(channels, most);
+      for (long first = 0; first < blocks; ++first)
+        for (long last = first + 1; last <= blocks; ++last) {
+          const long rows = kernel::border(channels, blocks, last) - kernel::border(channels, blocks, first),
+                     again = kernel::ceil_div(rows, most);
+          for (long b = 0; b < again; ++b)
+            CHECK(kernel::detail::is_cut_into(channels, most,
+                                              kernel::border(rows, again, b + 1) - kernel::border(rows, again, b)));
+        }
+    }
+  CHECK_FALSE(kernel::detail::is_cut_into(16, 6, 4));
+  CHECK(kernel::detail::is_cut_into(0, 6, 4));
 }

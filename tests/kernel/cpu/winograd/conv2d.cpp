@@ -168,9 +168,10 @@ TEST_CASE("Winograd: the error of normal numbers, beside that of direct convolut
     CHECK(own.most < 2.5 * other.most);
   };
   kernel::nchw16n_conv2d(c.s, x.data(), c.weight.data(), direct.data(), 0, kernel::nchw16n_conv2d_items(c.s),
-                         forward.data(), {});
+                         forward.data(), {}, kernel::nchw16n_tiles<0>());
   compare(c.run(false, true, 1), y);
   kernel::nchw16n_conv2d_backward_input(c.s, c.weight.data(), dy.data(), direct.data(), 0,
-                                        kernel::nchw16n_conv2d_backward_input_items(c.s), input.data(), {});
+                                        kernel::nchw16n_conv2d_backward_input_items(c.s), input.data(), {},
+                                        kernel::nchw16n_tiles<0>());
   compare(c.run(true, true, 1), dx);
 }

@@ -168,7 +168,8 @@ template <class Call>
 void Kernel<Cpu, ops::Conv2d>::run_nchw16n(const Arguments& a, long begin, long end) {
   const kernel::Nchw16nEpilogue<Call> finish{a};
   kernel::nchw16n_conv2d(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end,
-                         a.workspace, kernel::epilogue_of<Call>(finish));
+                         a.workspace, kernel::epilogue_of<Call>(finish),
+                         kernel::nchw16n_tiles_for<one_sample<Call>.group_outputs()>());
 }
 template <class Call>
 void Kernel<Cpu, ops::Conv2dBackwardInput>::run(const Arguments& a, long begin, long end) {
@@ -183,7 +184,8 @@ template <class Call>
 void Kernel<Cpu, ops::Conv2dBackwardInput>::run_nchw16n(const Arguments& a, long begin, long end) {
   const kernel::Nchw16nEpilogue<Call> finish{a};
   kernel::nchw16n_conv2d_backward_input(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(),
-                                        begin, end, a.workspace, kernel::epilogue_of<Call>(finish));
+                                        begin, end, a.workspace, kernel::epilogue_of<Call>(finish),
+                                        kernel::nchw16n_tiles_for<one_sample<Call>.group_inputs()>());
 }
 template <class Call>
 void Kernel<Cpu, ops::Conv2dBackwardWeight>::run(const Arguments& a, long begin, long end) {
@@ -193,8 +195,10 @@ void Kernel<Cpu, ops::Conv2dBackwardWeight>::run(const Arguments& a, long begin,
 }
 template <class Call>
 void Kernel<Cpu, ops::Conv2dBackwardWeight>::run_nchw16n(const Arguments& a, long begin, long end) {
-  kernel::nchw16n_conv2d_backward_weight<kernel::nchw16n_weight_way(sizes<Call>(1))>(
-      sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace);
+  constexpr kernel::Conv2dSizes one = sizes<Call>(1);
+  kernel::nchw16n_conv2d_backward_weight<kernel::nchw16n_weight_way(one)>(
+      sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end, a.workspace,
+      kernel::nchw16n_weight_tiles<TENON_DEFINES ? one.group_outputs() : 0, kernel::any_weight_alone(one)>());
 }
 TENON_EXACT_END
 

@@ -35,7 +35,7 @@ void conv2d_max_pool_kept(const Conv2dSizes& s, const float* x, const void* kept
 
 /// The same, x and y in NCHW16n; items are those of nchw16n_conv2d.
 void nchw16n_conv2d_max_pool(const Conv2dSizes& s, const float* x, const float* weight, float* y, float* argmaxes,
-                             long begin, long end, void* workspace, const PoolSums& pool);
+                             long begin, long end, void* workspace, const PoolSums& pool, const Nchw16nTiles& tiles);
 
 #if TENON_DEFINES
 constexpr long conv2d_max_pool_items(const Conv2dSizes& s) {
@@ -130,9 +130,10 @@ constexpr std::size_t nchw16n_conv2d_max_pool_workspace(const Conv2dSizes& s) {
 
 [[gnu::noinline]] TENON_INLINE void nchw16n_conv2d_max_pool(const Conv2dSizes& s, const float* x, const float* weight,
                                                             float* y, float* argmaxes, long begin, long end,
-                                                            void* workspace, const PoolSums& pool) {
+                                                            void* workspace, const PoolSums& pool,
+                                                            const Nchw16nTiles& tiles) {
   const detail::Nchw16nPlan c = detail::nchw16n_pooled_forward(s);
-  detail::Nchw16nConv conv(c, workspace);
+  detail::Nchw16nConv conv(c, workspace, tiles);
   float* const sums = reinterpret_cast<float*>(static_cast<char*>(workspace) + detail::nchw16n_scratch(c).total);
   detail::add_taps(conv, c);
   const bool finite = all_finite(weight, s.o * c.row_step);
@@ -213,7 +214,8 @@ struct PoolingConv2d {
   template <class Call>
   static void run_nchw16n(const Arguments& a, long begin, long end) {
     nchw16n_conv2d_max_pool(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), argmaxes(a),
-                            begin, end, a.workspace, steps<Call>(a, more_operands<Call>()));
+                            begin, end, a.workspace, steps<Call>(a, more_operands<Call>()),
+                            nchw16n_tiles_for<one_sample<Call>.group_outputs()>());
   }
 
   static constexpr int kept_operand = 1;

@@ -18,17 +18,28 @@ constexpr std::size_t nchw16n_conv2d_workspace(const Conv2dSizes& s);
 constexpr long nchw16n_conv2d_backward_input_items(const Conv2dSizes& s);
 constexpr std::size_t nchw16n_conv2d_backward_input_workspace(const Conv2dSizes& s);
 
+/// The functions that compute tiles (nchw16n/tile.hpp), of as many rows as blocks of these result channels of a group
+/// have: a program compiles no others. 0 channels: all.
+struct Nchw16nTiles;
+template <long channels>
+const Nchw16nTiles& nchw16n_tiles();
+/// The same for a call: the compiled part has those for all sizes.
+template <long channels>
+const Nchw16nTiles& nchw16n_tiles_for() {
+  return nchw16n_tiles<TENON_DEFINES ? channels : 0>();
+}
+
 /// Called with the place of the first element, its channel, and the number of elements of the channel that are
 /// complete.
 using ChannelDone = FunctionRef<long, long, long>;
 
 /// y as by conv2d, x and y in NCHW16n. `done` is notified of rows of channels as soon as they are complete.
 void nchw16n_conv2d(const Conv2dSizes& s, const float* x, const float* weight, float* y, long begin, long end,
-                    void* workspace, ChannelDone done);
+                    void* workspace, ChannelDone done, const Nchw16nTiles& tiles);
 
 /// dx as by conv2d_backward_input, dy and dx in NCHW16n; done as above.
 void nchw16n_conv2d_backward_input(const Conv2dSizes& s, const float* weight, const float* dy, float* dx, long begin,
-                                   long end, void* workspace, ChannelDone done);
+                                   long end, void* workspace, ChannelDone done, const Nchw16nTiles& tiles);
 
 #if TENON_DEFINES
 namespace detail {
@@ -38,7 +49,7 @@ using RowsDone = FunctionRef<long, long, long, long>;
 
 class Nchw16nConv {
  public:
-  Nchw16nConv(const Nchw16nPlan& c, void* workspace) : c_(c) {
+  Nchw16nConv(const Nchw16nPlan& c, void* workspace, const Nchw16nTiles& tiles) : c_(c), tiles_(tiles) {
     const Nchw16nScratch scratch = nchw16n_scratch(c);
     char* const base = static_cast<char*>(workspace);
     taps_ = reinterpret_cast<Nchw16nTap*>(base);
@@ -223,15 +234,15 @@ class Nchw16nConv {
           (((p.i0 + y - p.out0) * c_.step_h + p.phase_h) * c_.width + x * c_.step_w + p.phase_w) * block_samples;
     }
     if (c_.segments) run_planes<Pixels>(p.tile, p.rows);
-    else run_nchw16n_tile<Pixels>(p.tile, p.rows);
+    else tiles_.run<Pixels>(p.tile, p.rows);
   }
   // A segment of planes after the other.
   template <int Pixels>
-  [[gnu::noinline]] static void run_planes(Nchw16nTile tile, int rows) {
+  [[gnu::noinline]] void run_planes(Nchw16nTile tile, int rows) const {
     tile.added = tile.begun, tile.begun = false;
     for (long left = tile.planes; left > 0; left -= segment_units<float>, tile.added = true) {
       tile.planes = left < segment_units<float> ? left : segment_units<float>;
-      run_nchw16n_tile<Pixels>(tile, rows);
+      tiles_.run<Pixels>(tile, rows);
       tile.weight += tile.planes * tile.weight_plane, tile.image += tile.planes * tile.image_plane;
     }
   }
@@ -265,6 +276,7 @@ class Nchw16nConv {
   }
 
   const Nchw16nPlan& c_;
+  const Nchw16nTiles& tiles_;
   long count_ = 0, lanes_ = block_samples;
   int phase_ = 0;
   Nchw16nTap* taps_;
@@ -302,9 +314,10 @@ struct EachChannel {
 }  // namespace detail
 
 [[gnu::noinline]] TENON_INLINE void nchw16n_conv2d(const Conv2dSizes& s, const float* x, const float* weight, float* y,
-                                                   long begin, long end, void* workspace, ChannelDone done) {
+                                                   long begin, long end, void* workspace, ChannelDone done,
+                                                   const Nchw16nTiles& tiles) {
   const detail::Nchw16nPlan c = detail::without_copy(detail::nchw16n_plan(detail::forward_geometry(s)));
-  detail::Nchw16nConv conv(c, workspace);
+  detail::Nchw16nConv conv(c, workspace, tiles);
   detail::add_taps(conv, c);
   const bool finite = all_finite(weight, s.o * c.row_step);
   const long image = s.h * s.w * block_samples, plane = s.oh * s.ow * block_samples;
@@ -319,9 +332,10 @@ struct EachChannel {
 
 [[gnu::noinline]] TENON_INLINE void nchw16n_conv2d_backward_input(const Conv2dSizes& s, const float* weight,
                                                                   const float* dy, float* dx, long begin, long end,
-                                                                  void* workspace, ChannelDone done) {
+                                                                  void* workspace, ChannelDone done,
+                                                                  const Nchw16nTiles& tiles) {
   const detail::Nchw16nPlan c = detail::without_copy(detail::nchw16n_plan(detail::backward_input_geometry(s)));
-  detail::Nchw16nConv conv(c, workspace);
+  detail::Nchw16nConv conv(c, workspace, tiles);
   detail::add_taps(conv, c);
   const long group_weights = s.group_outputs() * c.plane_step, gradient = s.oh * s.ow * block_samples,
              plane = s.h * s.w * block_samples;

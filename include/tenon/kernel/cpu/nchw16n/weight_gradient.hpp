@@ -14,6 +14,12 @@ namespace tenon::inline TENON_ABI::kernel {
 /// What a tile has several of: taps of a plane, or planes at a tap (conv/weight_gradient_plan.hpp, WeightPlanes).
 enum class Nchw16nWeightWay { any, taps, planes };
 
+/// The functions that compute tiles, of as many rows as blocks of these output channels of a group have, also those of
+/// one tap or plane. 0 channels: all.
+struct Nchw16nWeightTiles;
+template <long channels, bool any_alone = true>
+const Nchw16nWeightTiles& nchw16n_weight_tiles();
+
 /// Items are blocks of output channels; a thread should take neighbouring ones.
 constexpr long nchw16n_conv2d_backward_weight_items(const Conv2dSizes& s);
 constexpr std::size_t nchw16n_conv2d_backward_weight_workspace(const Conv2dSizes& sizes);
@@ -23,7 +29,7 @@ constexpr std::size_t nchw16n_conv2d_backward_weight_workspace(const Conv2dSizes
 /// (kernel/cpu/nchw16n/layout.hpp). `way` leaves out the code for other sizes than those of the call.
 template <Nchw16nWeightWay way = Nchw16nWeightWay::any>
 void nchw16n_conv2d_backward_weight(const Conv2dSizes& sizes, const float* x, const float* dy, float* dw, long begin,
-                                    long end, void* workspace);
+                                    long end, void* workspace, const Nchw16nWeightTiles& tiles);
 
 #if TENON_DEFINES
 namespace detail {
@@ -105,19 +111,39 @@ template <int Rows, int Taps>
 
 using Nchw16nWeightKernel = void (*)(const Nchw16nWeightTile&);
 // One tap, or all of a tile; 1 .. nchw16n_weight_rows rows.
-template <int Taps, int... Row>
-constexpr auto nchw16n_weight_tiles(std::integer_sequence<int, Row...>) {
-  struct Table {
-    Nchw16nWeightKernel kernel[nchw16n_weight_rows];
+template <int Taps, long channels, int... Row>
+constexpr void fill_nchw16n_weight_tiles(Nchw16nWeightKernel (&kernel)[nchw16n_weight_rows],
+                                         std::integer_sequence<int, Row...>) {
+  const auto fill = [&]<int row>(std::integral_constant<int, row>) {
+    if constexpr (is_cut_into(channels, nchw16n_weight_rows, row + 1))
+      kernel[row] = &run_nchw16n_weight_tile<row + 1, Taps>;
   };
-  return Table{{&run_nchw16n_weight_tile<Row + 1, Taps>...}};
+  (fill(std::integral_constant<int, Row>()), ...);
 }
-template <int Taps>
-inline constexpr auto nchw16n_weight_table =
-    nchw16n_weight_tiles<Taps>(std::make_integer_sequence<int, nchw16n_weight_rows>());
-inline Nchw16nWeightKernel nchw16n_weight_kernel(long taps, long rows) {
-  return (taps == 1 ? nchw16n_weight_table<1>.kernel : nchw16n_weight_table<nchw16n_weight_taps>.kernel)[rows - 1];
+}  // namespace detail
+
+struct Nchw16nWeightTiles {
+  detail::Nchw16nWeightKernel one[detail::nchw16n_weight_rows]{}, several[detail::nchw16n_weight_rows]{};
+
+  detail::Nchw16nWeightKernel kernel(long taps, long rows) const { return (taps == 1 ? one : several)[rows - 1]; }
+};
+
+namespace detail {
+template <long channels, bool any_alone>
+inline constexpr Nchw16nWeightTiles weight_tiles_of_channels = [] {
+  Nchw16nWeightTiles tiles;
+  constexpr std::make_integer_sequence<int, nchw16n_weight_rows> rows;
+  if constexpr (any_alone) fill_nchw16n_weight_tiles<1, channels>(tiles.one, rows);
+  fill_nchw16n_weight_tiles<nchw16n_weight_taps, channels>(tiles.several, rows);
+  return tiles;
+}();
+}  // namespace detail
+template <long channels, bool any_alone>
+const Nchw16nWeightTiles& nchw16n_weight_tiles() {
+  return detail::weight_tiles_of_channels<channels, any_alone>;
 }
+
+namespace detail {
 
 // Input channels of a group whose padded images are held together.
 constexpr long nchw16n_weight_planes(const Nchw16nPlan& c) {
@@ -156,7 +182,8 @@ struct TapWalk {
 
 // Adds the gradient of one block of samples for some planes of the image and some output channels.
 inline void add_block(const Conv2dSizes& s, const Nchw16nPlan& c, const float* image, const float* dy, float* dw,
-                      long planes, long channels, long count, const WeightPixel* pixels) {
+                      long planes, long channels, long count, const WeightPixel* pixels,
+                      const Nchw16nWeightTiles& kernels) {
   constexpr int tiles = 4, most = (tiles * nchw16n_weight_rows * nchw16n_weight_taps + block_width - 1) / block_width *
                                   block_width;
   alignas(64) float lanes[most * block_samples]{}, sums[most];
@@ -169,7 +196,7 @@ inline void add_block(const Conv2dSizes& s, const Nchw16nPlan& c, const float* i
   for (long r = 0; r < row_blocks; ++r) {
     const long row = border(channels, row_blocks, r), rows = border(channels, row_blocks, r + 1) - row;
     float* const to = dw + row * s.group_inputs() * s.taps();
-    const Nchw16nWeightKernel kernel = nchw16n_weight_kernel(width, rows);
+    const Nchw16nWeightKernel kernel = kernels.kernel(width, rows);
     tile.dy = dy + row * tile.dy_plane;
     TapWalk tap;
     for (long begin = 0; begin < taps; begin += tiles * width) {  // the lanes of a few tiles are added up at once
@@ -215,9 +242,10 @@ inline float left_out(const Conv2dSizes& s, const WeightRange& rows, const Weigh
 // and some output channels.
 class WeightByPlanes {
  public:
-  WeightByPlanes(const Conv2dSizes& s, const WeightPlanes& p, void* workspace)
+  WeightByPlanes(const Conv2dSizes& s, const WeightPlanes& p, const Nchw16nWeightTiles& kernels, void* workspace)
       : s_(s),
         p_(p),
+        kernels_(kernels),
         at_(weight_planes_scratch(s, p)),
         chains_(static_cast<float*>(workspace)),
         pixels_(reinterpret_cast<WeightPixel*>(chains_ + at_.pixels)),
@@ -286,7 +314,7 @@ class WeightByPlanes {
           for (long k = 0; k < width; ++k) tile.tap[k] = first + k < planes ? k * plane : 0;
           tile.image = x + first * plane;
           tile.lanes = chains_ + (r * tiles + t) * p_.tile_lanes;
-          const Nchw16nWeightKernel kernel = nchw16n_weight_kernel(width, rows);
+          const Nchw16nWeightKernel kernel = kernels_.kernel(width, rows);
           for (long i = 0; i < taps; ++i, tile.lanes += rows * width * block_samples) {
             tile.pixels = pixels_ + starts_[i], tile.end = pixels_ + starts_[i + 1];
             kernel(tile);
@@ -325,6 +353,7 @@ class WeightByPlanes {
 
   const Conv2dSizes& s_;
   const WeightPlanes& p_;
+  const Nchw16nWeightTiles& kernels_;
   WeightPlanesScratch at_;
   float* chains_;
   WeightPixel* pixels_;
@@ -350,7 +379,8 @@ constexpr Nchw16nWeightWay nchw16n_weight_way(const Conv2dSizes& sizes) {
 
 template <Nchw16nWeightWay way>
 [[gnu::noinline]] void nchw16n_conv2d_backward_weight(const Conv2dSizes& sizes, const float* x, const float* dy,
-                                                      float* dw, long begin, long end, void* workspace) {
+                                                      float* dw, long begin, long end, void* workspace,
+                                                      const Nchw16nWeightTiles& tiles) {
   const Conv2dSizes s = detail::in_one_column(sizes);
   const detail::Nchw16nPlan c = detail::nchw16n_weight_image(s);
   const long inputs = s.group_inputs(), weights = inputs * s.taps(), image = s.h * s.w * block_samples,
@@ -368,7 +398,7 @@ template <Nchw16nWeightWay way>
   };
   if constexpr (way != Nchw16nWeightWay::taps)
     if (const detail::WeightPlanes by_planes = detail::weight_planes(s); by_planes.used) {
-      detail::WeightByPlanes sums(s, by_planes, workspace);
+      detail::WeightByPlanes sums(s, by_planes, tiles, workspace);
       each_block([&sums](const float* from, const float* gradients, float* to, long channels, long count) {
         sums.add(from, gradients, to, channels, count);
       });
@@ -382,12 +412,18 @@ template <Nchw16nWeightWay way>
     for (long p = 0; p < inputs; p += c.planes, from += c.planes * image) {
       const long planes = c.planes < inputs - p ? c.planes : inputs - p;
       if (c.copied) detail::fill_nchw16n(c, planes, from, -c.top, copy);
-      detail::add_block(s, c, c.copied ? copy : from, gradients, to + p * s.taps(), planes, channels, count, pixels);
+      detail::add_block(s, c, c.copied ? copy : from, gradients, to + p * s.taps(), planes, channels, count, pixels,
+                        tiles);
     }
   });
 }
+/// Whether a tile may be one tap, or one plane.
+constexpr bool any_weight_alone(const Conv2dSizes& s) {
+  return nchw16n_weight_way(s) == Nchw16nWeightWay::planes || s.taps() < detail::nchw16n_weight_taps;
+}
 #else
 // The compiled part has the code for all sizes.
+constexpr bool any_weight_alone(const Conv2dSizes&) { return true; }
 constexpr Nchw16nWeightWay nchw16n_weight_way(const Conv2dSizes&) { return Nchw16nWeightWay::any; }
 #endif  // TENON_DEFINES
 
