@@ -120,9 +120,8 @@ class SafetensorsParser {
     bool is_first = true;
   };
 
-  template <class... Reason>
-  [[noreturn, gnu::cold, gnu::noinline]] void fail(std::size_t at, const Reason&... reason) const {
-    throw_bad_safetensors(path_, text(reason..., ", at byte ", at + 8));
+  [[noreturn, gnu::cold, gnu::noinline]] void fail(std::size_t at, std::string_view reason) const {
+    throw_bad_safetensors(path_, text(reason, ", at byte ", at + 8));
   }
 
   [[gnu::cold, gnu::noinline]] std::size_t next() {
@@ -137,8 +136,8 @@ class SafetensorsParser {
   }
   [[gnu::cold, gnu::noinline]] void expect(char c) {
     if (accept(c)) return;
-    fail(position_, "expected '", std::string_view(&c, 1), "', found ",
-         position_ == json_.size() ? "the header's end" : printable(json_.substr(position_, 1)));
+    fail(position_, text("expected '", std::string_view(&c, 1), "', found ",
+                         position_ == json_.size() ? "the header's end" : printable(json_.substr(position_, 1))));
   }
 
   /// Steps to the next member of an object, at first to its '{'. False after its '}'.
@@ -234,15 +233,17 @@ class SafetensorsParser {
       std::size_t which = 0;
       while (which < std::size(known) && member.key != known[which]) ++which;
       if (which == std::size(known))
-        fail(member.place, "tensor ", printable(result.name), " has the unknown member ", printable(member.key));
-      if (seen >> which & 1) fail(member.place, "tensor ", printable(result.name), " has '", known[which], "' twice");
+        fail(member.place, text("tensor ", printable(result.name), " has the unknown member ", printable(member.key)));
+      if (seen >> which & 1)
+        fail(member.place, text("tensor ", printable(result.name), " has '", known[which], "' twice"));
       seen |= 1u << which;
       if (which == 0) result.dtype = dtype(result.name);
       else if (which == 1) shape(result);
       else offsets(result);
     }
     for (std::size_t which = 0; which < std::size(known); ++which)
-      if (!(seen >> which & 1)) fail(tensor.place, "tensor ", printable(result.name), " has no '", known[which], "'");
+      if (!(seen >> which & 1))
+        fail(tensor.place, text("tensor ", printable(result.name), " has no '", known[which], "'"));
     return result;
   }
 
@@ -251,7 +252,8 @@ class SafetensorsParser {
     const std::string asked = string();
     for (const SafetensorsDtype& row : safetensors_dtypes)
       if (row.name == asked) return &row;
-    fail(start, "tensor ", printable(tensor), " has the dtype ", printable(asked), ", which the format does not know");
+    fail(start,
+         text("tensor ", printable(tensor), " has the dtype ", printable(asked), ", which the format does not know"));
   }
 
   [[gnu::cold]] void shape(SafetensorsEntry& entry) {
@@ -259,7 +261,8 @@ class SafetensorsParser {
     if (accept(']')) return;
     do {
       if (entry.rank == entry.extent.size())
-        fail(next(), "tensor ", printable(entry.name), " has more than the ", entry.rank, " axes that Tenon reads");
+        fail(next(),
+             text("tensor ", printable(entry.name), " has more than the ", entry.rank, " axes that Tenon reads"));
       entry.extent[entry.rank++] = static_cast<std::int64_t>(number());
     } while (accept(','));
     expect(']');
