@@ -17,7 +17,7 @@ namespace tenon::inline TENON_ABI::detail {
   std::string where;
   if (frame.root) {
     owners.add_parameters(frame.entries, frame.entry_count);
-    where = " in " + cell_path(frame.entries, std::max(frame.entry(), 0));
+    where = text(" in ", cell_path(frame.entries, std::max(frame.entry(), 0)));
   }
   refuse_memory(error,
                 text(" The operator is ", call.name, where, place_text(frame.place(at)), ".", owners.sentence()));

@@ -139,9 +139,9 @@ TENON_INLINE void throw_foreign(const std::string& path, const ForeignTensor& te
                          ", which Tenon does not have; save it as float32 or read its bytes with foreign().");
 }
 TENON_INLINE std::string unmatched_text(const LoadReport& report) {
-  return list_unmatched(report.missing, "Parameter", "in the file", report.unexpected) +
-         list_unmatched(report.unexpected, "Tensor", "among the parameters", report.missing) +
-         list_unmatched(report.mismatched, "Parameter", "of the shape and dtype that the file has", {});
+  return text(list_unmatched(report.missing, "Parameter", "in the file", report.unexpected),
+              list_unmatched(report.unexpected, "Tensor", "among the parameters", report.missing),
+              list_unmatched(report.mismatched, "Parameter", "of the shape and dtype that the file has", {}));
 }
 [[noreturn, gnu::cold]] inline void throw_unmatched(const std::string& path, const LoadReport& report) {
   throw_error<KeyError>("Cannot load '", path, "', its names are not those of the parameters.", unmatched_text(report),

@@ -162,15 +162,15 @@ inline bool has_shape(const ParameterMatch& match) {
       if (!fits(all.match[i]) && count++ == 0) bad = &all.match[i];
     if (!bad) continue;
     const AnyTensor &from = bad->from->tensor, &to = bad->to->tensor;
-    const std::string what = "Cannot load '" + path + "': " + match_text(*bad);
-    const std::string more = count > 1 ? " So it is with " + std::to_string(count - 1) + " more." : std::string();
+    const std::string more = count > 1 ? text(" So it is with ", count - 1, " more.") : std::string();
     if (fits == has_dtype)
-      throw_error<TypeError>(what + " is " + std::string(name(from.dtype)) + " in the file, the parameter needs " +
-                             std::string(name(to.dtype)) + "." + more + " load_param_into_net converts it.");
+      throw_error<TypeError>("Cannot load '", path, "': ", match_text(*bad), " is ", name(from.dtype),
+                             " in the file, the parameter needs ", name(to.dtype), ".", more,
+                             " load_param_into_net converts it.");
     throw_error<ValueError>(
-        what + " has the shape " + shape_text(from.shape()) + " in the file, the parameter needs " +
-        shape_text(to.shape()) + "." + more +
-        (has_transposed_shape(from, to) ? " One is the other transposed: save the transposed tensor." : "") +
+        "Cannot load '", path, "': ", match_text(*bad), " has the shape ", shape_text(from.shape()),
+        " in the file, the parameter needs ", shape_text(to.shape()), ".", more,
+        has_transposed_shape(from, to) ? " One is the other transposed: save the transposed tensor." : "",
         " Pass strict = false to load the rest.");
   }
 }
@@ -210,8 +210,7 @@ void widen(const AnyTensor& from, const AnyTensor& to) {
     widened += is_widened(match);
   }
   if (widened > 0)
-    report.notes.push_back("Tensors that are 16-bit floats in the file, float32 here: " + std::to_string(widened) +
-                           ".");
+    report.notes.push_back(text("Tensors that are 16-bit floats in the file, float32 here: ", widened, "."));
   return report;
 }
 TENON_INLINE io::LoadReport load_parameters(const std::string& path, const ParameterList& list, bool strict) {
@@ -227,14 +226,14 @@ TENON_INLINE io::LoadReport load_parameters(const std::string& path, const Param
         load_matches(file, match_parameters({parameters, pytorch, held, strict ? PrefixRule::best : PrefixRule::each}),
                      held.data() + known, strict);
   });
-  report_load("'" + path + "'", report);
+  report_load(text("'", path, "'"), report);
   return report;
 }
 TENON_INLINE void report_load(const std::string& from, const io::LoadReport& report) {
-  for (const std::string& note : report.notes) logging::info(from + ": " + note);
+  for (const std::string& note : report.notes) logging::info(text(from, ": ", note));
   if (const std::size_t left = report.missing.size() + report.mismatched.size())
-    logging::warning(from + ": " + std::to_string(left) + " parameters in the net are not loaded." +
-                     io::detail::unmatched_text(report));
+    logging::warning(
+        text(from, ": ", left, " parameters in the net are not loaded.", io::detail::unmatched_text(report)));
 }
 [[gnu::cold]] TENON_INLINE std::vector<io::NamedTensor> named_parameters_of(const ParameterList& list,
                                                                             std::string (*name_of)(const Entry*, int)) {

@@ -70,8 +70,8 @@ struct MatchedParameters {
 /// The elements of a matrix, transposed, in memory of `bytes`.
 [[gnu::cold]] AnyTensor transposed_matrix(const AnyTensor& matrix, std::string& bytes);
 
-// What is below is parsed with tenon.hpp. So sentences are sums of std::string, arrays are of few types, and loops are
-// written out: each new instance of a template costs every program time to compile.
+// Arrays below are of few types, and loops are written out: each new instance of a template costs every program that
+// loads a checkpoint time to compile.
 #if TENON_DEFINES
 
 [[gnu::cold, gnu::noinline]] inline std::string_view last_name(std::string_view name) {
@@ -170,13 +170,13 @@ struct ParameterSearch {
   [[gnu::cold, gnu::noinline]] void take(std::span<const io::NamedTensor> family, const std::string& prefix) {
     for (std::size_t p = 0; p < count; ++p) {
       if (!is_missing(p)) continue;
-      const std::size_t tensor = names.find(prefix + family[p].name);
+      const std::size_t tensor = names.find(text(prefix, family[p].name));
       if (tensor != none && !taken[tensor]) give(p, tensor);
     }
   }
   [[gnu::cold, gnu::noinline]] void take(const std::string& prefix) {
     prefixes.push_back(prefix);
-    if (!prefix.empty()) notes.push_back("Names are found after the prefix " + io::printable(prefix) + ".");
+    if (!prefix.empty()) notes.push_back(text("Names are found after the prefix ", io::printable(prefix), "."));
     take(ask.parameters, prefix);
     take(ask.pytorch, prefix);
   }
@@ -241,7 +241,7 @@ struct ParameterSearch {
     if (last_name(wanted) == "bias" && last_module(wanted) == "decoder") {
       const std::string parent(module_name(module_name(wanted)));
       for (const std::string& prefix : prefixes)
-        if (tensor == none) tensor = names.find(prefix + parent + (parent.empty() ? "bias" : ".bias"));
+        if (tensor == none) tensor = names.find(text(prefix, parent, parent.empty() ? "bias" : ".bias"));
     }
     return tensor;
   }
@@ -251,8 +251,8 @@ struct ParameterSearch {
       const std::size_t tensor = tied_to(p);
       if (tensor == none) continue;
       give(p, tensor);
-      notes.push_back(io::printable(ask.parameters[p].name) + " is not in the file and takes " +
-                      io::printable(held[tensor].name) + ", with which transformers' models share it.");
+      notes.push_back(text(io::printable(ask.parameters[p].name), " is not in the file and takes ",
+                           io::printable(held[tensor].name), ", with which transformers' models share it."));
     }
   }
 
@@ -312,11 +312,10 @@ TENON_INLINE MatchedParameters match_parameters(const MatchRequest& request) {
     result.match[result.count++] = {&request.held[search.place[p].index], &parameter};
     by_pytorch += search.has_pytorch_name(p);
   }
-  if (by_pytorch > 0)
-    report.notes.push_back("Parameters with PyTorch's names in the file: " + std::to_string(by_pytorch) + ".");
+  if (by_pytorch > 0) report.notes.push_back(text("Parameters with PyTorch's names in the file: ", by_pytorch, "."));
   if (const std::size_t count = mark_transposed(result))
     report.notes.push_back(
-        "Weights of transformers' Conv1D (c_attn, c_fc, c_proj) that are transposed: " + std::to_string(count) + ".");
+        text("Weights of transformers' Conv1D (c_attn, c_fc, c_proj) that are transposed: ", count, "."));
   for (std::size_t i = 0; i < search.held.size(); ++i) {
     const io::NamedTensor& tensor = search.held[i];
     if (!search.taken[i] && !is_optimizer_state(tensor, search.names) && !is_pytorch_buffer(tensor) &&
@@ -340,7 +339,8 @@ TENON_INLINE std::vector<io::NamedTensor> with_shared_tensors(
 
 TENON_INLINE std::string match_text(const ParameterMatch& match) {
   const std::string &from = match.from->name, &to = match.to->name;
-  return "tensor " + io::printable(from) + (from == to ? std::string() : " for parameter " + io::printable(to));
+  return from == to ? text("tensor ", io::printable(from))
+                    : text("tensor ", io::printable(from), " for parameter ", io::printable(to));
 }
 
 TENON_INLINE AnyTensor transposed_matrix(const AnyTensor& matrix, std::string& bytes) {

@@ -123,7 +123,7 @@ TENON_INLINE void ProgressBar::epoch_end(RunInfo& run) {
   if (run.eval_results)
     for (const auto& [name, value] : *run.eval_results)
       line.append(", ").append(name).append(" ").append(detail::progress_number(value));
-  std::fputs((line + '\n').c_str(), to_);
+  std::fputs(text(line, "\n").c_str(), to_);
   std::fflush(to_);
 }
 
@@ -167,7 +167,7 @@ TENON_INLINE int ProgressBar::columns() const {
   constexpr int curve_cells = 8;
   std::string head, row, curve = detail::sparkline(epoch_, curve_cells, style_.utf8);
   curve.append(std::size_t(curve_cells - detail::shown_width(curve)), ' ');
-  detail::add_column(head, row, "epoch", std::to_string(run.cur_epoch_num), 3);
+  detail::add_column(head, row, "epoch", text(run.cur_epoch_num), 3);
   detail::add_column(head, row, "time", detail::epoch_duration(last_ - start_));
   detail::add_column(head, row, "ms/step", detail::in_fixed_digits(milliseconds_per_step(), 2));
   detail::add_column(head, row, "loss", detail::progress_number(mean_loss()));

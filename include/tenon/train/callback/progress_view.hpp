@@ -88,7 +88,7 @@ inline bool is_finite_loss(double x) { return x - x == 0; }
   return shown;
 }
 [[gnu::noinline]] TENON_INLINE std::string epoch_duration(double seconds) {
-  return seconds < 60 ? in_fixed_digits(seconds, 1) + " s" : progress_duration(static_cast<long>(seconds + 0.5));
+  return seconds < 60 ? text(in_fixed_digits(seconds, 1), " s") : progress_duration(static_cast<long>(seconds + 0.5));
 }
 [[gnu::noinline]] TENON_INLINE std::string progress_pace(double milliseconds) {
   const bool slow = milliseconds >= 1000;
@@ -145,15 +145,15 @@ inline bool is_finite_loss(double x) { return x - x == 0; }
     full.insert(0, "[");
     rest += ']';
   }
-  return style.color ? text("\x1b[32m", full, "\x1b[0m\x1b[2m", rest, "\x1b[0m") : full + rest;
+  return style.color ? text("\x1b[32m", full, "\x1b[0m\x1b[2m", rest, "\x1b[0m") : text(full, rest);
 }
 
 [[gnu::noinline]] TENON_INLINE std::string progress_line(const ProgressNow& now, const LossCurve& curve,
                                                          const ProgressStyle& style) {
   constexpr int longest_bar = 24, shortest_bar = 6, bar_beside_curve = 12, longest_curve = 16, shortest_curve = 4;
   const long total = std::max(now.steps, 1L);
-  const std::string before = text("epoch ", now.epoch, "/", now.epochs), all = std::to_string(total);
-  std::string steps = std::to_string(now.step);
+  const std::string before = text("epoch ", now.epoch, "/", now.epochs), all = text(total);
+  std::string steps = text(now.step);
   steps.insert(0, all.size() - std::min(all.size(), steps.size()), ' ');
   std::string behind = text(" ", steps, "/", all);
   if (now.evaluating) behind += "  evaluating";
@@ -162,7 +162,7 @@ inline bool is_finite_loss(double x) { return x - x == 0; }
                   "  loss ", progress_number(now.loss));
   // a full last column would make some terminals wrap
   const int room = std::max(style.columns - 1, 0), left = room - static_cast<int>(before.size() + behind.size()) - 1;
-  if (left < 0) return (before + behind).substr(0, std::size_t(room));
+  if (left < 0) return text(before, behind).substr(0, std::size_t(room));
   int curve_cells = now.evaluating ? 0 : std::min({longest_curve, left - bar_beside_curve - 2, curve.size()});
   if (curve_cells < shortest_curve) curve_cells = 0;
   const int bar_columns = std::min(longest_bar, left - (curve_cells ? curve_cells + 2 : 0));
