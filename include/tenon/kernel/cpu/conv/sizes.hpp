@@ -26,8 +26,8 @@ struct Conv2dSizes {
 };
 
 namespace detail {
-/// Whether `channels`, cut into as few even blocks of at most `most` as there can be, have blocks of `rows`. Then so has
-/// a run of neighbouring blocks that is cut anew. 0 channels: of all.
+/// Whether `channels`, cut into the fewest even blocks of at most `most`, have a block of this many rows. A run of
+/// neighbouring blocks that is cut again has no other blocks. 0 channels: always.
 constexpr bool is_cut_into(long channels, long most, long rows) {
   const long blocks = (channels + most - 1) / most;
   return channels == 0 || rows == channels / blocks || rows == (channels + blocks - 1) / blocks;
