@@ -44,6 +44,7 @@ struct Adadelta {
     n.value[3] = rho;
     n.value[4] = epsilon;
   }
+  template <class = void>
   static constexpr void update(Builder& b, int parameter, int gradient, const int* slot, int numbers) {
     b.call<ops::ApplyAdadelta>(NoConfig{}, parameter, gradient, slot[0], slot[1], numbers);
   }

@@ -124,6 +124,7 @@ struct AdaFactorWith {
     n.value[9] = beta1;
     n.value[10] = scale_parameter ? 1 : 0;
   }
+  template <class = void>
   static constexpr void update(Builder& b, int parameter, int gradient, const int* slot, int numbers) {
     const auto factors = [&](int of, bool rows) {
       const ops::AdafactorMeans::Config config{rows};

@@ -40,6 +40,7 @@ struct Adagrad {
   void check() const { check_positive(name, "accum", accum); }
   void numbers(long, Numbers& n) const { n.value[3] = update_slots ? 1 : 0; }
   float initial(int) const { return accum; }
+  template <class = void>
   static constexpr void update(Builder& b, int parameter, int gradient, const int* slot, int numbers) {
     b.call<ops::ApplyAdagrad>(NoConfig{}, parameter, gradient, slot[0], numbers);
   }

@@ -67,6 +67,7 @@ struct AdamWith {
     n.value[4] = beta2;
     n.value[5] = eps;
   }
+  template <class = void>
   static constexpr void update(Builder& b, int parameter, int gradient, const int* slot, int numbers) {
     constexpr ops::ApplyAdamConfig settings{config.use_nesterov, config.use_amsgrad};
     if constexpr (config.use_amsgrad)

@@ -48,6 +48,7 @@ struct AdamWeightDecay {
     n.value[4] = beta2;
     n.value[5] = eps;
   }
+  template <class = void>
   static constexpr void update(Builder& b, int parameter, int gradient, const int* slot, int numbers) {
     b.call<ops::ApplyAdamWeightDecay>(NoConfig{}, parameter, gradient, slot[0], slot[1], numbers);
   }

@@ -52,6 +52,7 @@ struct ASGD {
     n.value[3] = static_cast<float>(double(lambd) * now);
     n.value[4] = static_cast<float>(averaged > 1 ? 1 / averaged : 1);
   }
+  template <class = void>
   static constexpr void update(Builder& b, int parameter, int gradient, const int* slot, int numbers) {
     b.call<ops::ApplyAsgd>(NoConfig{}, parameter, gradient, slot[0], numbers);
   }

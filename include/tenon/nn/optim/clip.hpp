@@ -119,6 +119,7 @@ class TracedClip {
   }
 
  private:
+  template <class = void>
   static constexpr int largest(Builder& b) {
     return b.leaf(&info<ops::StateLeaf>, type_of<float, Shape<>>, std::uint64_t(gradient_clip_state));
   }

@@ -54,6 +54,7 @@ struct FTRL {
     n.value[5] = l2;
   }
   float initial(int slot) const { return slot == 0 ? initial_accum : 0; }
+  template <class = void>
   static constexpr void update(Builder& b, int parameter, int gradient, const int* slot, int numbers) {
     b.call<ops::ApplyFtrl>(NoConfig{}, parameter, gradient, slot[0], slot[1], numbers);
   }

@@ -75,6 +75,7 @@ struct Lamb {
     n.value[6] = static_cast<float>(1 / (1 - tenon::detail::math::pow(double(beta1), t)));
     n.value[7] = static_cast<float>(1 / (1 - tenon::detail::math::pow(double(beta2), t)));
   }
+  template <class = void>
   static constexpr void update(Builder& b, int parameter, int gradient, const int* slot, int numbers) {
     const int squares = b.call<ops::LambSquares>(NoConfig{}, parameter, gradient, slot[0], slot[1], numbers);
     b.call<ops::ApplyLamb>(NoConfig{}, parameter, gradient, slot[0], slot[1],

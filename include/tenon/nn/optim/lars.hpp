@@ -84,6 +84,7 @@ struct LARS : Inside {
     n.weight_decay() = 0;
     Inside::numbers(step, n);
   }
+  template <class = void>
   static constexpr void update(Builder& b, int parameter, int gradient, const int* slot, int numbers) {
     if (!keeps_gradient(b.entries, b.scope))
       numbers =

@@ -49,6 +49,7 @@ struct MomentumWith {
     check_not_negative(name, "momentum", momentum);
   }
   void numbers(long, Numbers& n) const { n.value[3] = momentum; }
+  template <class = void>
   static constexpr void update(Builder& b, int parameter, int gradient, const int* slot, int numbers) {
     b.template call<ops::ApplyMomentum>(ops::ApplyMomentumConfig{use_nesterov}, parameter, gradient, slot[0], numbers);
   }

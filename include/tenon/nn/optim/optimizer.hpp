@@ -41,7 +41,8 @@ inline constexpr TensorType no_slot{{0}, 1, Dtype::float32};
 ///   void numbers(long step, Numbers&) const             fills its own numbers for a step counted from 0, and may
 ///                                                       change the rate; may throw ValueError for that
 ///   static constexpr void update(Builder&, int parameter, int gradient, const int* slot, int numbers)
-///                                                       appends the update
+///                                                       appends the update; with template <class = void> before it
+///                                                       only programs with this optimizer compile its operator
 /// and, if it has reason to,
 ///   float initial(int slot) const                       what the elements of a slot are at first, if not 0
 ///   static constexpr TensorType slot_type(int slot, const TensorType& parameter)

@@ -47,6 +47,7 @@ struct ProximalAdagrad {
     n.value[4] = l2;
   }
   float initial(int) const { return accum; }
+  template <class = void>
   static constexpr void update(Builder& b, int parameter, int gradient, const int* slot, int numbers) {
     b.call<ops::ApplyProximalAdagrad>(NoConfig{}, parameter, gradient, slot[0], numbers);
   }

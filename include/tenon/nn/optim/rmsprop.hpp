@@ -57,6 +57,7 @@ struct RMSPropWith {
     n.value[5] = epsilon;
   }
   float initial(int slot) const { return slot == 0 ? 1 : 0; }
+  template <class = void>
   static constexpr void update(Builder& b, int parameter, int gradient, const int* slot, int numbers) {
     constexpr ops::ApplyRmspropConfig settings{centered};
     if constexpr (centered)

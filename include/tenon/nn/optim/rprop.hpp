@@ -55,6 +55,7 @@ struct Rprop {
     n.value[6] = step_sizes[1];
     n.value[7] = step == 0 ? 1 : 0;
   }
+  template <class = void>
   static constexpr void update(Builder& b, int parameter, int gradient, const int* slot, int numbers) {
     b.call<ops::ApplyRprop>(NoConfig{}, parameter, gradient, slot[0], slot[1], numbers);
   }

@@ -56,6 +56,7 @@ struct SGDWith {
     n.value[3] = momentum;
     n.value[4] = step == 0 ? 1 : 1 - dampening;  // the velocity starts at 0, so that v = g in the first step
   }
+  template <class = void>
   static constexpr void update(Builder& b, int parameter, int gradient, const int* slot, int numbers) {
     b.template call<ops::ApplySgd>(ops::ApplySgdConfig{nesterov}, parameter, gradient, slot[0], numbers);
   }
