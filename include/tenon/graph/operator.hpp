@@ -200,9 +200,6 @@ using OperatorById = typename decltype(operator_of(detail::OperatorTag<Id>{}))::
 ///     static constexpr TensorType shape(const OperandTypes&, const Config&, Sentence& error);
 ///                                                                        writes `error` if operands do not fit
 ///     static constexpr void derivative(Derivative&);                     or: static constexpr None derivative{};
-///                                                                        Tenon's own begin with template <class =
-///                                                                        void>: programs that do not differentiate
-///                                                                        do not compile the operators in it
 ///
 /// Optional members:
 ///
@@ -246,8 +243,7 @@ constexpr bool is_set(const T& member) {
 }
 
 template <class Op>
-concept DeclaresDerivative =
-    requires { Op::derivative; } || requires { static_cast<void (*)(Derivative&)>(&Op::derivative); };
+concept DeclaresDerivative = requires { Op::derivative; };
 template <class Op>
 constexpr bool has_derivative() {
   return !requires { requires std::is_same_v<std::remove_cvref_t<decltype(Op::derivative)>, None>; };

@@ -12,10 +12,7 @@ struct AbsGrad : Elementwise<AbsGrad, "AbsGrad"> {
   static constexpr V eval(V x, V gradient) {
     return x > V(0) ? gradient : x < V(0) ? -gradient : gradient * V(0);
   }
-  template <class = void>
-  static constexpr void derivative(Derivative& d) {
-    d.flows_to(1, d.call<AbsGrad>(d.operand(0), d.gradient()));
-  }
+  static constexpr void derivative(Derivative& d) { d.flows_to(1, d.call<AbsGrad>(d.operand(0), d.gradient())); }
 };
 
 /// Absolute value:  y = |x|
@@ -33,10 +30,7 @@ struct Abs : Elementwise<Abs, "Abs"> {
     } else if constexpr (std::is_signed_v<V>) return x < V(0) ? kernel::negated(x) : x;
     else return x;
   }
-  template <class = void>
-  static constexpr void derivative(Derivative& d) {
-    d.flows_to(0, d.call<AbsGrad>(d.operand(0), d.gradient()));
-  }
+  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<AbsGrad>(d.operand(0), d.gradient())); }
 };
 TENON_EXACT_END
 

@@ -68,7 +68,6 @@ struct Attention : Operator<Attention, "Attention"> {
     if (error.empty()) y.extent[y.rank - 1] = q.last() / parts;
     return y;
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     const Config c = d.config<Attention>();
     if (d.operands() == 1) return d.flows_to(0, d.call_with<AttentionGrad>(c, d.operand(0), d.gradient()));

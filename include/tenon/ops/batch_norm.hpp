@@ -16,7 +16,6 @@ struct BatchNorm : Operator<BatchNorm, "BatchNorm"> {
   using Row = BatchNormTableRow;
   static constexpr int operands_before_epilogue = 2;
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
-  template <class = void>
   static constexpr void derivative(Derivative& d);
 };
 
@@ -38,7 +37,6 @@ struct BatchNormInputGrad : Operator<BatchNormInputGrad, "BatchNormGrad"> {
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
 };
 
-template <class>
 constexpr void BatchNorm::derivative(Derivative& d) {
   const Config c = d.config<BatchNorm>();
   const int sums = d.call_with<BatchNormSums>(c, d.operand(0), d.operand(1), d.gradient());
@@ -65,7 +63,6 @@ struct UpdateMoving : Operator<UpdateMoving, "UpdateMoving"> {
 struct BatchNormScale : Operator<BatchNormScale, "BatchNormScale"> {
   using Config = BatchNormAttributes;
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call_with<BatchNormScale>(d.config<BatchNormScale>(), d.gradient(), d.operand(1)));
   }

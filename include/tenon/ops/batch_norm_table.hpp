@@ -65,7 +65,6 @@ struct BatchNormTable : Operator<BatchNormTable, "BatchNormTable"> {
     return {x.batched() && x.count(1) == x[1] ? 2 : 1,
             x.rank == 2 ? "BatchNorm1d in training" : "BatchNorm2d in training", "more than 1 value per channel"};
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     d.flows_to(1, d.call_with<TableRow>({BatchNormTableRow::gamma}, d.gradient()));
     d.flows_to(2, d.call_with<TableRow>({BatchNormTableRow::beta}, d.gradient()));

@@ -26,7 +26,6 @@ struct BroadcastTo : Operator<BroadcastTo, "BroadcastTo"> {
 };
 TENON_EXACT_END
 
-template <class>
 constexpr void SumTo::derivative(Derivative& d) {
   d.flows_to(0, d.call_with<BroadcastTo>(to(d.type(0)), d.gradient()));
 }

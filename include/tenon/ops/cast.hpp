@@ -17,7 +17,6 @@ struct Cast : Operator<Cast, "Cast"> {
     Dtype dtype = Dtype::float32;
   };
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) { return in[0].with(c.dtype); }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     if (is_floating(d.type(0).dtype) && is_floating(d.result_type().dtype))
       d.flows_to(0, d.call_with<Cast>({d.type(0).dtype}, d.gradient()));

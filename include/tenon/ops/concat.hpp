@@ -35,7 +35,6 @@ struct Concat : Operator<Concat, "Concat"> {
     }
     return y;
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     const int operands = d.operands(), joined = normalized_axis(d.config<Concat>().axis, d.result_type().rank);
     for (int k = 0, first = 0; k < operands; first += d.type(k++)[joined]) {

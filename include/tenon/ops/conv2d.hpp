@@ -59,7 +59,6 @@ struct Conv2d : Operator<Conv2d, "Conv2D"> {
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
     return detail::conv_shape(in, c, error);
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d);
 };
 
@@ -76,7 +75,6 @@ struct Conv2dBackwardInput : Operator<Conv2dBackwardInput, "Conv2DBackpropInput"
     x.extent[1] = in[0][1] * c.groups, x.extent[2] = c.first, x.extent[3] = c.second;
     return x;
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d);
 };
 
@@ -89,23 +87,13 @@ struct Conv2dBackwardWeight : Operator<Conv2dBackwardWeight, "Conv2DBackpropFilt
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
     return {{in[1][1], in[0][1] / c.groups, c.first, c.second}, 4, in[0].dtype};
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d);
 };
 
 using Conv2dDerivatives = detail::ConvDerivatives<Conv2d, Conv2dBackwardInput, Conv2dBackwardWeight>;
-template <class>
-constexpr void Conv2d::derivative(Derivative& d) {
-  Conv2dDerivatives::of_convolve(d);
-}
-template <class>
-constexpr void Conv2dBackwardInput::derivative(Derivative& d) {
-  Conv2dDerivatives::of_input(d);
-}
-template <class>
-constexpr void Conv2dBackwardWeight::derivative(Derivative& d) {
-  Conv2dDerivatives::of_weight(d);
-}
+constexpr void Conv2d::derivative(Derivative& d) { Conv2dDerivatives::of_convolve(d); }
+constexpr void Conv2dBackwardInput::derivative(Derivative& d) { Conv2dDerivatives::of_input(d); }
+constexpr void Conv2dBackwardWeight::derivative(Derivative& d) { Conv2dDerivatives::of_weight(d); }
 
 /// Convolves x with weight: `conv2d<Conv2dOptions{.stride = 2, .pad_mode = PadMode::same}>(x, weight)`.
 template <Conv2dOptions options = Conv2dOptions{}, Operand X, Operand W>

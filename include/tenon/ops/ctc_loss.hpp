@@ -70,7 +70,6 @@ struct CtcLoss : Operator<CtcLoss, "CTCLoss"> {
     return y;
   }
   static constexpr IndexRange indices(const OperandTypes& in, const Config&) { return ctc_targets(in); }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call_with<CtcLossGrad>(d.config<CtcLoss>(), d.operand(0), d.operand(1), d.operand(2), d.operand(3),
                                            d.gradient()));

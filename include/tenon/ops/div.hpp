@@ -17,7 +17,6 @@ struct Div : Elementwise<Div, "Div"> {
     return a / b;
   }
   static constexpr double fold(Dtype d, double a, double b) { return folded<Div, 2>(d, a, b); }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     const int share = d.call<Div>(d.gradient(), d.operand(1));
     d.flows_to(0, share);

@@ -22,7 +22,6 @@ struct Dropout : Operator<Dropout, "Dropout"> {
       error << "Dropout needs its rate as one float32, got " << tenon::name(in[1].dtype) << " " << in[1];
     return in[0];
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call_same_stream<Dropout>({}, d.gradient(), d.operand(1), d.operand(2)));
   }

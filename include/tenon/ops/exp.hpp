@@ -17,10 +17,7 @@ struct Exp : Elementwise<Exp, "Exp"> {
   TENON_DEVICE static V eval(V x) {
     return kernel::exp(x);
   }
-  template <class = void>
-  static constexpr void derivative(Derivative& d) {
-    d.flows_to(0, d.call<Mul>(d.result(), d.gradient()));
-  }
+  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<Mul>(d.result(), d.gradient())); }
 };
 TENON_EXACT_END
 

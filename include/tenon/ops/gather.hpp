@@ -32,7 +32,6 @@ struct GatherGrad : Operator<GatherGrad, "GatherGrad"> {
   }
   // Asked here, too: a graph that wants the gradient alone has no look-up.
   static constexpr IndexRange indices(const OperandTypes&, const Config& c) { return row_numbers(0, -1, c.rows); }
-  template <class = void>
   static constexpr void derivative(Derivative& d);
 };
 
@@ -59,16 +58,12 @@ struct Gather : Operator<Gather, "Gather"> {
     return y;
   }
   static constexpr IndexRange indices(const OperandTypes& in, const NoConfig&) { return row_numbers(1, 0, in[0][0]); }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call_with<GatherGrad>({d.type(0)[0]}, d.operand(1), d.gradient()));
   }
 };
 
-template <class>
-constexpr void GatherGrad::derivative(Derivative& d) {
-  d.flows_to(1, d.call<Gather>(d.gradient(), d.operand(0)));
-}
+constexpr void GatherGrad::derivative(Derivative& d) { d.flows_to(1, d.call<Gather>(d.gradient(), d.operand(0))); }
 
 /// Rows of a table: `auto h = gather(table, tokens);` In a network that computes in 16 bits (amp<...>), rows of a
 /// float32 parameter are cast: the table's gradient is summed in float32.

@@ -46,7 +46,6 @@ struct GeluGrad : Elementwise<GeluGrad, "GeLUGrad"> {
     const V sigmoid = V(1) / u.inverse;
     return gradient * (sigmoid + x * (sigmoid * (V(1) - sigmoid) * u.slope));
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<GeluCurvature>(d.operand(0), d.call<Mul>(d.operand(1), d.gradient())));
     d.flows_to(1, d.call<GeluGrad>(d.operand(0), d.gradient()));
@@ -66,10 +65,7 @@ struct Gelu : Elementwise<Gelu, "GeLU"> {
   TENON_DEVICE static V eval(V x) {
     return x / detail::GeluTerms<V>(x).inverse;
   }
-  template <class = void>
-  static constexpr void derivative(Derivative& d) {
-    d.flows_to(0, d.call<GeluGrad>(d.operand(0), d.gradient()));
-  }
+  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<GeluGrad>(d.operand(0), d.gradient())); }
 };
 
 /// The second derivative of GeluErf, times a factor: (2 - x²) φ(x). Not for users.
@@ -86,7 +82,6 @@ struct GeluErfGrad : Elementwise<GeluErfGrad, "GeLUErfGrad"> {
   TENON_DEVICE static V eval(V x, V gradient) {
     return gradient * (detail::normal_below(x) + x * detail::normal_density(x));
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<GeluErfCurvature>(d.operand(0), d.call<Mul>(d.operand(1), d.gradient())));
     d.flows_to(1, d.call<GeluErfGrad>(d.operand(0), d.gradient()));
@@ -105,10 +100,7 @@ struct GeluErf : Elementwise<GeluErf, "GeLUErf"> {
   TENON_DEVICE static V eval(V x) {
     return x * detail::normal_below(x);
   }
-  template <class = void>
-  static constexpr void derivative(Derivative& d) {
-    d.flows_to(0, d.call<GeluErfGrad>(d.operand(0), d.gradient()));
-  }
+  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<GeluErfGrad>(d.operand(0), d.gradient())); }
 };
 TENON_EXACT_END
 

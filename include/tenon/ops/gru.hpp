@@ -64,7 +64,6 @@ struct Gru : Operator<Gru, "GRU"> {
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) {
     return detail::part_of(in[0], parts, false);
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     const Config config = d.config<Gru>();
     const detail::RecurrentDerivative rule{d, d.type(1), d.type(2)[1], config.reverse != 0};

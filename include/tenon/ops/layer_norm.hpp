@@ -44,7 +44,6 @@ struct LayerNorm : Operator<LayerNorm, "LayerNorm"> {
             << tenon::name(gamma.dtype);
     return x;
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d);
 };
 
@@ -76,7 +75,6 @@ struct LayerNormGammaGrad : Operator<LayerNormGammaGrad, "LayerNormGammaGrad"> {
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[1]; }
 };
 
-template <class>
 constexpr void LayerNorm::derivative(Derivative& d) {
   const int x = d.operand(0), gamma = d.operand(1);
   const int moments = d.call_with<LayerNormMoments>(d.config<LayerNorm>(), x, gamma);

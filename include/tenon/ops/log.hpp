@@ -17,10 +17,7 @@ struct Log : Elementwise<Log, "Log"> {
   TENON_DEVICE static V eval(V x) {
     return kernel::log(x);
   }
-  template <class = void>
-  static constexpr void derivative(Derivative& d) {
-    d.flows_to(0, d.call<Div>(d.gradient(), d.operand(0)));
-  }
+  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<Div>(d.gradient(), d.operand(0))); }
 };
 TENON_EXACT_END
 

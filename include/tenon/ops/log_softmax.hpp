@@ -12,7 +12,6 @@ namespace tenon::inline TENON_ABI::ops {
 /// order       as softmax
 /// source      MindSpore's LogSoftmax
 struct LogSoftmax : AlongAxis<LogSoftmax, "LogSoftmax"> {
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     const int sum = d.call_with<ReduceSum>(kept_axis(d.config<LogSoftmax>(), d.type(0).rank), d.gradient());
     d.flows_to(0, d.call<Sub>(d.gradient(), d.call<Mul>(d.call<Exp>(d.result()), sum)));

@@ -93,7 +93,6 @@ struct Lstm : Operator<Lstm, "LSTM"> {
     if (config.last) t.extent[1] = 2;
     return t;
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     const Config config = d.config<Lstm>();
     const int states = d.operand(0), x = d.operand(1), weight = d.operand(3), features = d.type(1)[2],

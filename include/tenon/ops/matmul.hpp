@@ -102,7 +102,6 @@ struct MatMul : Operator<MatMul, "MatMul"> {
     r.extent[1] = t.last();
     return r;
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     const Config c = d.config<MatMul>();
     const bool fa = first(c), fb = second(c);

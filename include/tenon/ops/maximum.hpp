@@ -12,7 +12,6 @@ struct GreaterShare : Elementwise<GreaterShare, "GreaterShare"> {
   static constexpr V eval(V a, V b, V gradient) {
     return a < b ? V(0) : a == b ? gradient * V(0.5) : gradient;
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     d.flows_to(2, d.call<GreaterShare>(d.operand(0), d.operand(1), d.gradient()));
   }
@@ -29,7 +28,6 @@ struct Maximum : Elementwise<Maximum, "Maximum"> {
   static constexpr V eval(V a, V b) {
     return kernel::flushed(a > b || a != a ? a : b);
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<GreaterShare>(d.operand(0), d.operand(1), d.gradient()));
     d.flows_to(1, d.call<GreaterShare>(d.operand(1), d.operand(0), d.gradient()));

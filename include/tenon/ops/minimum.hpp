@@ -14,7 +14,6 @@ struct Minimum : Elementwise<Minimum, "Minimum"> {
   static constexpr V eval(V a, V b) {
     return kernel::flushed(a < b || a != a ? a : b);
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<GreaterShare>(d.operand(1), d.operand(0), d.gradient()));
     d.flows_to(1, d.call<GreaterShare>(d.operand(0), d.operand(1), d.gradient()));

@@ -16,7 +16,6 @@ struct Mul : Elementwise<Mul, "Mul"> {
     return kernel::times(a, b);
   }
   static constexpr double fold(Dtype d, double a, double b) { return folded<Mul, 2>(d, a, b); }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<Mul>(d.gradient(), d.operand(1)));
     d.flows_to(1, d.call<Mul>(d.gradient(), d.operand(0)));

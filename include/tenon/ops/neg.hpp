@@ -16,10 +16,7 @@ struct Neg : Elementwise<Neg, "Neg"> {
     return kernel::negated(x);
   }
   static constexpr double fold(Dtype d, double a, double b) { return folded<Neg, 1>(d, a, b); }
-  template <class = void>
-  static constexpr void derivative(Derivative& d) {
-    d.flows_to(0, d.call<Neg>(d.gradient()));
-  }
+  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<Neg>(d.gradient())); }
 };
 TENON_EXACT_END
 

@@ -42,7 +42,6 @@ struct Pad : Operator<Pad, "PadV3"> {
     for (int k = 0; k < kernel::window_axes; ++k) w.first[k] = c.before[k];
     return w;
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call_with<Slice>(window(d.config<Pad>(), d.type(0)), d.gradient()));
   }

@@ -68,7 +68,6 @@ struct MaxPool2d : Operator<MaxPool2d, "MaxPool"> {
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
     return detail::pooled("MaxPool2d", in[0], c, error);
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call_with<MaxPool2dGrad>(d.config<MaxPool2d>(), d.operand(0), d.gradient()));
   }
@@ -90,7 +89,6 @@ struct AvgPool2dGrad : Operator<AvgPool2dGrad, "AvgPoolGrad"> {
     x.extent[2] = c.h, x.extent[3] = c.w;
     return x;
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d);
 };
 
@@ -109,7 +107,6 @@ struct AvgPool2d : Operator<AvgPool2d, "AvgPool"> {
       error << "AvgPool2d needs floating-point numbers, got " << tenon::name(in[0].dtype) << ": cast them";
     return detail::pooled("AvgPool2d", in[0], c, error);
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     const Config c = d.config<AvgPool2d>();
     const TensorType x = d.type(0);
@@ -119,7 +116,6 @@ struct AvgPool2d : Operator<AvgPool2d, "AvgPool"> {
   }
 };
 
-template <class>
 constexpr void AvgPool2dGrad::derivative(Derivative& d) {
   d.flows_to(0, d.call_with<AvgPool2d>(d.config<AvgPool2dGrad>(), d.gradient()));
 }

@@ -14,7 +14,6 @@ struct PowGradBase : Elementwise<PowGradBase, "PowGradBase"> {
   TENON_DEVICE static V eval(V a, V b, V gradient) {
     return b == V(0) ? V(0) : gradient * (b * kernel::pow(a, b - V(1)));
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d);
 };
 /// The derivative of a power y for its exponent, times the gradient from above: dy y ln a, and 0 where a = 0 and y is
@@ -24,7 +23,6 @@ struct PowGradExponent : Elementwise<PowGradExponent, "PowGradExponent"> {
   TENON_DEVICE static V eval(V a, V y, V gradient) {
     return a == V(0) && y >= V(0) && y <= V(1) ? V(0) : gradient * (y * kernel::log(a));
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     const int a = d.operand(0), y = d.operand(1), g = d.operand(2);
     d.flows_to(0, d.call<Div>(d.call<Mul>(d.call<Mul>(d.gradient(), g), y), a));
@@ -46,14 +44,12 @@ struct Pow : Elementwise<Pow, "Pow"> {
   TENON_DEVICE static V eval(V a, V b) {
     return kernel::pow(a, b);
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<PowGradBase>(d.operand(0), d.operand(1), d.gradient()));
     d.flows_to(1, d.call<PowGradExponent>(d.operand(0), d.result(), d.gradient()));
   }
 };
 
-template <class>
 constexpr void PowGradBase::derivative(Derivative& d) {
   const int a = d.operand(0), b = d.operand(1), factor = d.call<Mul>(d.gradient(), d.operand(2));
   const int less = d.call<Sub>(b, d.constant(1)), power = d.call<Pow>(a, less), scaled = d.call<Mul>(factor, b);

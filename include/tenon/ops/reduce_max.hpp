@@ -22,7 +22,6 @@ struct ExtremeGrad : Elementwise<ExtremeGrad, "ExtremeGrad"> {
   static constexpr V eval(V x, V extreme, V gradient) {
     return x == extreme ? gradient : extreme == extreme ? V(0) : extreme;
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     d.flows_to(2, d.call<ExtremeGrad>(d.operand(0), d.operand(1), d.gradient()));
   }
@@ -72,7 +71,6 @@ struct ReduceMax : Reduction<ReduceMax, "ReduceMax"> {
   static constexpr A finish(A largest, long) {
     return largest;
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     const ReduceAxes axes = d.config<ReduceMax>();
     detail::extreme_derivative(d, axes, kept(d.type(0), axes));

@@ -11,7 +11,6 @@ struct ReduceMeanGrad : Operator<ReduceMeanGrad, "ReduceMeanGrad"> {
   static constexpr TensorType shape(const OperandTypes& in, const Config& wanted, Sentence& error) {
     return BroadcastTo::shape(in, wanted, error);
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d);
 };
 
@@ -29,7 +28,6 @@ struct ReduceMean : Reduction<ReduceMean, "ReduceMean"> {
     return in[0];
   }
   static constexpr long divisor(long count) { return count; }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     const TensorType x = d.type(0), kept = ReduceMean::kept(x, d.config<ReduceMean>());
     const int g = d.call_with<Reshape>(Reshape::to(kept), d.gradient());
@@ -38,7 +36,6 @@ struct ReduceMean : Reduction<ReduceMean, "ReduceMean"> {
 };
 TENON_EXACT_END
 
-template <class>
 constexpr void ReduceMeanGrad::derivative(Derivative& d) {
   const TensorType to = d.type(0), from = d.result_type();
   ReduceAxes axes{0, 1, 0};

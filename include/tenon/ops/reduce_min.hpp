@@ -29,7 +29,6 @@ struct ReduceMin : Reduction<ReduceMin, "ReduceMin"> {
   static constexpr A finish(A smallest, long) {
     return smallest;
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     const ReduceAxes axes = d.config<ReduceMin>();
     detail::extreme_derivative(d, axes, kept(d.type(0), axes));

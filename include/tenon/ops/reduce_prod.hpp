@@ -31,7 +31,6 @@ struct ReduceProd : Reduction<ReduceProd, "ReduceProd"> {
   static constexpr A finish(A product, long) {
     return product;
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     const ReduceAxes axes = d.config<ReduceProd>();
     const int g = d.call_with<Reshape>(Reshape::to(kept(d.type(0), axes)), d.gradient());

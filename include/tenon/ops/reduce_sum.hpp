@@ -13,7 +13,6 @@ TENON_EXACT_BEGIN
 /// source      MindSpore's ReduceSum
 struct ReduceSum : Reduction<ReduceSum, "ReduceSum"> {
   static constexpr long divisor(long) { return 1; }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     const TensorType x = d.type(0), kept = ReduceSum::kept(x, d.config<ReduceSum>());
     const int g = d.call_with<Reshape>(Reshape::to(kept), d.gradient());

@@ -11,10 +11,7 @@ struct ReluGrad : Elementwise<ReluGrad, "ReluGrad"> {
   static constexpr V eval(V y, V gradient) {
     return y <= V(0) ? V(0) : gradient;
   }
-  template <class = void>
-  static constexpr void derivative(Derivative& d) {
-    d.flows_to(1, d.call<ReluGrad>(d.operand(0), d.gradient()));
-  }
+  static constexpr void derivative(Derivative& d) { d.flows_to(1, d.call<ReluGrad>(d.operand(0), d.gradient())); }
 };
 
 /// Rectified linear unit:  y = max(x, 0)
@@ -28,10 +25,7 @@ struct Relu : Elementwise<Relu, "ReLU"> {
   static constexpr V eval(V x) {
     return x < V(0) ? V(0) : kernel::flushed(x);
   }
-  template <class = void>
-  static constexpr void derivative(Derivative& d) {
-    d.flows_to(0, d.call<ReluGrad>(d.result(), d.gradient()));
-  }
+  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<ReluGrad>(d.result(), d.gradient())); }
 };
 TENON_EXACT_END
 

@@ -36,10 +36,7 @@ struct Reshape : Operator<Reshape, "Reshape"> {
             << ") to " << t << " (" << t.count(1) << ")";
     return t;
   }
-  template <class = void>
-  static constexpr void derivative(Derivative& d) {
-    d.flows_to(0, d.call_with<Reshape>(to(d.type(0)), d.gradient()));
-  }
+  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call_with<Reshape>(to(d.type(0)), d.gradient())); }
 };
 
 namespace detail {

@@ -17,7 +17,6 @@ struct Rsqrt : Elementwise<Rsqrt, "Rsqrt"> {
   TENON_DEVICE static V eval(V x) {
     return V(1) / kernel::sqrt(x);
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     const int y = d.result(), cube = d.call<Mul>(d.call<Mul>(y, y), y);
     d.flows_to(0, d.call<Mul>(d.call<Mul>(cube, d.constant(-0.5)), d.gradient()));

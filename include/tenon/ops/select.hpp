@@ -31,7 +31,6 @@ struct Select : Elementwise<Select, "Select"> {
             << " " << in[2] << ": cast one of them, dtypes must agree";
     return result.with(in[1].dtype);
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     const int zero = d.constant(0, 1);
     d.flows_to(1, d.call<Select>(d.operand(0), d.gradient(), zero));

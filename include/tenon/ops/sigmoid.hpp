@@ -12,7 +12,6 @@ struct SigmoidGrad : Elementwise<SigmoidGrad, "SigmoidGrad"> {
   static constexpr V eval(V y, V gradient) {
     return gradient * (y * (V(1) - y));
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     const int y = d.operand(0), slope = d.call<Sub>(d.constant(1), d.call<Add>(y, y));
     d.flows_to(0, d.call<Mul>(d.call<Mul>(d.gradient(), d.operand(1)), slope));
@@ -33,10 +32,7 @@ struct Sigmoid : Elementwise<Sigmoid, "Sigmoid"> {
     const V e = kernel::exp(x > V(0) ? -x : x);
     return (x > V(0) ? V(1) : e) / (V(1) + e);
   }
-  template <class = void>
-  static constexpr void derivative(Derivative& d) {
-    d.flows_to(0, d.call<SigmoidGrad>(d.result(), d.gradient()));
-  }
+  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<SigmoidGrad>(d.result(), d.gradient())); }
 };
 TENON_EXACT_END
 

@@ -20,7 +20,6 @@ struct SiluGrad : Elementwise<SiluGrad, "SiLUGrad"> {
     const V s = Sigmoid::eval(x);
     return gradient * (s * (V(1) + x * (V(1) - s)));
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<SiluCurvature>(d.operand(0), d.call<Mul>(d.operand(1), d.gradient())));
     d.flows_to(1, d.call<SiluGrad>(d.operand(0), d.gradient()));
@@ -39,10 +38,7 @@ struct Silu : Elementwise<Silu, "SiLU"> {
   TENON_DEVICE static V eval(V x) {
     return x * Sigmoid::eval(x);
   }
-  template <class = void>
-  static constexpr void derivative(Derivative& d) {
-    d.flows_to(0, d.call<SiluGrad>(d.operand(0), d.gradient()));
-  }
+  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<SiluGrad>(d.operand(0), d.gradient())); }
 };
 TENON_EXACT_END
 

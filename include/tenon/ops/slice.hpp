@@ -44,7 +44,6 @@ struct Slice;
 struct SliceGrad : Operator<SliceGrad, "StridedSliceGrad"> {
   using Config = SliceWindow;  // part: extents of the result
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) { return c.applied_to(in[0]); }
-  template <class = void>
   static constexpr void derivative(Derivative& d);
 };
 
@@ -67,12 +66,10 @@ struct Slice : Operator<Slice, "StridedSlice"> {
     for (int k = 0; k < kernel::window_axes; ++k) c.part[k] = all.part[k];
     return c;
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call_with<SliceGrad>(whole(d.config<Slice>(), d.type(0)), d.gradient()));
   }
 };
-template <class>
 constexpr void SliceGrad::derivative(Derivative& d) {
   d.flows_to(0, d.call_with<Slice>(Slice::whole(d.config<SliceGrad>(), d.type(0)), d.gradient()));
 }

@@ -28,7 +28,6 @@ constexpr ReduceAxes kept_axis(const SoftmaxAxis& c, int rank) { return {1 << no
 /// y (dy - sum of y dy), along the axis. Operands: y, dy. Not for users.
 struct SoftmaxGrad : AlongAxis<SoftmaxGrad, "SoftmaxGrad"> {
   // With s = sum(y g) and h the gradient of the result: to g flows y (h - sum(y h)), to y flows h (g - s) - g sum(y h).
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     const auto c = d.config<SoftmaxGrad>();
     const int y = d.operand(0), g = d.operand(1), h = d.gradient();
@@ -46,7 +45,6 @@ struct SoftmaxGrad : AlongAxis<SoftmaxGrad, "SoftmaxGrad"> {
 /// order       along the last axis 16 interleaved sums, along others ascending; 16-bit floats in float
 /// source      MindSpore's Softmax
 struct Softmax : AlongAxis<Softmax, "Softmax"> {
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call_with<SoftmaxGrad>(d.config<Softmax>(), d.result(), d.gradient()));
   }

@@ -53,7 +53,6 @@ struct SoftmaxCrossEntropy : Operator<SoftmaxCrossEntropy, "SoftmaxCrossEntropyW
     return y;
   }
   static constexpr IndexRange indices(const OperandTypes& in, const NoConfig&) { return class_numbers(in); }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<SoftmaxCrossEntropyGrad>(d.operand(0), d.operand(1), d.gradient()));
   }

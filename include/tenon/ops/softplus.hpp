@@ -16,7 +16,6 @@ struct Softplus : Elementwise<Softplus, "Softplus"> {
   TENON_DEVICE static V eval(V x) {
     return (x > V(0) ? x : V(0)) + kernel::log1p(kernel::exp(x > V(0) ? -x : x));
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<Mul>(d.call<Sigmoid>(d.operand(0)), d.gradient()));
   }

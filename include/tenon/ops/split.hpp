@@ -38,7 +38,6 @@ struct Split : Operator<Split, "Split"> {
     w.first[kernel::window_axes - 1] = c.pieces ? x[axis] / c.pieces * c.first : c.first;
     return w;
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call_with<SliceGrad>(window(d.config<Split>(), d.type(0)), d.gradient()));
   }

@@ -17,7 +17,6 @@ struct Sqrt : Elementwise<Sqrt, "Sqrt"> {
   TENON_DEVICE static V eval(V x) {
     return kernel::sqrt(x);
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<Div>(d.call<Mul>(d.gradient(), d.constant(0.5)), d.result()));
   }

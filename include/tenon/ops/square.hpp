@@ -15,7 +15,6 @@ struct Square : Elementwise<Square, "Square"> {
   static constexpr V eval(V x) {
     return kernel::times(x, x);
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<Mul>(d.call<Add>(d.operand(0), d.operand(0)), d.gradient()));
   }

@@ -17,7 +17,6 @@ struct Sub : Elementwise<Sub, "Sub"> {
     return kernel::minus(a, b);
   }
   static constexpr double fold(Dtype d, double a, double b) { return folded<Sub, 2>(d, a, b); }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.gradient());
     d.flows_to(1, d.call<Neg>(d.gradient()));

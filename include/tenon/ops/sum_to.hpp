@@ -30,7 +30,6 @@ struct SumTo : Operator<SumTo, "SumTo"> {
     if (wanted.rank > in[0].rank) error << "SumTo of " << in[0] << " to " << t;
     return t;
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d);
 };
 TENON_EXACT_END

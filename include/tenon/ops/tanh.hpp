@@ -12,7 +12,6 @@ struct TanhGrad : Elementwise<TanhGrad, "TanhGrad"> {
   static constexpr V eval(V y, V gradient) {
     return gradient * (V(1) - y * y);
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     const int y = d.operand(0);
     d.flows_to(0, d.call<Neg>(d.call<Mul>(d.call<Mul>(d.gradient(), d.operand(1)), d.call<Add>(y, y))));
@@ -32,10 +31,7 @@ struct Tanh : Elementwise<Tanh, "Tanh"> {
   TENON_DEVICE static V eval(V x) {
     return kernel::tanh(x);
   }
-  template <class = void>
-  static constexpr void derivative(Derivative& d) {
-    d.flows_to(0, d.call<TanhGrad>(d.result(), d.gradient()));
-  }
+  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<TanhGrad>(d.result(), d.gradient())); }
 };
 TENON_EXACT_END
 

@@ -38,7 +38,6 @@ struct Transpose : Operator<Transpose, "Transpose"> {
       error << "Transpose of " << x << " to " << y << ": only the leading extent can depend on n";
     return y;
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     int order[max_rank]{};
     positive(d.config<Transpose>(), d.type(0).rank, order);

@@ -21,7 +21,6 @@ struct Triangle : Operator<Triangle, "Triangle"> {
     if (in[0].rank < 2) error << "tril, triu, and causal_mask need matrices [...,rows,columns], got " << in[0];
     return in[0];
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d) {
     const Config c = d.config<Triangle>();
     d.flows_to(0, d.call_with<Triangle>({c.upper, c.diagonal, 0}, d.gradient()));

@@ -48,7 +48,6 @@ struct WinogradConv2d : detail::Winograd<WinogradConv2d, "WinogradConv2D"> {
             << c.dilation_w << ", groups " << c.groups << ": use ConvAlgorithm::direct";
     return y;
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d);
 };
 
@@ -62,7 +61,6 @@ struct WinogradConv2dInput : detail::Winograd<WinogradConv2dInput, "WinogradConv
     x.extent[1] = in[0][1], x.extent[2] = c.first, x.extent[3] = c.second;
     return x;
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d);
 };
 
@@ -83,22 +81,12 @@ struct WinogradConv2dWeight : Operator<WinogradConv2dWeight, "WinogradConv2DWeig
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
     return {{in[1][1], in[0][1], c.first, c.second}, 4, in[0].dtype};
   }
-  template <class = void>
   static constexpr void derivative(Derivative& d);
 };
 
 using WinogradDerivatives = detail::ConvDerivatives<WinogradConv2d, WinogradConv2dInput, WinogradConv2dWeight>;
-template <class>
-constexpr void WinogradConv2d::derivative(Derivative& d) {
-  WinogradDerivatives::of_convolve(d);
-}
-template <class>
-constexpr void WinogradConv2dInput::derivative(Derivative& d) {
-  WinogradDerivatives::of_input(d);
-}
-template <class>
-constexpr void WinogradConv2dWeight::derivative(Derivative& d) {
-  WinogradDerivatives::of_weight(d);
-}
+constexpr void WinogradConv2d::derivative(Derivative& d) { WinogradDerivatives::of_convolve(d); }
+constexpr void WinogradConv2dInput::derivative(Derivative& d) { WinogradDerivatives::of_input(d); }
+constexpr void WinogradConv2dWeight::derivative(Derivative& d) { WinogradDerivatives::of_weight(d); }
 
 }  // namespace tenon::ops
