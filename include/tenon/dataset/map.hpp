@@ -120,26 +120,33 @@ template <class In, class First, class... Rest>
 requires(refusal_of<First, In>().empty())
 struct FirstRefusal<In, First, Rest...> : FirstRefusal<NamedAs<typename ResultOf<First, In>::type, In>, Rest...> {};
 
+/// Whether transforms can take column Key of a list, and what is said if they cannot.
+template <ColumnKey Key, class List, class... T>
+struct CheckedTransforms {
+  static constexpr Sentence find() {
+    constexpr int I = column_place<List, Key>;
+    if constexpr (I < 0) return NoSuchColumn<Key, List>::sentence;
+    else return FirstRefusal<ColumnAt<List, I>, T...>::sentence;
+  }
+  static constexpr Sentence sentence = find();
+  static constexpr bool ok = sentence.empty();
+};
+
 /// Column Key by one transform after the other.
 template <ColumnKey Key, class... T>
 struct TransformMaker {
   using makes_stage = void;
+  template <class D>
+  using Checked = CheckedTransforms<Key, typename D::columns, T...>;
   std::tuple<T...> transforms;
   std::uint64_t seed;
   template <class D>
   auto applied_to(const D& data) const {
-    constexpr int I = column_place<typename D::columns, Key>;
-    if constexpr (I < 0) {
-      using Wrong = Mistake<NoSuchColumn<Key, typename D::columns>>;
+    if constexpr (!Checked<D>::ok) {
+      using Wrong = Mistake<Checked<D>>;
       return Wrong::corrected;
     } else {
-      using Refusal = FirstRefusal<ColumnAt<typename D::columns, I>, T...>;
-      if constexpr (!Refusal::sentence.empty()) {
-        using Wrong = Mistake<Refusal>;
-        return Wrong::corrected;
-      } else {
-        return chain<I>(data, std::integral_constant<std::size_t, 0>{});
-      }
+      return chain<column_place<typename D::columns, Key>>(data, std::integral_constant<std::size_t, 0>{});
     }
   }
 

@@ -111,8 +111,22 @@ struct Source : Stage<D> {
 template <class M>
 concept StageMaker = requires { typename M::makes_stage; };
 
+namespace detail {
+/// What is said of `data | stage` at the user's line (core/text/report.hpp), for a stage with Checked<D>.
+template <class D, class M>
+struct StageRefusal {
+  using type = void;
+};
+template <Indexed D, class M>
+requires requires { typename M::template Checked<D>; }
+struct StageRefusal<D, M> : tenon::detail::RefusalOf<typename M::template Checked<D>> {};
+}  // namespace detail
+
 /// `data | stage`: the data set that the stage makes of the one before it.
-template <Dataset D, StageMaker M>
+template <Dataset D, StageMaker M, class Wrong = typename detail::StageRefusal<D, M>::type>
+requires(!std::is_void_v<Wrong>)
+auto operator|(const D& data, const M& maker);
+template <Dataset D, StageMaker M, class = void>
 auto operator|(const D& data, const M& maker) {
   constexpr bool any_order = Indexed<D>;
   static_assert(any_order,

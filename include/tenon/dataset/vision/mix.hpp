@@ -68,6 +68,7 @@ struct WrongMix {
       return s;
     }
   }();
+  static constexpr bool ok = sentence.empty();
 };
 
 /// Images and labels of each batch, mixed by Mixer::mix_batch with those of a copy in another order.
@@ -117,7 +118,7 @@ struct Mixed : dataset::Behind<Mixed<D, I, L, Mixer>, D> {
 template <auto Image, auto Label, class D, class Mixer>
 auto mixed(const D& data, const Mixer& mixer) {
   using Refusal = WrongMix<Mixer, Image, Label, D>;
-  if constexpr (!Refusal::sentence.empty()) {
+  if constexpr (!Refusal::ok) {
     using Wrong = Mistake<Refusal>;
     return Wrong::corrected;
   } else {
@@ -142,6 +143,8 @@ struct MixUpBatch {
 
   using makes_stage = void;
   static constexpr const char* name = "MixUpBatch";
+  template <class D>
+  using Checked = detail::WrongMix<MixUpBatch, Image, Label, D>;
   template <class D>
   auto applied_to(const D& data) const {
     return detail::mixed<Image, Label>(data, *this);
@@ -169,6 +172,8 @@ struct CutMixBatch {
 
   using makes_stage = void;
   static constexpr const char* name = "CutMixBatch";
+  template <class D>
+  using Checked = detail::WrongMix<CutMixBatch, Image, Label, D>;
   template <class D>
   auto applied_to(const D& data) const {
     return detail::mixed<Image, Label>(data, *this);
