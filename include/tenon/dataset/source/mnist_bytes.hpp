@@ -2,7 +2,6 @@
 #pragma once
 #include <cstdint>
 #include <cstring>
-#include <memory>
 #include <string>
 
 #include <tenon/dataset/mnist.hpp>
@@ -29,7 +28,7 @@ class MnistBytes : public Source<MnistBytes> {
   void expect(Place place) const { files_->expect(place.position); }
 
  private:
-  std::shared_ptr<const detail::MnistFiles> files_;
+  Shared<const detail::MnistFiles> files_;
 };
 
 }  // namespace tenon::dataset

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include <tenon/core/reflect.hpp>
 #include <tenon/graph/operator.hpp>
 
 namespace tenon::inline TENON_ABI::debug {
