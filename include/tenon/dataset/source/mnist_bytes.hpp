@@ -28,7 +28,7 @@ class MnistBytes : public Source<MnistBytes> {
   void expect(Place place) const { files_->expect(place.position); }
 
  private:
-  Shared<const detail::MnistFiles> files_;
+  tenon::detail::Shared<const detail::MnistFiles> files_;
 };
 
 }  // namespace tenon::dataset
