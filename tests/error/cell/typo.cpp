@@ -1,5 +1,5 @@
 // expects: flaten
-// lines: g++ 15, clang 15, nvcc 15
+// lines: g++ 15, clang 17, nvcc 15
 #include <tenon/tenon.hpp>
 using namespace tenon;
 

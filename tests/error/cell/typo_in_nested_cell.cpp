@@ -1,5 +1,5 @@
 // expects: flaten
-// lines: g++ 15, clang 26, nvcc 30
+// lines: g++ 15, clang 29, nvcc 30
 #include <tenon/tenon.hpp>
 using namespace tenon;
 
