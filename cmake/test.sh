@@ -78,8 +78,9 @@ near() {
     sort -n | head -n 5 | sed 's/^[0-9]* /  /'
 }
 
-# libraries_of SOURCE: the Debian packages of the optional libraries that a test's source names.
+# libraries_of SOURCE: the Debian packages of the optional libraries that a test's source names, none without a source.
 libraries_of() {
+  [ -f "$1" ] || return
   for word in $(sed -n 's|^// link: ||p' "$1") $(grep -oE 'protozero|xtensor' "$1" | sort -u); do
     case $word in
       xtensor) echo libxtensor-dev ;;
@@ -96,10 +97,11 @@ libraries_of() {
   done
 }
 
-# tools_of NAME: the packages of the tools that the script of a test calls.
+# tools_of NAME: the packages of the tools that the script of a test calls, and of what it compiles with them.
 tools_of() {
   case $1 in
-    fuzz/*) echo clang-19 libclang-rt-19-dev ;;
+    fuzz/*) echo clang-19 libclang-rt-19-dev libprotozero-dev nlohmann-json3-dev libjpeg-dev libpng-dev \
+      libsqlite3-dev ;;
     *clang* | core/forbidden | odr/flags*) echo clang-19 ;;
     *aarch64*) echo g++-aarch64-linux-gnu qemu-user ;;
     error/editor) echo clangd-19 ;;
@@ -119,8 +121,8 @@ need g++ cmake make ninja-build doctest-dev zlib1g-dev
 # Without a name: what single tests would skip without. With the name of one test: what that one uses.
 # shellcheck disable=SC2046  # several words
 if [ $list = yes ]; then :
-elif [ -n "$name" ] && [ -f "$root/tests/$name.cpp" ]; then want $(libraries_of "$root/tests/$name.cpp")
-elif [ -n "$(tools_of "$name")" ]; then want $(tools_of "$name")
+elif [ -f "$root/tests/$name.cpp" ] || [ -n "$(tools_of "$name")" ]; then
+  want $(libraries_of "$root/tests/$name.cpp") $(tools_of "$name")
 else
   want libxtensor-dev libprotozero-dev libssl-dev libpng-dev nlohmann-json3-dev libcli11-dev libjpeg-dev \
     libsqlite3-dev liblmdb-dev libhiredis-dev redis-server time gdb
