@@ -14,7 +14,9 @@ namespace tenon::inline TENON_ABI::nn {
 template <class Block, int N>
 struct CellList : Cell<CellList<Block, N>> {
   static constexpr bool is_cell_class = AnyCell<Block> && is_own_cell<Block>;
-  static_assert(is_cell_class, "CellList<Block, N>: Block is no cell, write struct Block : nn::Cell<Block>");
+  static_assert(is_cell_class,
+                "CellList<Block, N>: Block is no cell, write struct Block : nn::Cell<Block>, or see the error before "
+                "this one");
   static_assert(N > 0, "CellList<Block, N> takes a positive number of cells");
   Block block[N];
 
