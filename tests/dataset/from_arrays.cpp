@@ -38,7 +38,7 @@ TEST_CASE("types") {
 TEST_CASE("copies share the values") {
   const auto data = from_arrays(column<Shape<>>(std::vector<int>(1000, 3)));
   const auto copy = data;
-  CHECK(std::get<0>(data.arrays).values == std::get<0>(copy.arrays).values);
+  CHECK(std::get<0>(data.arrays).values.get() == std::get<0>(copy.arrays).values.get());
 }
 
 TEST_CASE("columns of different length: which, and how long") {

@@ -18,10 +18,10 @@ TEST_CASE("keys are sorted by numbers, name, and place") {
   Random random(3);
   const std::string_view names[]{"", "a", "ab", "b", "\xc3\xa4"};
   for (int count : {0, 1, 2, 7, 500}) {
-    std::vector<SortKey> keys;
+    detail::Growing<SortKey> keys;
     for (int i = 0; i < count; ++i)
       keys.push_back({random.below(3), random.below(3), names[random.below(5)], keys.size()});
-    std::vector<SortKey> expected = keys;
+    std::vector<SortKey> expected(keys.begin(), keys.end());
     std::stable_sort(expected.begin(), expected.end(), [](const SortKey& a, const SortKey& b) {
       return std::tie(a.first, a.second, a.name) < std::tie(b.first, b.second, b.name);
     });
