@@ -36,8 +36,8 @@ tenon/%.ok: $(include)/tenon/%.hpp
 	@printf '#include <tenon/%s.hpp>\n' $(chain) $(chain) >$(@:.ok=.cpp)
 	@$(CXX) $(CXXFLAGS) $(target) $(observed) -I$(include) $(base:%=-include base/%.hpp) -MMD -MP -MF $(@:.ok=.d) -MT $@ \
 	  $(@:.ok=.cpp) || \
-	  { echo "FAILED, each behind those in front of it: $(chain)"; exit 1; }
+	  { echo "FAILED, each after those before it: $(chain)"; exit 1; }
 	@printf '%s\n' $(chain) >$@
 
--include $(stamps:.ok=.d) $(wildcard base/*/*.d)
+-include $(stamps:.ok=.d) $(shell find base -name "*.d" 2>/dev/null)
 .PHONY: all

@@ -2,6 +2,7 @@
 #pragma once
 #include <limits>
 
+#include <tenon/graph/operator.hpp>
 #include <tenon/kernel/cpu/elementwise/convert.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
