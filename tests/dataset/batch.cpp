@@ -52,7 +52,8 @@ TEST_CASE("illegal sizes") {
   CHECK(message<ValueError>([] { batch(0); }) == "batch(0): the batch size must be 1 or more.");
   CHECK(message<ValueError>([] { batch(-32); }) == "batch(-32): the batch size must be 1 or more.");
   CHECK(has(message<ValueError>([] { Numbers(4) | batch<5>(); }), "A batch of 5 of 4 samples: there is no full batch"));
-  CHECK(has(message<ValueError>([] { Numbers(0) | batch(5); }), "A batch of 5 of 0 samples: what stands"));
+  CHECK(has(message<ValueError>([] { Numbers(0) | batch(5); }),
+            "A batch of 5 of 0 samples: the stages before batch leave none"));
   CHECK(
       has(message<ValueError>([] { Numbers(4) | batch(5, {.drop_remainder = true}); }), "Use a batch size of 1 .. 4"));
 }

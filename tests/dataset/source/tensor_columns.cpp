@@ -75,7 +75,8 @@ TEST_CASE("what does not fit is named") {
   CHECK(
       has(message<TypeError>([&] { open(as<Column<float, Shape<>, "wide">>); }), "is float64, the column is float32"));
   CHECK(has(message<ValueError>([&] { open(as<Column<float, Shape<3>, "x">>); }), "has the shape [3, 2]; a column of"));
-  CHECK(has(message<ValueError>([&] { open(as<Column<float, Shape<>, "x">>); }), "needs one axis in front"));
+  CHECK(has(message<ValueError>([&] { open(as<Column<float, Shape<>, "x">>); }),
+            "needs one axis before these, for its samples"));
   CHECK(has(message<ValueError>([&] { open(as<Y, Column<double, Shape<>, "wide">>); }),
             "has 2 samples, those before it 3"));
 }
