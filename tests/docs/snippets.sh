@@ -63,7 +63,7 @@ done
 overlay="$work/include/tenon"
 mkdir -p "$overlay/ops" "$overlay/nn/optim" "$overlay/nn/loss" "$overlay/nn/metric" "$overlay/train/callback" \
   "$overlay/io" "$overlay/dataset/operation" "$work/tests/ops" "$work/tests/support"
-cp "$source"/tests/support/* "$work/tests/support/"
+cp -R "$source"/tests/support/* "$work/tests/support/"
 for block in "$work"/CONTRIBUTING-*; do
   if grep -q 'struct Hardtanh ' "$block"; then mv "$block" "$overlay/ops/hardtanh.hpp"
   elif grep -q 'struct Scale ' "$block"; then mv "$block" "$overlay/nn/scale.hpp"
