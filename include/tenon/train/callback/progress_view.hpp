@@ -139,10 +139,10 @@ inline bool is_finite_loss(double x) { return x - x == 0; }
     for (int c = 0; c < filled; ++c) full += "━";
     for (int c = filled; c < cells; ++c) rest += "─";
   } else {
-    full.assign(std::size_t(filled), '=');
+    full = '[';
+    full.append(std::size_t(filled), '=');
     rest.assign(std::size_t(cells - filled), ' ');
     if (!rest.empty()) rest[0] = '>';
-    full.insert(0, "[");
     rest += ']';
   }
   return style.color ? text("\x1b[32m", full, "\x1b[0m\x1b[2m", rest, "\x1b[0m") : text(full, rest);
