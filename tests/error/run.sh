@@ -15,8 +15,8 @@
 # The sentence - stands for a mistake that is left to the compiler's own words, whatever they are; `words || words` for
 # one that the compilers name, each in words of his own; `lines: nvcc -` leaves it to this one. A mistake of a table may
 # take 20 lines, but their median is bounded. These are the lines of g++ 12 and clang 19: newer compilers, which quote
-# more of the source, may take two and a half times as many. For nvcc, whose front end refuses Dropout<{.p = 0.5f}>,
-# tables are read with the name of the config.
+# more of the source, may take twice as many. For nvcc, whose front end refuses Dropout<{.p = 0.5f}>, tables are read
+# with the name of the config.
 # Exit status 77: none of the compilers is installed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
@@ -52,7 +52,7 @@ allow() {
   own=$(printf '%s\n' "$2" | tr ',' '\n' | awk -v family="$family" '$1 == family { print $2; exit }')
   allowed=${own:-$usual}
   [ "$allowed" != - ] || sentence=-
-  [ "$allowed" = - ] || [ $newer = no ] || allowed=$((5 * allowed / 2))
+  [ "$allowed" = - ] || [ $newer = no ] || allowed=$((2 * allowed))
 }
 
 # is_newer COMPILER: than those whose lines are bounded.
@@ -150,7 +150,7 @@ check_table() {
   median=$(printf '%s\n' $said_well | sort -n | awk '{ line[NR] = $1 } END { print line[int((NR + 1) / 2)] }')
   # a stage is instantiated by `|`, which clang and nvcc say in lines of their own
   case $1:$2 in clang*operations.txt | nvcc*operations.txt) bound=11 ;; clang*) bound=10 ;; *) bound=8 ;; esac
-  [ $newer = no ] || bound=$((5 * bound / 2))
+  [ $newer = no ] || bound=$((2 * bound))
   [ "$median" -le "$bound" ] || { echo "FAILED: the median is above $bound lines"; failed=1; }
   echo "$1, $(basename "$2"): $(echo $said_well | wc -w) of $all mistakes with a sentence, $median lines in the median"
 }

@@ -110,7 +110,7 @@ class Thread {
 };
 
 inline void yield_processor() { ::sched_yield(); }
-/// Processors that the process may use, 1 where that is unknown.
+/// Processors of the machine that are online, 1 where that is unknown.
 int processors();
 
 #if TENON_DEFINES

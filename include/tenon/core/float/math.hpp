@@ -30,7 +30,7 @@ inline double floor(double x) { return __builtin_floor(x); }
 inline double ceil(double x) { return __builtin_ceil(x); }
 #endif
 
-constexpr double size(double x) { return __builtin_fabs(x); }
+constexpr double abs(double x) { return __builtin_fabs(x); }
 constexpr bool nan(double x) { return __builtin_isnan(x); }
 constexpr bool finite(double x) { return __builtin_isfinite(x); }
 

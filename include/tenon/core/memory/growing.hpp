@@ -17,7 +17,7 @@ class Growing {
       : first_(std::exchange(other.first_, nullptr)),
         size_(std::exchange(other.size_, 0)),
         room_(std::exchange(other.room_, 0)) {}
-  Growing(const Growing& other) {
+  Growing(const Growing& other) : Growing() {  // so that elements go, too, if one cannot be copied
     for (const T& element : other) push_back(element);
   }
   Growing& operator=(Growing other) noexcept {

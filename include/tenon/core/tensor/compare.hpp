@@ -42,7 +42,7 @@ TENON_INLINE bool all_close(const AnyTensor& a, const AnyTensor& b, double rtol,
   for (std::int64_t i = 0; i < count; ++i) {
     const double x = detail::element_as_double(a, i), y = detail::element_as_double(b, i);
     if (x != y && !(detail::math::finite(x) && detail::math::finite(y) &&
-                    detail::math::size(x - y) <= atol + rtol * detail::math::size(y)))
+                    detail::math::abs(x - y) <= atol + rtol * detail::math::abs(y)))
       return false;
   }
   return true;

@@ -57,7 +57,7 @@ inline void pad_left(std::string& word, std::size_t width) {
 /// A number without axes: as a NumPy scalar prints itself.
 inline std::string scalar_text(const AnyTensor& x) {
   if (!is_floating(x.dtype)) return integer_text(x, 0);
-  const double value = floating_element(x, 0), size = detail::math::size(value);
+  const double value = floating_element(x, 0), size = detail::math::abs(value);
   if (!detail::math::finite(value)) return non_finite_text(value);
   const Decimal d = shortest_decimal(value, x.dtype);
   if (size != 0 && (size < 1e-4 || size >= 1e16)) {
@@ -77,7 +77,7 @@ class FloatColumns {
     bool any_infinite = false, negative_infinite = false;
     std::vector<double> finite;
     for (std::int64_t i : shown) {
-      const double value = floating_element(x, i), size = detail::math::size(value);
+      const double value = floating_element(x, i), size = detail::math::abs(value);
       if (!detail::math::finite(value)) any_infinite = true, negative_infinite |= value < 0;
       else finite.push_back(value);
       if (!detail::math::finite(value) || size == 0) continue;

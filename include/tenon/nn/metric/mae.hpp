@@ -14,7 +14,7 @@ namespace tenon::inline TENON_ABI::nn {
 struct MAE : detail::MeanError<MAE> {
   using MeanError::MeanError;
   static constexpr std::string_view name = "mae", title = "MAE";
-  static double error(double difference) { return tenon::detail::math::size(difference); }
+  static double error(double difference) { return tenon::detail::math::abs(difference); }
 };
 
 }  // namespace tenon::nn

@@ -74,10 +74,11 @@ namespace nn {
 /// For a parameter with two or more axes, V is not stored. Instead the means R of its rows and C of its columns are
 /// stored, over the last two axes, and V = R C / mean(R). Without scale_parameter s = lr; without use_first_moment u
 /// replaces m. rms is the root of the mean square of the whole parameter, g the gradient / loss_scale. Without groups,
-/// weight decay skips parameters with beta or gamma in their names. The learning rate is min(0.01, 1 / √t), MindSpore's
-/// relative_step; its warmup_init is min(1e-6 t, 1 / √t), a function to be given as learning rate. Means are float32,
-/// also of 16-bit parameters. Four passes over the gradient, two over the parameter. A Model throws ValueError unless
-/// eps[0] and clip_threshold are above 0, eps[1] is 0 or more, decay_rate is inside (0, 1), and beta1 in [0, 1).
+/// weight decay skips parameters with beta or gamma in their names. The learning rate is min(0.01, 1 / √t),
+/// MindSpore's relative_step; its warmup_init is min(1e-6 t, 1 / √t), a function to be given as learning rate. Means
+/// are float32, also of 16-bit parameters. Four passes over the gradient, two over the parameter. A Model throws
+/// ValueError unless eps[0] and clip_threshold are above 0, eps[1] is 0 or more, decay_rate is inside (0, 1), and beta1
+/// in [0, 1).
 /// Source: Shazeer and Stern, arXiv 1804.04235; MindSpore nn.AdaFactor.
 template <bool use_first_moment>
 struct AdaFactorWith {

@@ -19,7 +19,7 @@ struct Nchw16nWeightTile {
   const float* image;
   long tap[nchw16n_weight_taps];
   const WeightPixel *pixels, *end;
-  bool begun;  // the chains continue from what stands in lanes
+  bool begun;  // the chains continue from the values in lanes
   bool added;  // they are added to it
   float* lanes;
   long computed;  // of the lanes of a block
