@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include <tenon/dataset/batch.hpp>
-#include <tenon/dataset/map.hpp>
-#include <tenon/dataset/prefetch.hpp>
+#include <tenon/dataset/batch/batch.hpp>
+#include <tenon/dataset/map/map.hpp>
+#include <tenon/dataset/operation/prefetch.hpp>
 #include <tenon/dataset/vision/decode.hpp>
 #include <tenon/dataset/vision/flip.hpp>
 #include <tenon/dataset/vision/normalize.hpp>

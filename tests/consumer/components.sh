@@ -47,7 +47,7 @@ bool encrypted(const char* path) {
 END_OF_PROGRAM
 cat >"$work/main.cpp" <<'END_OF_PROGRAM'
 #include <tenon/core/tensor.hpp>
-#include <tenon/io/gzip.hpp>
+#include <tenon/io/bytes/gzip.hpp>
 
 float second(tenon::Tensor<float, tenon::Shape<3>> x);
 bool encrypted(const char* path);

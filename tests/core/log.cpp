@@ -174,7 +174,7 @@ TEST_CASE("each folder of Tenon has a module, other files are ME") {
   CHECK(module_of("include/tenon/graph/plan.hpp") == "PIPELINE");
   CHECK(module_of("include/tenon/core/memory/arena.hpp") == "DEVICE");
   CHECK(module_of("include/tenon/core/context.hpp") == "CORE");
-  CHECK(module_of("include/tenon/dataset/batch.hpp") == "MD");
+  CHECK(module_of("include/tenon/dataset/batch/batch.hpp") == "MD");
   CHECK(module_of("include/tenon/debug/dump.hpp") == "DEBUG");
   CHECK(module_of("include/tenon/debug/profiler.hpp") == "PROFILER");
   CHECK(module_of("include/tenon/train/model.hpp") == "ME");

@@ -6,13 +6,13 @@
 #include <cmath>
 #include <limits>
 
-#include <tenon/dataset/batch.hpp>
+#include <tenon/dataset/batch/batch.hpp>
 #include <tenon/dataset/contact_sheet.hpp>
-#include <tenon/dataset/generator.hpp>
-#include <tenon/dataset/map.hpp>
+#include <tenon/dataset/map/map.hpp>
 #include <tenon/dataset/operation/filter.hpp>
-#include <tenon/dataset/prefetch.hpp>
-#include <tenon/dataset/stream.hpp>
+#include <tenon/dataset/operation/prefetch.hpp>
+#include <tenon/dataset/source/generator.hpp>
+#include <tenon/dataset/source/stream.hpp>
 #include <tenon/vision/png.hpp>
 
 using namespace support;

@@ -2,18 +2,18 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "support.hpp"
 
-#include <tenon/dataset/batch.hpp>
-#include <tenon/dataset/data_info.hpp>
+#include <tenon/dataset/batch/batch.hpp>
 #include <tenon/dataset/describe.hpp>
 #include <tenon/dataset/facts.hpp>
-#include <tenon/dataset/generator.hpp>
-#include <tenon/dataset/map.hpp>
+#include <tenon/dataset/map/map.hpp>
 #include <tenon/dataset/operation/filter.hpp>
 #include <tenon/dataset/operation/rename.hpp>
+#include <tenon/dataset/operation/repeat.hpp>
 #include <tenon/dataset/operation/skip.hpp>
-#include <tenon/dataset/repeat.hpp>
-#include <tenon/dataset/stream.hpp>
-#include <tenon/dataset/take.hpp>
+#include <tenon/dataset/operation/take.hpp>
+#include <tenon/dataset/source/generator.hpp>
+#include <tenon/dataset/source/stream.hpp>
+#include <tenon/dataset/stage/data_info.hpp>
 
 using namespace support;
 using namespace tenon::dataset;

@@ -3,10 +3,10 @@
 #include "support.hpp"
 
 #if __has_include(<sqlite3.h>) && __has_include(<nlohmann/json.hpp>)
-#include <tenon/dataset/batch.hpp>
-#include <tenon/dataset/map.hpp>
+#include <tenon/dataset/batch/batch.hpp>
+#include <tenon/dataset/map/map.hpp>
 #include <tenon/dataset/mind_record.hpp>
-#include <tenon/dataset/shuffle.hpp>
+#include <tenon/dataset/operation/shuffle.hpp>
 #include <tenon/io/mind_record.hpp>
 
 using namespace support;

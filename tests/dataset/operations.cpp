@@ -4,13 +4,13 @@
 
 #include <set>
 
-#include <tenon/dataset/batch.hpp>
-#include <tenon/dataset/map.hpp>
+#include <tenon/dataset/batch/batch.hpp>
+#include <tenon/dataset/map/map.hpp>
+#include <tenon/dataset/operation/prefetch.hpp>
+#include <tenon/dataset/operation/repeat.hpp>
+#include <tenon/dataset/operation/shuffle.hpp>
+#include <tenon/dataset/operation/take.hpp>
 #include <tenon/dataset/operations.hpp>
-#include <tenon/dataset/prefetch.hpp>
-#include <tenon/dataset/repeat.hpp>
-#include <tenon/dataset/shuffle.hpp>
-#include <tenon/dataset/take.hpp>
 
 using namespace support;
 using namespace tenon::dataset;

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <tenon/dataset/stage.hpp>
+#include <tenon/dataset/stage/stage.hpp>
 #include <tenon/io/file.hpp>
 
 #include "../support/shared.hpp"

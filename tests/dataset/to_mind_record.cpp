@@ -7,20 +7,20 @@
 #include <cstring>
 #include <limits>
 
-#include <tenon/dataset/batch.hpp>
-#include <tenon/dataset/digits.hpp>
-#include <tenon/dataset/from_arrays.hpp>
-#include <tenon/dataset/generator.hpp>
-#include <tenon/dataset/map.hpp>
+#include <tenon/dataset/batch/batch.hpp>
+#include <tenon/dataset/digits/digits.hpp>
+#include <tenon/dataset/map/map.hpp>
 #include <tenon/dataset/mind_record.hpp>
 #include <tenon/dataset/operation/filter.hpp>
+#include <tenon/dataset/operation/prefetch.hpp>
+#include <tenon/dataset/operation/repeat.hpp>
+#include <tenon/dataset/operation/shuffle.hpp>
 #include <tenon/dataset/operation/skip.hpp>
-#include <tenon/dataset/prefetch.hpp>
-#include <tenon/dataset/repeat.hpp>
-#include <tenon/dataset/shuffle.hpp>
+#include <tenon/dataset/operation/take.hpp>
+#include <tenon/dataset/source/from_arrays.hpp>
+#include <tenon/dataset/source/generator.hpp>
 #include <tenon/dataset/source/image_folder.hpp>
-#include <tenon/dataset/stream.hpp>
-#include <tenon/dataset/take.hpp>
+#include <tenon/dataset/source/stream.hpp>
 #include <tenon/dataset/to_mind_record.hpp>
 #include <tenon/io/mind_record.hpp>
 

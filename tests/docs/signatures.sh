@@ -26,7 +26,7 @@ of() { sed -n "s|^#include <tenon/\($2[a-z_0-9]*\.hpp\)>\$|\1|p" "$include/$1" |
   section "Tensor" 2 core/tensor.hpp
   section "Tensors and values in construct" 2 core/value.hpp
   section "Sources of data" 0 $(of dataset/dataset.hpp dataset/ | grep -E '/(digits|from_arrays|mnist)\.') \
-    dataset/generator.hpp dataset/stream.hpp dataset/mind_record.hpp \
+    dataset/source/generator.hpp dataset/source/stream.hpp dataset/mind_record.hpp \
     $(cd "$include" && ls dataset/source/*.hpp | grep -v '_file[.]hpp') dataset/source/text_file.hpp
   section "Stages" 0 $(of dataset/dataset.hpp dataset/ | grep -E '/(batch|map|prefetch|repeat|shuffle|take)\.') \
     dataset/map/transform.hpp $(of dataset/operations.hpp dataset/operation/) dataset/sampler/sample.hpp \
@@ -34,8 +34,8 @@ of() { sed -n "s|^#include <tenon/\($2[a-z_0-9]*\.hpp\)>\$|\1|p" "$include/$1" |
   section "Samplers" 0 $(of dataset/operations.hpp dataset/sampler/ | grep sampler.hpp)
   section "Image transforms" 0 $(of dataset/vision/vision.hpp dataset/vision/)
   section "Text" 0 dataset/text/byte_pair_encoding.hpp dataset/text/tokens.hpp dataset/text/vocabulary.hpp
-  section "Looking at data" 0 dataset/describe.hpp dataset/facts.hpp dataset/contact_sheet.hpp dataset/rows.hpp \
-    dataset/seed.hpp
+  section "Looking at data" 0 dataset/describe.hpp dataset/facts.hpp dataset/contact_sheet.hpp dataset/stage/rows.hpp \
+    dataset/stage/seed.hpp
   echo
   sed -n '/^<!-- end of the tables/,$p' "$page"
 } > "$new"

@@ -4,9 +4,9 @@
 #include <unistd.h>
 #include <cstdlib>
 
-#include <tenon/dataset/idx.hpp>
-#include <tenon/dataset/source/cifar_file.hpp>
 #include <tenon/dataset/source/csv.hpp>
+#include <tenon/dataset/source/file/cifar_file.hpp>
+#include <tenon/dataset/source/file/idx.hpp>
 #include <tenon/dataset/source/text_file.hpp>
 #include <tenon/dataset/source/tf_record.hpp>
 #include <tenon/dataset/text/byte_pair_encoding.hpp>
@@ -17,7 +17,7 @@
 #include <tenon/io/event_file.hpp>
 #include <tenon/io/npz.hpp>
 #include <tenon/io/print_file.hpp>
-#include <tenon/io/safetensors_header.hpp>
+#include <tenon/io/tensors/safetensors_header.hpp>
 #include <tenon/train/callback/callback_state.hpp>
 
 using namespace tenon;

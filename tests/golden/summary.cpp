@@ -5,9 +5,9 @@
 #include "../dataset/support.hpp"
 
 #if __has_include(<protozero/pbf_reader.hpp>)
+#include <tenon/io/event/image_grid.hpp>
+#include <tenon/io/event/lineage_message.hpp>
 #include <tenon/io/event_file.hpp>
-#include <tenon/io/image_grid.hpp>
-#include <tenon/io/lineage_message.hpp>
 
 #include "../support/json.hpp"
 #include "../support/npz.hpp"

@@ -24,17 +24,17 @@
 #include <tenon/dataset/source/npz_columns.hpp>
 #include <tenon/dataset/source/text_file.hpp>
 #include <tenon/dataset/source/tf_record.hpp>
+#include <tenon/io/bytes/gzip.hpp>
 #include <tenon/io/ckpt.hpp>
 #include <tenon/io/ckpt_encryption.hpp>
+#include <tenon/io/event/event_writer.hpp>
+#include <tenon/io/event/tensorboard_event.hpp>
 #include <tenon/io/event_file.hpp>
-#include <tenon/io/event_writer.hpp>
-#include <tenon/io/gzip.hpp>
 #include <tenon/io/mind_record.hpp>
 #include <tenon/io/npz.hpp>
 #include <tenon/io/png.hpp>
 #include <tenon/io/print_file.hpp>
 #include <tenon/io/safetensors.hpp>
-#include <tenon/io/tensorboard_event.hpp>
 #include <tenon/train/summary_record.hpp>
 
 #include "../support/sanitized.hpp"

@@ -12,10 +12,10 @@
 #include <tenon/debug/graphs/graph_svg.hpp>
 #include <tenon/io/ckpt.hpp>
 #include <tenon/io/ckpt_encryption.hpp>
-#include <tenon/io/event_writer.hpp>
-#include <tenon/io/lock_file.hpp>
+#include <tenon/io/event/event_writer.hpp>
 #include <tenon/io/mind_record.hpp>
 #include <tenon/io/npz.hpp>
+#include <tenon/io/path/lock_file.hpp>
 #include <tenon/io/safetensors.hpp>
 #include <tenon/train/callback/model_checkpoint.hpp>
 #include <tenon/train/callback/save_best.hpp>

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <vector>
 
-#include <tenon/dataset/batch.hpp>
-#include <tenon/dataset/generator.hpp>
+#include <tenon/dataset/batch/batch.hpp>
 #include <tenon/dataset/sampler/shard.hpp>
+#include <tenon/dataset/source/generator.hpp>
 
 #include "../support/skip.hpp"
 #if defined(TENON_WITH_JPEG) && __has_include(<sqlite3.h>) && __has_include(<nlohmann/json.hpp>)
@@ -16,7 +16,7 @@
 #include <numeric>
 
 #include <tenon/dataset/mind_record.hpp>
-#include <tenon/dataset/prefetch.hpp>
+#include <tenon/dataset/operation/prefetch.hpp>
 #include <tenon/dataset/vision/vision.hpp>
 #include <tenon/io/mind_record.hpp>
 

@@ -16,8 +16,8 @@
 #include <unistd.h>
 
 #include <tenon/dataset/cache.hpp>
-#include <tenon/dataset/digits.hpp>
-#include <tenon/dataset/take.hpp>
+#include <tenon/dataset/digits/digits.hpp>
+#include <tenon/dataset/operation/take.hpp>
 
 #include "../dataset/support.hpp"
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include <tenon/core/error.hpp>
-#include <tenon/io/escaped_text.hpp>
 #include <tenon/io/file.hpp>
+#include <tenon/io/text/escaped_text.hpp>
 
 namespace support {
 

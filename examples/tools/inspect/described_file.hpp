@@ -9,8 +9,8 @@
 
 #include <sys/mman.h>
 
-#include <tenon/io/random_access_file.hpp>
-#include <tenon/io/safetensors_header.hpp>
+#include <tenon/io/path/random_access_file.hpp>
+#include <tenon/io/tensors/safetensors_header.hpp>
 
 #include "opened_file.hpp"
 

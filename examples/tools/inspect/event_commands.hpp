@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include <tenon/io/csv_field.hpp>
 #include <tenon/io/event_file.hpp>
+#include <tenon/io/text/csv_field.hpp>
 
 #include "tensor_commands.hpp"
 

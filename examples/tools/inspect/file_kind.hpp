@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include <tenon/core/error.hpp>
-#include <tenon/io/crc32c.hpp>
-#include <tenon/io/escaped_text.hpp>
+#include <tenon/io/bytes/crc32c.hpp>
 #include <tenon/io/file.hpp>
+#include <tenon/io/text/escaped_text.hpp>
 
 namespace inspect {
 using namespace tenon;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <tenon/core/text/type_name.hpp>
-#include <tenon/dataset/stage.hpp>
+#include <tenon/dataset/stage/stage.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

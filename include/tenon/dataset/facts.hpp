@@ -6,8 +6,8 @@
 #include <utility>
 
 #include <tenon/dataset/map/call.hpp>
-#include <tenon/dataset/repeat.hpp>
-#include <tenon/dataset/stage.hpp>
+#include <tenon/dataset/operation/repeat.hpp>
+#include <tenon/dataset/stage/stage.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include <tenon/dataset/as.hpp>
-#include <tenon/dataset/sample.hpp>
-#include <tenon/dataset/stage.hpp>
+#include <tenon/dataset/stage/as.hpp>
+#include <tenon/dataset/stage/sample.hpp>
+#include <tenon/dataset/stage/stage.hpp>
 #include <tenon/io/mind_record/reader.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {

@@ -1,16 +1,15 @@
 // Operations on data sets that tenon.hpp does not have: samplers, shards, filter, zip, split, streams, and others.
 #pragma once
+#include <tenon/dataset/batch/batch_of_size.hpp>
+#include <tenon/dataset/batch/bucket_batch_by_length.hpp>
+#include <tenon/dataset/batch/map_batch.hpp>
+#include <tenon/dataset/batch/pad.hpp>
 #include <tenon/dataset/describe.hpp>
 #include <tenon/dataset/facts.hpp>
-#include <tenon/dataset/generator.hpp>
 #include <tenon/dataset/operation/apply.hpp>
-#include <tenon/dataset/operation/batch_of_size.hpp>
-#include <tenon/dataset/operation/bucket_batch_by_length.hpp>
 #include <tenon/dataset/operation/concat.hpp>
 #include <tenon/dataset/operation/filter.hpp>
 #include <tenon/dataset/operation/flat_map.hpp>
-#include <tenon/dataset/operation/map_batch.hpp>
-#include <tenon/dataset/operation/pad.hpp>
 #include <tenon/dataset/operation/project.hpp>
 #include <tenon/dataset/operation/rename.hpp>
 #include <tenon/dataset/operation/skip.hpp>
@@ -25,4 +24,5 @@
 #include <tenon/dataset/sampler/subset_random_sampler.hpp>
 #include <tenon/dataset/sampler/subset_sampler.hpp>
 #include <tenon/dataset/sampler/weighted_random_sampler.hpp>
-#include <tenon/dataset/stream.hpp>
+#include <tenon/dataset/source/generator.hpp>
+#include <tenon/dataset/source/stream.hpp>

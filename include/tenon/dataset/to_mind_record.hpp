@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include <tenon/dataset/sample.hpp>
-#include <tenon/dataset/stage.hpp>
+#include <tenon/dataset/stage/sample.hpp>
+#include <tenon/dataset/stage/stage.hpp>
 #include <tenon/io/mind_record/writer.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {

@@ -20,7 +20,7 @@
 
 #include <tenon/debug/rank.hpp>
 #include <tenon/io/file.hpp>
-#include <tenon/io/host_name.hpp>
+#include <tenon/io/path/host_name.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI::debug {

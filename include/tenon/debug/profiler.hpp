@@ -16,7 +16,7 @@
 #include <tenon/debug/profiler/table.hpp>
 #include <tenon/debug/profiler/timeline.hpp>
 #include <tenon/io/file.hpp>
-#include <tenon/io/own_path.hpp>
+#include <tenon/io/path/own_path.hpp>
 
 namespace tenon::inline TENON_ABI::debug {
 

@@ -9,10 +9,10 @@
 #include <tenon/core/log.hpp>
 #include <tenon/debug/report/report_html.hpp>
 #include <tenon/debug/report/run_environment.hpp>
+#include <tenon/io/event/image_grid.hpp>
 #include <tenon/io/file.hpp>
-#include <tenon/io/held_tensors.hpp>
-#include <tenon/io/image_grid.hpp>
-#include <tenon/io/own_path.hpp>
+#include <tenon/io/path/own_path.hpp>
+#include <tenon/io/tensors/held_tensors.hpp>
 #include <tenon/nn/parameters.hpp>
 #include <tenon/train/callback/callback.hpp>
 #include <tenon/train/callback/learning_rate_of.hpp>

@@ -15,7 +15,7 @@
 #include <tenon/debug/graphs/graph_svg.hpp>
 #include <tenon/debug/graphs/graph_text.hpp>
 #include <tenon/io/file.hpp>
-#include <tenon/io/own_path.hpp>
+#include <tenon/io/path/own_path.hpp>
 
 #if defined(TENON_OBSERVE)  // a program that cannot be observed keeps no graphs: begin with <tenon/debug/debug.hpp>
 

@@ -16,14 +16,14 @@
 #include <tenon/core/error.hpp>
 #include <tenon/core/memory/aligned_bytes.hpp>
 #include <tenon/core/tensor/any_tensor.hpp>
-#include <tenon/io/ckpt_message.hpp>
-#include <tenon/io/crc32.hpp>
-#include <tenon/io/dtype_title.hpp>
+#include <tenon/io/bytes/crc32.hpp>
 #include <tenon/io/file.hpp>
-#include <tenon/io/held_tensors.hpp>
-#include <tenon/io/named_value.hpp>
-#include <tenon/io/refuse_file.hpp>
-#include <tenon/io/sorted_names.hpp>
+#include <tenon/io/path/refuse_file.hpp>
+#include <tenon/io/tensors/ckpt_message.hpp>
+#include <tenon/io/tensors/dtype_title.hpp>
+#include <tenon/io/tensors/held_tensors.hpp>
+#include <tenon/io/tensors/named_value.hpp>
+#include <tenon/io/tensors/sorted_names.hpp>
 
 namespace tenon::inline TENON_ABI::io {
 

@@ -21,7 +21,7 @@
 #include <tenon/core/error.hpp>
 #include <tenon/io/ckpt.hpp>
 #include <tenon/io/file.hpp>
-#include <tenon/io/refuse_file.hpp>
+#include <tenon/io/path/refuse_file.hpp>
 
 namespace tenon::inline TENON_ABI::io {
 

@@ -8,11 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include <tenon/io/event.hpp>
+#include <tenon/io/event/event.hpp>
+#include <tenon/io/event/mindspore_event.hpp>
+#include <tenon/io/event/tensorboard_event.hpp>
 #include <tenon/io/file.hpp>
-#include <tenon/io/mindspore_event.hpp>
-#include <tenon/io/refuse_file.hpp>
-#include <tenon/io/tensorboard_event.hpp>
+#include <tenon/io/path/refuse_file.hpp>
 #include <tenon/io/tf_record.hpp>
 
 namespace tenon::inline TENON_ABI::io {

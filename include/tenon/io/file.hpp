@@ -23,7 +23,7 @@
 #include <cstring>
 #include <new>
 
-#include <tenon/io/refuse_file.hpp>
+#include <tenon/io/path/refuse_file.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI::io {

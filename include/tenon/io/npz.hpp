@@ -11,11 +11,11 @@
 
 #include <tenon/core/memory/aligned_bytes.hpp>
 #include <tenon/io/file.hpp>
-#include <tenon/io/held_tensors.hpp>
 #include <tenon/io/npy.hpp>
-#include <tenon/io/refuse_file.hpp>
-#include <tenon/io/sorted_names.hpp>
-#include <tenon/io/zip.hpp>
+#include <tenon/io/path/refuse_file.hpp>
+#include <tenon/io/tensors/held_tensors.hpp>
+#include <tenon/io/tensors/sorted_names.hpp>
+#include <tenon/io/tensors/zip.hpp>
 
 namespace tenon::inline TENON_ABI::io {
 

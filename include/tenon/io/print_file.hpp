@@ -13,12 +13,12 @@
 #include <tenon/core/error.hpp>
 #include <tenon/core/memory/aligned_bytes.hpp>
 #include <tenon/core/tensor/text_or_tensor.hpp>
-#include <tenon/io/dtype_title.hpp>
-#include <tenon/io/escaped_text.hpp>
+#include <tenon/io/bytes/protobuf_fields.hpp>
 #include <tenon/io/file.hpp>
-#include <tenon/io/held_tensors.hpp>
-#include <tenon/io/protobuf_fields.hpp>
-#include <tenon/io/refuse_file.hpp>
+#include <tenon/io/path/refuse_file.hpp>
+#include <tenon/io/tensors/dtype_title.hpp>
+#include <tenon/io/tensors/held_tensors.hpp>
+#include <tenon/io/text/escaped_text.hpp>
 
 namespace tenon::inline TENON_ABI::io {
 

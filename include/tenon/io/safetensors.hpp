@@ -17,14 +17,14 @@
 #include <tenon/core/memory/owned.hpp>
 #include <tenon/core/tensor/any_tensor.hpp>
 #include <tenon/io/file.hpp>
-#include <tenon/io/held_tensors.hpp>
-#include <tenon/io/sorted_names.hpp>
+#include <tenon/io/tensors/held_tensors.hpp>
+#include <tenon/io/tensors/sorted_names.hpp>
 #if TENON_DEFINES
 #include <algorithm>
 #include <cstring>
 
-#include <tenon/io/refuse_file.hpp>
-#include <tenon/io/safetensors_header.hpp>
+#include <tenon/io/path/refuse_file.hpp>
+#include <tenon/io/tensors/safetensors_header.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI::detail {
@@ -37,7 +37,7 @@ namespace tenon::inline TENON_ABI::io {
 static_assert(std::endian::native == std::endian::little,
               "safetensors files hold little-endian numbers, used as they lie: this machine is big-endian");
 
-struct SafetensorsEntry;  // io/safetensors_header.hpp
+struct SafetensorsEntry;  // io/tensors/safetensors_header.hpp
 
 /// A safetensors file in memory. Reads and checks the whole file on construction, and owns its bytes.
 ///

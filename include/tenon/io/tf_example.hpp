@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include <tenon/io/escaped_text.hpp>
-#include <tenon/io/protobuf.hpp>
+#include <tenon/io/bytes/protobuf.hpp>
+#include <tenon/io/text/escaped_text.hpp>
 
 namespace tenon::inline TENON_ABI::io {
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include <tenon/core/error.hpp>
-#include <tenon/io/crc32c.hpp>
-#include <tenon/io/little_endian.hpp>
+#include <tenon/io/bytes/crc32c.hpp>
+#include <tenon/io/bytes/little_endian.hpp>
 
 namespace tenon::inline TENON_ABI::io {
 

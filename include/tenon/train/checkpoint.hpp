@@ -15,7 +15,7 @@ template <class... A>
 inline constexpr bool detail::is_included<"tenon/train/checkpoint.hpp", A...> = true;
 
 namespace io {
-struct NamedValue;  // io/named_value.hpp
+struct NamedValue;  // io/tensors/named_value.hpp
 }
 
 namespace detail {

@@ -3,7 +3,7 @@
 #include <string>
 
 #include <tenon/core/error.hpp>
-#include <tenon/io/held_tensors.hpp>
+#include <tenon/io/tensors/held_tensors.hpp>
 #include <tenon/train/checkpoint.hpp>
 #include <tenon/train/npz.hpp>
 

@@ -11,7 +11,7 @@
 #include <tenon/graph/leaf.hpp>
 #include <tenon/graph/observe/operation_name.hpp>
 #include <tenon/graph/program.hpp>
-#include <tenon/io/event.hpp>
+#include <tenon/io/event/event.hpp>
 
 namespace tenon::inline TENON_ABI {
 

@@ -1,6 +1,6 @@
 // Class numbers and other indices in a data set: checked before a step uses them.
 #pragma once
-#include <tenon/dataset/column.hpp>
+#include <tenon/dataset/stage/column.hpp>
 #include <tenon/graph/indices.hpp>
 #include <tenon/graph/leaf.hpp>
 #include <tenon/train/callback/callback.hpp>

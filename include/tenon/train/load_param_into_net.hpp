@@ -13,8 +13,8 @@
 
 #include <tenon/core/error.hpp>
 #include <tenon/core/log.hpp>
-#include <tenon/io/escaped_text.hpp>
-#include <tenon/io/held_tensors.hpp>
+#include <tenon/io/tensors/held_tensors.hpp>
+#include <tenon/io/text/escaped_text.hpp>
 #include <tenon/train/checkpoint.hpp>
 #include <tenon/train/match_parameters.hpp>
 #include <tenon/train/optimizer_state.hpp>

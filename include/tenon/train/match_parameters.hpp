@@ -9,11 +9,11 @@
 #include <vector>
 
 #include <tenon/core/memory/owned.hpp>
-#include <tenon/io/held_tensors.hpp>
+#include <tenon/io/tensors/held_tensors.hpp>
 #if TENON_DEFINES
 #include <cstring>
 
-#include <tenon/io/escaped_text.hpp>
+#include <tenon/io/text/escaped_text.hpp>
 #include <tenon/train/optimizer_state.hpp>
 #endif
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
-#include <tenon/io/held_tensors.hpp>
-#include <tenon/io/named_value.hpp>
+#include <tenon/io/tensors/held_tensors.hpp>
+#include <tenon/io/tensors/named_value.hpp>
 #include <tenon/train/checkpoint.hpp>
 #if TENON_DEFINES
 #include <algorithm>

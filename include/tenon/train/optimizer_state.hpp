@@ -2,7 +2,7 @@
 #pragma once
 #include <string_view>
 
-#include <tenon/io/held_tensors.hpp>
+#include <tenon/io/tensors/held_tensors.hpp>
 
 namespace tenon::inline TENON_ABI::detail {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include <tenon/core/spread.hpp>
-#include <tenon/dataset/stage.hpp>
+#include <tenon/dataset/stage/stage.hpp>
 
 namespace tenon::inline TENON_ABI::detail {
 

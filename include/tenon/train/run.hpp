@@ -5,7 +5,7 @@
 
 #include <tenon/core/float/math.hpp>
 #include <tenon/core/function_ref.hpp>
-#include <tenon/dataset/column.hpp>
+#include <tenon/dataset/stage/column.hpp>
 #include <tenon/nn/optim/accumulate_gradients.hpp>
 #include <tenon/train/callback/callback.hpp>
 #include <tenon/train/clock.hpp>

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tenon/core/memory/aligned_bytes.hpp>
-#include <tenon/io/named_tensor.hpp>
+#include <tenon/io/tensors/named_tensor.hpp>
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/optim/accumulate_gradients.hpp>
 #include <tenon/nn/optim/clip.hpp>

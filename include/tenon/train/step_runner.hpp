@@ -3,7 +3,7 @@
 #include <tenon/core/float/exact.hpp>
 #include <tenon/core/memory/growing.hpp>
 #include <tenon/core/memory/owned.hpp>
-#include <tenon/dataset/stage.hpp>
+#include <tenon/dataset/stage/stage.hpp>
 #include <tenon/graph/execute/executor_pool.hpp>
 #include <tenon/graph/observe/watcher.hpp>
 #include <tenon/kernel/unrolled.hpp>

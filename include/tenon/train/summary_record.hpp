@@ -18,13 +18,13 @@
 
 #include <tenon/core/context.hpp>
 #include <tenon/core/tensor.hpp>
-#include <tenon/io/event_writer.hpp>
-#include <tenon/io/graph_message.hpp>
-#include <tenon/io/lineage_message.hpp>
-#include <tenon/io/lineage_text.hpp>
-#include <tenon/io/mindspore_event.hpp>
-#include <tenon/io/refuse_file.hpp>
-#include <tenon/io/tensorboard_event.hpp>
+#include <tenon/io/event/event_writer.hpp>
+#include <tenon/io/event/graph_message.hpp>
+#include <tenon/io/event/lineage_message.hpp>
+#include <tenon/io/event/lineage_text.hpp>
+#include <tenon/io/event/mindspore_event.hpp>
+#include <tenon/io/event/tensorboard_event.hpp>
+#include <tenon/io/path/refuse_file.hpp>
 #include <tenon/ops/summary_sink.hpp>
 #include <tenon/train/summary_value.hpp>
 
@@ -49,9 +49,9 @@ struct SummaryRecordConfig {
 ///     record.record(step);
 ///
 /// plugins     "scalar": a number, or a tensor of one element. "image": [N, C, H, W] with 1 or 3 channels
-///             (io/image_grid.hpp), in a program with libpng. "tensor", "histogram": a tensor of at least one axis.
-///             "graph": an io::EventGraph. "train_lineage", "eval_lineage", "dataset_graph", "custom_lineage_data": the
-///             structures of io/event.hpp
+///             (io/event/image_grid.hpp), in a program with libpng. "tensor", "histogram": a tensor of at least one
+///             axis. "graph": an io::EventGraph. "train_lineage", "eval_lineage", "dataset_graph",
+///             "custom_lineage_data": the structures of io/event/event.hpp
 /// files       MindSpore: <file_prefix>.out.events.summary.<seconds>.<device_id>.<host><file_suffix>, and the same
 ///             with _lineage instead of the suffix; mode 0600, 0400 when closed. TensorBoard:
 ///             <file_prefix>.out.tfevents.<seconds>.<host>.<process>.<number><file_suffix>, in which lineage is text.
@@ -59,7 +59,7 @@ struct SummaryRecordConfig {
 /// operators   a value of theirs that cannot be recorded, such as images that make too large a grid: one warning per
 ///             name
 /// trouble     a full disk, a folder that is gone, or max_file_size: one warning, and no more records
-///             (io/event_writer.hpp)
+///             (io/event/event_writer.hpp)
 /// throws      ValueError for a prefix or suffix with other characters than letters, digits, '_', '-', '.';
 ///             RuntimeError if the folder cannot be made
 /// source      MindSpore SummaryRecord of 2.10. There only one may exist at a time; here the last one made that is open

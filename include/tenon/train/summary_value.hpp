@@ -7,8 +7,8 @@
 
 #include <tenon/core/error.hpp>
 #include <tenon/core/tensor/elements_as_doubles.hpp>
-#include <tenon/io/event.hpp>
-#include <tenon/io/image_grid.hpp>
+#include <tenon/io/event/event.hpp>
+#include <tenon/io/event/image_grid.hpp>
 
 namespace tenon::inline TENON_ABI {
 

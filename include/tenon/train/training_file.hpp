@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <tenon/io/named_value.hpp>
+#include <tenon/io/tensors/named_value.hpp>
 #include <tenon/train/checkpoint.hpp>
 #include <tenon/train/mindspore_training.hpp>
 #include <tenon/train/model.hpp>

@@ -11,7 +11,6 @@
 
 #include <tenon/dataset/cache.hpp>
 #include <tenon/dataset/dataset.hpp>
-#include <tenon/dataset/generator.hpp>
 #include <tenon/dataset/operation/concat.hpp>
 #include <tenon/dataset/operation/filter.hpp>
 #include <tenon/dataset/operation/project.hpp>
@@ -20,6 +19,7 @@
 #include <tenon/dataset/operation/zip.hpp>
 #include <tenon/dataset/sampler/shard.hpp>
 #include <tenon/dataset/sampler/subset_sampler.hpp>
+#include <tenon/dataset/source/generator.hpp>
 #include <tenon/dataset/source/image_folder.hpp>
 #include <tenon/dataset/source/text_file.hpp>
 #include <tenon/dataset/vision/flip.hpp>

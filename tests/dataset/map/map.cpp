@@ -4,10 +4,10 @@
 
 #include <numeric>
 
-#include <tenon/dataset/batch.hpp>
-#include <tenon/dataset/map.hpp>
-#include <tenon/dataset/prefetch.hpp>
-#include <tenon/dataset/shuffle.hpp>
+#include <tenon/dataset/batch/batch.hpp>
+#include <tenon/dataset/map/map.hpp>
+#include <tenon/dataset/operation/prefetch.hpp>
+#include <tenon/dataset/operation/shuffle.hpp>
 
 using namespace support;
 using dataset::map, dataset::batch;

@@ -4,12 +4,12 @@
 
 #include <set>
 
-#include <tenon/dataset/batch.hpp>
-#include <tenon/dataset/from_arrays.hpp>
-#include <tenon/dataset/map.hpp>
-#include <tenon/dataset/prefetch.hpp>
-#include <tenon/dataset/repeat.hpp>
-#include <tenon/dataset/shuffle.hpp>
+#include <tenon/dataset/batch/batch.hpp>
+#include <tenon/dataset/map/map.hpp>
+#include <tenon/dataset/operation/prefetch.hpp>
+#include <tenon/dataset/operation/repeat.hpp>
+#include <tenon/dataset/operation/shuffle.hpp>
+#include <tenon/dataset/source/from_arrays.hpp>
 
 using namespace support;
 using dataset::any, dataset::Column, dataset::Columns, dataset::Inputs, dataset::map, dataset::Ragged;

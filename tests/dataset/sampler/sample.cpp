@@ -6,11 +6,11 @@
 #include <map>
 #include <set>
 
-#include <tenon/dataset/batch.hpp>
-#include <tenon/dataset/map.hpp>
+#include <tenon/dataset/batch/batch.hpp>
+#include <tenon/dataset/map/map.hpp>
+#include <tenon/dataset/operation/prefetch.hpp>
+#include <tenon/dataset/operation/shuffle.hpp>
 #include <tenon/dataset/operations.hpp>
-#include <tenon/dataset/prefetch.hpp>
-#include <tenon/dataset/shuffle.hpp>
 
 using namespace support;
 using namespace tenon::dataset;

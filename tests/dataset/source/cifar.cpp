@@ -2,12 +2,12 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "../support.hpp"
 
-#include <tenon/dataset/batch.hpp>
+#include <tenon/dataset/batch/batch.hpp>
 #include <tenon/dataset/cache/pipeline_description.hpp>
-#include <tenon/dataset/shuffle.hpp>
+#include <tenon/dataset/operation/shuffle.hpp>
 #include <tenon/dataset/source/cifar10.hpp>
 #include <tenon/dataset/source/cifar100.hpp>
-#include <tenon/dataset/source/mnist_bytes.hpp>
+#include <tenon/dataset/source/file/mnist_bytes.hpp>
 
 using namespace support;
 using dataset::Cifar10, dataset::Cifar100, dataset::Usage;

@@ -4,10 +4,10 @@
 
 #include <cmath>
 
-#include <tenon/dataset/batch.hpp>
+#include <tenon/dataset/batch/batch.hpp>
 #include <tenon/dataset/cache/pipeline_description.hpp>
-#include <tenon/dataset/prefetch.hpp>
-#include <tenon/dataset/shuffle.hpp>
+#include <tenon/dataset/operation/prefetch.hpp>
+#include <tenon/dataset/operation/shuffle.hpp>
 #include <tenon/dataset/source/csv.hpp>
 
 using namespace support;

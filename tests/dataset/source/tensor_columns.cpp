@@ -2,9 +2,9 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "../support.hpp"
 
-#include <tenon/dataset/batch.hpp>
+#include <tenon/dataset/batch/batch.hpp>
 #include <tenon/dataset/cache/pipeline_description.hpp>
-#include <tenon/dataset/shuffle.hpp>
+#include <tenon/dataset/operation/shuffle.hpp>
 #include <tenon/dataset/source/npz_columns.hpp>
 #include <tenon/dataset/source/safetensors_columns.hpp>
 

@@ -5,10 +5,10 @@
 #include "../support.hpp"
 
 #if __has_include(<protozero/pbf_reader.hpp>)
-#include <tenon/dataset/batch.hpp>
+#include <tenon/dataset/batch/batch.hpp>
 #include <tenon/dataset/cache/pipeline_description.hpp>
-#include <tenon/dataset/prefetch.hpp>
-#include <tenon/dataset/shuffle.hpp>
+#include <tenon/dataset/operation/prefetch.hpp>
+#include <tenon/dataset/operation/shuffle.hpp>
 #include <tenon/dataset/source/tf_record.hpp>
 
 using namespace support;

@@ -3,9 +3,9 @@
 #include "../support.hpp"
 
 #include <tenon/core/philox.hpp>
-#include <tenon/dataset/batch.hpp>
+#include <tenon/dataset/batch/batch.hpp>
 #include <tenon/dataset/cache/pipeline_description.hpp>
-#include <tenon/dataset/map.hpp>
+#include <tenon/dataset/map/map.hpp>
 #include <tenon/dataset/source/text_file.hpp>
 #include <tenon/dataset/source/token_windows.hpp>
 #include <tenon/dataset/text/byte_pair_encoding.hpp>

@@ -7,9 +7,9 @@
 #include <numeric>
 #include <set>
 
-#include <tenon/dataset/batch.hpp>
-#include <tenon/dataset/from_arrays.hpp>
-#include <tenon/dataset/take.hpp>
+#include <tenon/dataset/batch/batch.hpp>
+#include <tenon/dataset/operation/take.hpp>
+#include <tenon/dataset/source/from_arrays.hpp>
 #include <tenon/dataset/vision/vision.hpp>
 
 using namespace tenon;

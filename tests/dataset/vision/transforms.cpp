@@ -7,11 +7,11 @@
 #include <numeric>
 #include <set>
 
-#include <tenon/dataset/batch.hpp>
-#include <tenon/dataset/from_arrays.hpp>
-#include <tenon/dataset/map.hpp>
-#include <tenon/dataset/prefetch.hpp>
-#include <tenon/dataset/shuffle.hpp>
+#include <tenon/dataset/batch/batch.hpp>
+#include <tenon/dataset/map/map.hpp>
+#include <tenon/dataset/operation/prefetch.hpp>
+#include <tenon/dataset/operation/shuffle.hpp>
+#include <tenon/dataset/source/from_arrays.hpp>
 #include <tenon/dataset/vision/crop.hpp>
 #include <tenon/dataset/vision/decode.hpp>
 #include <tenon/dataset/vision/flip.hpp>

@@ -1,5 +1,5 @@
-#include <tenon/dataset/generator.hpp>
 #include <tenon/dataset/operation/rename.hpp>
+#include <tenon/dataset/source/generator.hpp>
 #if __has_include(<sqlite3.h>) && __has_include(<nlohmann/json.hpp>)
 #include <tenon/dataset/to_mind_record.hpp>
 

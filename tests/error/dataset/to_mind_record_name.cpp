@@ -1,5 +1,5 @@
 // expects: give the column another one: data | dataset::rename<"image/encoded", "image_encoded">()
-#include <tenon/dataset/generator.hpp>
+#include <tenon/dataset/source/generator.hpp>
 #include <tenon/graph/traced.hpp>  // what stands for a mistake in nvcc's front end
 #if __has_include(<sqlite3.h>) && __has_include(<nlohmann/json.hpp>)
 #include <tenon/dataset/to_mind_record.hpp>

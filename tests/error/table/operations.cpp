@@ -1,10 +1,9 @@
 // A right program. operations.txt says how it goes wrong.
+#include <tenon/dataset/batch/map_batch.hpp>
+#include <tenon/dataset/batch/pad.hpp>
 #include <tenon/dataset/dataset.hpp>
-#include <tenon/dataset/generator.hpp>
 #include <tenon/dataset/operation/concat.hpp>
 #include <tenon/dataset/operation/filter.hpp>
-#include <tenon/dataset/operation/map_batch.hpp>
-#include <tenon/dataset/operation/pad.hpp>
 #include <tenon/dataset/operation/project.hpp>
 #include <tenon/dataset/operation/rename.hpp>
 #include <tenon/dataset/operation/split.hpp>
@@ -12,7 +11,8 @@
 #include <tenon/dataset/sampler/pk_sampler.hpp>
 #include <tenon/dataset/sampler/random_sampler.hpp>
 #include <tenon/dataset/sampler/shard.hpp>
-#include <tenon/dataset/stream.hpp>
+#include <tenon/dataset/source/generator.hpp>
+#include <tenon/dataset/source/stream.hpp>
 #include <tenon/graph/traced.hpp>  // what stands for a mistake in nvcc's front end
 using namespace tenon;
 using namespace tenon::dataset;

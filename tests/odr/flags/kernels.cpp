@@ -1,6 +1,6 @@
 // A small unit for flags.sh: kernels, containers, virtual functions, and texts, which most flags change.
 #include <tenon/core/philox.hpp>
-#include <tenon/io/gzip.hpp>
+#include <tenon/io/bytes/gzip.hpp>
 #include <tenon/kernel/cpu/attention/softmax.hpp>
 #include <tenon/kernel/cpu/recurrent/lstm.hpp>
 

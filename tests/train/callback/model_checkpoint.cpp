@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <tenon/io/lock_file.hpp>
+#include <tenon/io/path/lock_file.hpp>
 #include <tenon/train/callback/lambda_callback.hpp>
 #include <tenon/train/callback/model_checkpoint.hpp>
 

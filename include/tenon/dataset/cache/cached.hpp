@@ -13,7 +13,7 @@
 #include <tenon/dataset/cache/packed_row.hpp>
 #include <tenon/dataset/cache/pipeline_description.hpp>
 #include <tenon/dataset/cache/store.hpp>
-#include <tenon/dataset/stage.hpp>
+#include <tenon/dataset/stage/stage.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

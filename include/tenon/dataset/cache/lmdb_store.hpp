@@ -27,7 +27,7 @@
 #include <tenon/dataset/cache/pending_rows.hpp>
 #include <tenon/dataset/cache/per_process.hpp>
 #include <tenon/dataset/cache/store.hpp>
-#include <tenon/io/crc32c.hpp>
+#include <tenon/io/bytes/crc32c.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

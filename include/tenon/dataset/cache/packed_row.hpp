@@ -6,8 +6,8 @@
 #include <cstring>
 #include <span>
 
-#include <tenon/dataset/column.hpp>
-#include <tenon/dataset/scratch.hpp>
+#include <tenon/dataset/stage/column.hpp>
+#include <tenon/dataset/stage/scratch.hpp>
 
 namespace tenon::inline TENON_ABI::dataset::detail {
 

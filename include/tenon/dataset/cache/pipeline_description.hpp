@@ -28,9 +28,9 @@
 #include <tenon/core/reflect.hpp>
 #include <tenon/core/text/type_name.hpp>
 #include <tenon/dataset/cache/code_identity.hpp>
-#include <tenon/dataset/stage.hpp>
-#include <tenon/io/crc32c.hpp>
-#include <tenon/io/file_version.hpp>
+#include <tenon/dataset/stage/stage.hpp>
+#include <tenon/io/bytes/crc32c.hpp>
+#include <tenon/io/path/file_version.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

@@ -21,7 +21,7 @@
 #include <tenon/dataset/cache/redis_connection.hpp>
 #include <tenon/dataset/cache/redis_sessions.hpp>
 #include <tenon/dataset/cache/store.hpp>
-#include <tenon/io/crc32c.hpp>
+#include <tenon/io/bytes/crc32c.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

@@ -8,7 +8,7 @@
 
 #include <tenon/core/philox.hpp>
 #include <tenon/core/text/report.hpp>
-#include <tenon/dataset/stage.hpp>
+#include <tenon/dataset/stage/stage.hpp>
 
 namespace tenon::inline TENON_ABI::dataset::detail {
 

@@ -21,7 +21,7 @@
 
 #include <tenon/core/philox.hpp>
 #include <tenon/dataset/map/call.hpp>
-#include <tenon/dataset/stage.hpp>
+#include <tenon/dataset/stage/stage.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <utility>
 
-#include <tenon/dataset/stage.hpp>
+#include <tenon/dataset/stage/stage.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

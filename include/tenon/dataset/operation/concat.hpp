@@ -1,6 +1,6 @@
 // concat(a, b): one data set after the other.
 #pragma once
-#include <tenon/dataset/stage.hpp>
+#include <tenon/dataset/stage/stage.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

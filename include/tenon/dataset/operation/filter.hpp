@@ -8,8 +8,8 @@
 #include <tenon/dataset/map/call.hpp>
 #include <tenon/dataset/operation/epoch_lists.hpp>
 #include <tenon/dataset/operation/turns.hpp>
-#include <tenon/dataset/rows.hpp>
-#include <tenon/dataset/stage.hpp>
+#include <tenon/dataset/stage/rows.hpp>
+#include <tenon/dataset/stage/stage.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

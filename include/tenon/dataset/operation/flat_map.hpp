@@ -8,7 +8,7 @@
 
 #include <tenon/dataset/map/call.hpp>
 #include <tenon/dataset/operation/epoch_lists.hpp>
-#include <tenon/dataset/stage.hpp>
+#include <tenon/dataset/stage/stage.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

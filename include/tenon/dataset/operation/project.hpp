@@ -1,7 +1,7 @@
 // project<"image", "label">(): some of the columns, in this order.
 #pragma once
 #include <tenon/dataset/map/call.hpp>
-#include <tenon/dataset/stage.hpp>
+#include <tenon/dataset/stage/stage.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

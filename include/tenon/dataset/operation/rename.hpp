@@ -1,7 +1,7 @@
 // rename<"old", "new">(): another name for a column.
 #pragma once
 #include <tenon/dataset/map/call.hpp>
-#include <tenon/dataset/stage.hpp>
+#include <tenon/dataset/stage/stage.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

@@ -6,9 +6,9 @@
 #include <type_traits>
 #include <utility>
 
-#include <tenon/dataset/permutation.hpp>
-#include <tenon/dataset/seed.hpp>
-#include <tenon/dataset/stage.hpp>
+#include <tenon/dataset/sampler/permutation.hpp>
+#include <tenon/dataset/stage/seed.hpp>
+#include <tenon/dataset/stage/stage.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

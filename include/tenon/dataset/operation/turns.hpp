@@ -7,7 +7,7 @@
 #include <memory>
 #include <mutex>
 
-#include <tenon/dataset/scratch.hpp>
+#include <tenon/dataset/stage/scratch.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

@@ -2,9 +2,9 @@
 #pragma once
 #include <algorithm>
 
-#include <tenon/dataset/permutation.hpp>
+#include <tenon/dataset/sampler/permutation.hpp>
 #include <tenon/dataset/sampler/sample.hpp>
-#include <tenon/dataset/seed.hpp>
+#include <tenon/dataset/stage/seed.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

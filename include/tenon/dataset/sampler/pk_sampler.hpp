@@ -7,9 +7,9 @@
 #include <vector>
 
 #include <tenon/dataset/map/call.hpp>
-#include <tenon/dataset/permutation.hpp>
+#include <tenon/dataset/sampler/permutation.hpp>
 #include <tenon/dataset/sampler/sample.hpp>
-#include <tenon/dataset/seed.hpp>
+#include <tenon/dataset/stage/seed.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

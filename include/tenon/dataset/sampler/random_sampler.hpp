@@ -1,8 +1,8 @@
 // RandomSampler: rows in random order, or drawn with replacement.
 #pragma once
-#include <tenon/dataset/permutation.hpp>
+#include <tenon/dataset/sampler/permutation.hpp>
 #include <tenon/dataset/sampler/sample.hpp>
-#include <tenon/dataset/seed.hpp>
+#include <tenon/dataset/stage/seed.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

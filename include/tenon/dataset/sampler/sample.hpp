@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <utility>
 
-#include <tenon/dataset/stage.hpp>
+#include <tenon/dataset/stage/stage.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

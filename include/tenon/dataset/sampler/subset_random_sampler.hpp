@@ -4,9 +4,9 @@
 #include <utility>
 #include <vector>
 
-#include <tenon/dataset/permutation.hpp>
+#include <tenon/dataset/sampler/permutation.hpp>
 #include <tenon/dataset/sampler/subset_sampler.hpp>
-#include <tenon/dataset/seed.hpp>
+#include <tenon/dataset/stage/seed.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

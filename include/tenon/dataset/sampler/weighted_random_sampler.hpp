@@ -10,7 +10,7 @@
 
 #include <tenon/dataset/operation/epoch_lists.hpp>
 #include <tenon/dataset/sampler/sample.hpp>
-#include <tenon/dataset/seed.hpp>
+#include <tenon/dataset/stage/seed.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
-#include <tenon/dataset/source/cifar_file.hpp>
-#include <tenon/dataset/usage.hpp>
+#include <tenon/dataset/source/file/cifar_file.hpp>
+#include <tenon/dataset/source/usage.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

@@ -7,10 +7,10 @@
 #include <type_traits>
 #include <utility>
 
-#include <tenon/dataset/as.hpp>
-#include <tenon/dataset/source/csv_file.hpp>
-#include <tenon/dataset/source/csv_value.hpp>
-#include <tenon/dataset/stage.hpp>
+#include <tenon/dataset/source/file/csv_file.hpp>
+#include <tenon/dataset/source/file/csv_value.hpp>
+#include <tenon/dataset/stage/as.hpp>
+#include <tenon/dataset/stage/stage.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include <tenon/dataset/stage.hpp>
+#include <tenon/dataset/stage/stage.hpp>
 #include <tenon/io/file.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {

@@ -6,7 +6,7 @@
 
 #include <tenon/dataset/source/tensor_columns.hpp>
 #include <tenon/io/npz.hpp>
-#include <tenon/io/refuse_file.hpp>
+#include <tenon/io/path/refuse_file.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

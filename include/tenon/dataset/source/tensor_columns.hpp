@@ -8,8 +8,8 @@
 #include <utility>
 
 #include <tenon/core/tensor/any_tensor.hpp>
-#include <tenon/dataset/as.hpp>
-#include <tenon/dataset/stage.hpp>
+#include <tenon/dataset/stage/as.hpp>
+#include <tenon/dataset/stage/stage.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include <tenon/dataset/stage.hpp>
-#include <tenon/io/random_access_file.hpp>
-#include <tenon/io/refuse_file.hpp>
+#include <tenon/dataset/stage/stage.hpp>
+#include <tenon/io/path/random_access_file.hpp>
+#include <tenon/io/path/refuse_file.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

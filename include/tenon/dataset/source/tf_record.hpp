@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include <tenon/dataset/as.hpp>
-#include <tenon/dataset/source/tf_record_file.hpp>
-#include <tenon/dataset/stage.hpp>
+#include <tenon/dataset/source/file/tf_record_file.hpp>
+#include <tenon/dataset/stage/as.hpp>
+#include <tenon/dataset/stage/stage.hpp>
 #include <tenon/io/tf_example.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {

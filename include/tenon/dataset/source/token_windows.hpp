@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <tenon/dataset/stage.hpp>
+#include <tenon/dataset/stage/stage.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <tenon/core/xtensor.hpp>
-#include <tenon/dataset/from_arrays.hpp>
+#include <tenon/dataset/source/from_arrays.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

@@ -15,8 +15,8 @@
 
 #include <tenon/dataset/text/lines.hpp>
 #include <tenon/dataset/text/pieces.hpp>
-#include <tenon/io/escaped_text.hpp>
 #include <tenon/io/file.hpp>
+#include <tenon/io/text/escaped_text.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

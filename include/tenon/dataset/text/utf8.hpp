@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include <tenon/core/error.hpp>
-#include <tenon/io/escaped_text.hpp>
+#include <tenon/io/text/escaped_text.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

@@ -3,7 +3,7 @@
 #include <tuple>
 #include <utility>
 
-#include <tenon/dataset/map.hpp>
+#include <tenon/dataset/map/map.hpp>
 
 namespace tenon::inline TENON_ABI {
 

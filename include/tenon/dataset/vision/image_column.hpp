@@ -6,8 +6,8 @@
 #include <type_traits>
 
 #include <tenon/core/text/sentence.hpp>
-#include <tenon/dataset/column.hpp>
-#include <tenon/dataset/sample.hpp>
+#include <tenon/dataset/stage/column.hpp>
+#include <tenon/dataset/stage/sample.hpp>
 #include <tenon/vision/image_view.hpp>
 
 namespace tenon::inline TENON_ABI::vision {

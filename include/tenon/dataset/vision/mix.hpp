@@ -6,8 +6,8 @@
 #include <utility>
 
 #include <tenon/core/philox.hpp>
-#include <tenon/dataset/seed.hpp>
-#include <tenon/dataset/stage.hpp>
+#include <tenon/dataset/stage/seed.hpp>
+#include <tenon/dataset/stage/stage.hpp>
 #include <tenon/vision/image_view.hpp>
 
 namespace tenon::inline TENON_ABI::vision {

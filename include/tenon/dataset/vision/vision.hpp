@@ -1,6 +1,6 @@
 // All transforms of images: `data | dataset::map<"image">(vision::Decode{}, vision::Resize<224, 224>{}, ...)`.
 #pragma once
-#include <tenon/dataset/map.hpp>
+#include <tenon/dataset/map/map.hpp>
 #include <tenon/dataset/vision/affine.hpp>
 #include <tenon/dataset/vision/color.hpp>
 #include <tenon/dataset/vision/compose.hpp>

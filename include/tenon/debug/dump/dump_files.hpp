@@ -11,8 +11,8 @@
 #include <dirent.h>
 #include <sys/stat.h>
 
-#include <tenon/io/escaped_text.hpp>
 #include <tenon/io/file.hpp>
+#include <tenon/io/text/escaped_text.hpp>
 
 namespace tenon::inline TENON_ABI::debug {
 

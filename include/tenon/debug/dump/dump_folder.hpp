@@ -5,7 +5,7 @@
 #include <tenon/debug/dump/dump.hpp>
 #include <tenon/debug/dump/dump_queue.hpp>
 #include <tenon/io/file.hpp>
-#include <tenon/io/own_path.hpp>
+#include <tenon/io/path/own_path.hpp>
 
 namespace tenon::inline TENON_ABI::debug {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <tenon/core/error.hpp>
-#include <tenon/io/escaped_text.hpp>
+#include <tenon/io/text/escaped_text.hpp>
 
 namespace tenon::inline TENON_ABI::debug {
 

@@ -13,7 +13,7 @@
 #include <tenon/debug/dump/dump_queue.hpp>
 #include <tenon/debug/dump/tensor_statistics.hpp>
 #include <tenon/debug/rank.hpp>
-#include <tenon/io/own_path.hpp>
+#include <tenon/io/path/own_path.hpp>
 
 namespace tenon::inline TENON_ABI::debug {
 

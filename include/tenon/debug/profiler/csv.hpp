@@ -3,7 +3,7 @@
 #include <map>
 
 #include <tenon/debug/profiler/names.hpp>
-#include <tenon/io/csv_field.hpp>
+#include <tenon/io/text/csv_field.hpp>
 
 namespace tenon::inline TENON_ABI::debug {
 

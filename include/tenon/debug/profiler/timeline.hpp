@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include <tenon/debug/profiler/names.hpp>
-#include <tenon/io/escaped_text.hpp>
+#include <tenon/io/text/escaped_text.hpp>
 
 namespace tenon::inline TENON_ABI::debug {
 

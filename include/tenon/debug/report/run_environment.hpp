@@ -11,7 +11,7 @@
 #include <tenon/core/context.hpp>
 #include <tenon/core/error.hpp>
 #include <tenon/debug/profiler/peak.hpp>
-#include <tenon/io/host_name.hpp>
+#include <tenon/io/path/host_name.hpp>
 
 namespace tenon::inline TENON_ABI::debug {
 

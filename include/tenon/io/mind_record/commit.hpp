@@ -18,9 +18,9 @@
 #include <unistd.h>
 
 #include <tenon/core/error.hpp>
-#include <tenon/io/escaped_text.hpp>
 #include <tenon/io/file.hpp>
-#include <tenon/io/place.hpp>
+#include <tenon/io/path/place.hpp>
+#include <tenon/io/text/escaped_text.hpp>
 
 namespace tenon::inline TENON_ABI::io::detail {
 

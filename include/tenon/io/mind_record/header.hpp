@@ -10,9 +10,9 @@
 #include <vector>
 
 #include <tenon/core/error.hpp>
-#include <tenon/io/escaped_text.hpp>
 #include <tenon/io/json.hpp>
 #include <tenon/io/mind_record/schema.hpp>
+#include <tenon/io/text/escaped_text.hpp>
 
 namespace tenon::inline TENON_ABI::io {
 

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include <tenon/core/error.hpp>
-#include <tenon/io/escaped_text.hpp>
 #include <tenon/io/file.hpp>
 #include <tenon/io/mind_record/header.hpp>
 #include <tenon/io/mind_record/sqlite.hpp>
 #include <tenon/io/mind_record/value.hpp>
+#include <tenon/io/text/escaped_text.hpp>
 
 namespace tenon::inline TENON_ABI::io {
 

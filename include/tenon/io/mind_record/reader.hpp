@@ -20,7 +20,7 @@
 #include <tenon/io/mind_record/index.hpp>
 #include <tenon/io/mind_record/row.hpp>
 #include <tenon/io/mind_record/shard_file.hpp>
-#include <tenon/io/refuse_file.hpp>
+#include <tenon/io/path/refuse_file.hpp>
 
 namespace tenon::inline TENON_ABI::io {
 

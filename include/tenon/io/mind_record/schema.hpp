@@ -12,8 +12,8 @@
 #include <tenon/core/dtype.hpp>
 #include <tenon/core/error.hpp>
 #include <tenon/core/tensor/any_tensor.hpp>
-#include <tenon/io/escaped_text.hpp>
 #include <tenon/io/json.hpp>
+#include <tenon/io/text/escaped_text.hpp>
 
 namespace tenon::inline TENON_ABI::io {
 

@@ -10,16 +10,16 @@
 #include <vector>
 
 #include <tenon/core/error.hpp>
-#include <tenon/io/escaped_text.hpp>
+#include <tenon/io/bytes/little_endian.hpp>
 #include <tenon/io/file.hpp>
-#include <tenon/io/file_version.hpp>
-#include <tenon/io/little_endian.hpp>
 #include <tenon/io/mind_record/commit.hpp>
 #include <tenon/io/mind_record/header.hpp>
 #include <tenon/io/mind_record/index.hpp>
 #include <tenon/io/mind_record/row.hpp>
-#include <tenon/io/place.hpp>
-#include <tenon/io/refuse_file.hpp>
+#include <tenon/io/path/file_version.hpp>
+#include <tenon/io/path/place.hpp>
+#include <tenon/io/path/refuse_file.hpp>
+#include <tenon/io/text/escaped_text.hpp>
 
 namespace tenon::inline TENON_ABI::io::detail {
 

@@ -10,12 +10,12 @@
 #include <vector>
 
 #include <tenon/core/error.hpp>
+#include <tenon/io/bytes/little_endian.hpp>
 #include <tenon/io/file.hpp>
-#include <tenon/io/little_endian.hpp>
 #include <tenon/io/mind_record/header.hpp>
 #include <tenon/io/mind_record/index.hpp>
 #include <tenon/io/mind_record/raw_row.hpp>
-#include <tenon/io/place.hpp>
+#include <tenon/io/path/place.hpp>
 
 namespace tenon::inline TENON_ABI::io::detail {
 

@@ -9,8 +9,8 @@
 #include <sqlite3.h>
 
 #include <tenon/core/error.hpp>
-#include <tenon/io/escaped_text.hpp>
 #include <tenon/io/file.hpp>
+#include <tenon/io/text/escaped_text.hpp>
 
 namespace tenon::inline TENON_ABI::io {
 

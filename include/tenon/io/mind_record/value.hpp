@@ -17,9 +17,9 @@
 
 #include <tenon/core/error.hpp>
 #include <tenon/core/tensor/any_tensor.hpp>
-#include <tenon/io/escaped_text.hpp>
 #include <tenon/io/mind_record/integer_array.hpp>
 #include <tenon/io/mind_record/schema.hpp>
+#include <tenon/io/text/escaped_text.hpp>
 
 namespace tenon::inline TENON_ABI::io {
 

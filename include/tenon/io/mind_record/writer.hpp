@@ -27,7 +27,7 @@
 #include <tenon/io/mind_record/schema.hpp>
 #include <tenon/io/mind_record/shard_writer.hpp>
 #include <tenon/io/mind_record/value.hpp>
-#include <tenon/io/refuse_file.hpp>
+#include <tenon/io/path/refuse_file.hpp>
 
 namespace tenon::inline TENON_ABI::io {
 

@@ -4,7 +4,7 @@
 
 #include <tenon/core/memory/owned.hpp>
 #include <tenon/core/text/report.hpp>
-#include <tenon/dataset/data_info.hpp>
+#include <tenon/dataset/stage/data_info.hpp>
 #include <tenon/train/callback/callback.hpp>
 #include <tenon/train/run.hpp>
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <tenon/core/config.hpp>
-#include <tenon/io/lock_file.hpp>
+#include <tenon/io/path/lock_file.hpp>
 #if TENON_DEFINES
 #include <dirent.h>
 #include <algorithm>

@@ -31,7 +31,7 @@ namespace tenon::inline TENON_ABI {
 /// ms/step and loss are means over the epoch so far, ETA is the time to the end of the training at that pace, without
 /// evaluations. Curves are the losses of the epoch in a row, of the training in the line below, which never wraps. For
 /// an epoch that waited for its data for a twentieth of its time or more, the output contains "12 % waiting for data":
-/// add a prefetch to the data set, or more workers (dataset/prefetch.hpp).
+/// add a prefetch to the data set, or more workers (dataset/operation/prefetch.hpp).
 ///
 /// It writes to stdout, where LossMonitor and TimeMonitor write, so that their lines stay in order. Colors follow
 /// NO_COLOR and TERM, blocks LC_ALL, LC_CTYPE, and LANG, the width that of the terminal, else COLUMNS, else 80.

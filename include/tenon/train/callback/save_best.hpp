@@ -2,7 +2,7 @@
 #pragma once
 #include <string>
 
-#include <tenon/io/own_path.hpp>
+#include <tenon/io/path/own_path.hpp>
 #include <tenon/train/callback/monitor.hpp>
 #include <tenon/train/checkpoint.hpp>
 

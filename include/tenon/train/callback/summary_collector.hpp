@@ -12,9 +12,9 @@
 #include <vector>
 
 #include <tenon/core/log.hpp>
-#include <tenon/dataset/lineage.hpp>
-#include <tenon/io/escaped_text.hpp>
-#include <tenon/io/named_value.hpp>
+#include <tenon/dataset/stage/lineage.hpp>
+#include <tenon/io/tensors/named_value.hpp>
+#include <tenon/io/text/escaped_text.hpp>
 #include <tenon/train/callback/callback.hpp>
 #include <tenon/train/callback/learning_rate_of.hpp>
 #include <tenon/train/checkpoint.hpp>

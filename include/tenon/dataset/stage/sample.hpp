@@ -1,0 +1,84 @@
+// One sample of a column, as operations on data see it: elements and extents, known to the compiler or to the sample.
+#pragma once
+#include <cstdint>
+#include <span>
+
+#include <tenon/core/shape.hpp>
+#include <tenon/dataset/batch/ragged.hpp>
+
+namespace tenon::inline TENON_ABI::dataset {
+
+namespace detail {
+template <class S>
+struct FixedExtents;
+template <int... Extents>
+struct FixedExtents<Shape<Extents...>> {
+  static constexpr std::int64_t value[]{Extents..., 0};  // the last is none: there may be no other
+};
+}  // namespace detail
+
+/// A sample of column C that is read.
+template <class C>
+class SampleView {
+ public:
+  using column = C;
+  using type = typename C::type;
+
+  /// `memory` as read() is given it for this column: the elements, or a RaggedValue.
+  explicit SampleView(const void* memory) : memory_(memory) {}
+
+  const type* data() const {
+    if constexpr (C::ragged) return static_cast<const type*>(value().data());
+    else return static_cast<const type*>(memory_);
+  }
+  std::span<const std::int64_t> extents() const {
+    if constexpr (C::ragged) return value().extents();
+    else return {detail::FixedExtents<typename C::shape>::value, std::size_t(C::shape::rank)};
+  }
+  std::int64_t extent(int axis) const { return extents()[static_cast<std::size_t>(axis)]; }
+  std::int64_t count() const {
+    if constexpr (C::ragged) return value().count();
+    else return C::tensor_type.count(1);
+  }
+  std::span<const type> values() const { return {data(), static_cast<std::size_t>(count())}; }
+
+ private:
+  const RaggedValue& value() const { return *static_cast<const RaggedValue*>(memory_); }
+  const void* memory_;
+};
+
+/// A sample of column C that is written.
+template <class C>
+class SampleSlot {
+ public:
+  using column = C;
+  using type = typename C::type;
+
+  explicit SampleSlot(void* memory) : memory_(memory) {}
+
+  /// Where the elements go. A ragged sample is given its extents here, for others they are what the column says.
+  template <class... E>
+  type* resize([[maybe_unused]] E... extents) const {
+    if constexpr (C::ragged) {
+      const std::int64_t asked[]{static_cast<std::int64_t>(extents)...};
+      return static_cast<type*>(static_cast<RaggedValue*>(memory_)->resize(asked, sizeof(type)));
+    } else {
+      return static_cast<type*>(memory_);
+    }
+  }
+  type* resize(std::span<const std::int64_t> extents) const {
+    if constexpr (C::ragged)
+      return static_cast<type*>(static_cast<RaggedValue*>(memory_)->resize(extents, sizeof(type)));
+    else return static_cast<type*>(memory_);
+  }
+  /// The elements of a column of fixed shape.
+  std::span<type> values() const requires(!C::ragged)
+  {
+    return {static_cast<type*>(memory_), static_cast<std::size_t>(C::tensor_type.count(1))};
+  }
+
+ private:
+  void* memory_;
+};
+
+}  // namespace tenon::dataset
