@@ -1,6 +1,6 @@
 // batch: lengths, the short last batch, types, sizes that a function gives.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
-#include "support.hpp"
+#include "../support.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -1,7 +1,7 @@
 // Drawn digits: the same bytes everywhere, every label, and pictures that differ.
 // Here a nearest-mean rule bounds the difficulty; train/digits measures a linear model and LeNet.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
-#include "support.hpp"
+#include "../support.hpp"
 
 #include <algorithm>
 #include <cmath>

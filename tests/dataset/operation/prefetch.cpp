@@ -1,6 +1,6 @@
 // prefetch: the same rows in the same order from another thread, errors too, and a clean end at any moment.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
-#include "support.hpp"
+#include "../support.hpp"
 
 #include <atomic>
 #include <chrono>

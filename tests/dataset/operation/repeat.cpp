@@ -1,6 +1,6 @@
 // repeat: several passes, each shuffled anew.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
-#include "support.hpp"
+#include "../support.hpp"
 
 #include <tenon/dataset/batch/batch.hpp>
 #include <tenon/dataset/operation/repeat.hpp>

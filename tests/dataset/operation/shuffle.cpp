@@ -1,6 +1,6 @@
 // shuffle: all rows once per epoch, in an order of (seed, epoch).
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
-#include "support.hpp"
+#include "../support.hpp"
 
 #include <algorithm>
 

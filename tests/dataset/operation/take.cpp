@@ -1,6 +1,6 @@
 // take: the first samples or batches.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
-#include "support.hpp"
+#include "../support.hpp"
 
 #include <tenon/dataset/batch/batch.hpp>
 #include <tenon/dataset/operation/shuffle.hpp>

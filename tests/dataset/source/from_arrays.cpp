@@ -1,6 +1,6 @@
 // Data sets from arrays in memory.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
-#include "support.hpp"
+#include "../support.hpp"
 
 #include <tenon/dataset/batch/batch.hpp>
 #include <tenon/dataset/source/from_arrays.hpp>

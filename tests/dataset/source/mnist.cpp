@@ -3,7 +3,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <memory>
 
-#include "support.hpp"
+#include "../support.hpp"
 
 #include <tenon/core/philox.hpp>
 #include <tenon/dataset/batch/batch.hpp>

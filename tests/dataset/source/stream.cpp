@@ -1,6 +1,6 @@
 // stream: rows in their order only, whoever reads them; its memory does not grow. generator: rows of a function.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
-#include "support.hpp"
+#include "../support.hpp"
 
 #include <unistd.h>
 

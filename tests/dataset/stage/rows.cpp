@@ -1,6 +1,6 @@
 // Walking through a data set: ranges, views, aligned memory, and no allocation on the way.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
-#include "support.hpp"
+#include "../support.hpp"
 
 #include <atomic>
 #include <cstdlib>

@@ -1,6 +1,6 @@
 // Compressed files: bytes that Python's gzip wrote, and every way in which they can be damaged.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
-#include "../dataset/support.hpp"
+#include "../../dataset/support.hpp"
 
 #include <tenon/core/philox.hpp>
 #include <tenon/io/bytes/gzip.hpp>

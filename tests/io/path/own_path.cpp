@@ -1,6 +1,6 @@
 // Paths that a process writes alone: two processes, a killed one, a child, something else of the lock's name.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
-#include "../dataset/support.hpp"
+#include "../../dataset/support.hpp"
 
 #include <signal.h>
 #include <sys/wait.h>

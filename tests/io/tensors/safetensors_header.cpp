@@ -15,7 +15,7 @@
 
 #include <tenon/io/safetensors.hpp>
 
-#include "../support/shared.hpp"
+#include "../../support/shared.hpp"
 
 using namespace tenon;
 namespace fs = std::filesystem;

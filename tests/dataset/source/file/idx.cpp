@@ -1,6 +1,6 @@
 // IDX files: what is read, and every way in which a file can be something else.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
-#include "support.hpp"
+#include "../../support.hpp"
 
 #include <tenon/core/philox.hpp>
 #include <tenon/dataset/source/file/idx.hpp>
