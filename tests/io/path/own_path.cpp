@@ -11,8 +11,8 @@
 
 #include <tenon/io/path/own_path.hpp>
 
-#include "../support/sanitized.hpp"
-#include "../support/skip.hpp"
+#include "../../support/sanitized.hpp"
+#include "../../support/skip.hpp"
 
 using namespace support;
 namespace fs = std::filesystem;
