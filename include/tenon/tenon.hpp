@@ -7,9 +7,9 @@
 #include <tenon/ops/binary.hpp>
 // They stand in this order, which a formatter must not change.
 #include <tenon/nn/cell.hpp>
-#include <tenon/nn/cell_list.hpp>
-#include <tenon/nn/conv2d.hpp>
 #include <tenon/nn/grad.hpp>
+#include <tenon/nn/layer/cell_list.hpp>
+#include <tenon/nn/layer/conv2d.hpp>
 #include <tenon/nn/optim/learning_rate.hpp>
 #include <tenon/train/model.hpp>
 #include <tenon/train/optimizer_step.hpp>

@@ -3,11 +3,11 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
-#include <tenon/nn/batch_norm.hpp>
-#include <tenon/nn/conv2d.hpp>
-#include <tenon/nn/dropout.hpp>
-#include <tenon/nn/flatten.hpp>
-#include <tenon/nn/max_pool2d.hpp>
+#include <tenon/nn/layer/batch_norm.hpp>
+#include <tenon/nn/layer/conv2d.hpp>
+#include <tenon/nn/layer/dropout.hpp>
+#include <tenon/nn/layer/flatten.hpp>
+#include <tenon/nn/layer/max_pool2d.hpp>
 
 #include "../support/allocations.hpp"
 #include "../support/skip.hpp"

@@ -13,7 +13,7 @@
 #include <sys/wait.h>
 
 #include <tenon/debug/dump/compare_dumps.hpp>
-#include <tenon/nn/activation.hpp>
+#include <tenon/nn/layer/activation.hpp>
 
 #include "../support/json.hpp"
 #include "../support/shared.hpp"

@@ -4,11 +4,11 @@
 
 #include <vector>
 
-#include <tenon/nn/cell_list.hpp>
-#include <tenon/nn/dropout.hpp>
-#include <tenon/nn/flatten.hpp>
 #include <tenon/nn/jit.hpp>
-#include <tenon/nn/sequential_cell.hpp>
+#include <tenon/nn/layer/cell_list.hpp>
+#include <tenon/nn/layer/dropout.hpp>
+#include <tenon/nn/layer/flatten.hpp>
+#include <tenon/nn/layer/sequential_cell.hpp>
 #include <tenon/ops/dropout.hpp>
 
 #include "../support/tensors.hpp"

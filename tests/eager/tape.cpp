@@ -5,8 +5,8 @@
 #include <new>
 #include <string>
 
-#include <tenon/nn/dense.hpp>
 #include <tenon/nn/grad.hpp>
+#include <tenon/nn/layer/dense.hpp>
 #include <tenon/ops/argmax.hpp>
 #include <tenon/ops/cast.hpp>
 #include <tenon/ops/reduce_sum.hpp>

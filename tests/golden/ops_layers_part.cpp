@@ -1,17 +1,17 @@
 // Layers and losses as cells, against MindSpore's results (golden/ops), forward and backward.
 #include <cmath>
 
-#include <tenon/nn/avg_pool2d.hpp>
-#include <tenon/nn/batch_norm.hpp>
-#include <tenon/nn/conv2d.hpp>
-#include <tenon/nn/dense.hpp>
-#include <tenon/nn/dropout.hpp>
-#include <tenon/nn/embedding.hpp>
-#include <tenon/nn/layer_norm.hpp>
+#include <tenon/nn/layer/avg_pool2d.hpp>
+#include <tenon/nn/layer/batch_norm.hpp>
+#include <tenon/nn/layer/conv2d.hpp>
+#include <tenon/nn/layer/dense.hpp>
+#include <tenon/nn/layer/dropout.hpp>
+#include <tenon/nn/layer/embedding.hpp>
+#include <tenon/nn/layer/layer_norm.hpp>
+#include <tenon/nn/layer/max_pool2d.hpp>
 #include <tenon/nn/loss/l1.hpp>
 #include <tenon/nn/loss/mse.hpp>
 #include <tenon/nn/loss/softmax_cross_entropy.hpp>
-#include <tenon/nn/max_pool2d.hpp>
 #include <tenon/ops/relu.hpp>
 #include <tenon/ops/structural.hpp>
 

@@ -2,8 +2,8 @@
 // states, and the parameters.
 #include <cmath>
 
-#include <tenon/nn/gru.hpp>
-#include <tenon/nn/lstm.hpp>
+#include <tenon/nn/layer/gru.hpp>
+#include <tenon/nn/layer/lstm.hpp>
 #include <tenon/ops/mul.hpp>
 #include <tenon/ops/reduce_sum.hpp>
 #include <tenon/ops/structural.hpp>

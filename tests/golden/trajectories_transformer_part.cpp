@@ -1,8 +1,8 @@
 // A language model of two pre-norm transformer blocks.
-#include <tenon/nn/cell_list.hpp>
-#include <tenon/nn/dense.hpp>
-#include <tenon/nn/embedding.hpp>
-#include <tenon/nn/layer_norm.hpp>
+#include <tenon/nn/layer/cell_list.hpp>
+#include <tenon/nn/layer/dense.hpp>
+#include <tenon/nn/layer/embedding.hpp>
+#include <tenon/nn/layer/layer_norm.hpp>
 #include <tenon/nn/optim/lamb.hpp>
 
 #include "trajectories.hpp"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include <tenon/dataset/dataset.hpp>
-#include <tenon/nn/dense.hpp>
+#include <tenon/nn/layer/dense.hpp>
 #include <tenon/nn/loss/softmax_cross_entropy.hpp>
 #include <tenon/nn/optim/momentum.hpp>
 #include <tenon/ops/ops.hpp>

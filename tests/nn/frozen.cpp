@@ -2,8 +2,8 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "support.hpp"
 
-#include <tenon/nn/dropout.hpp>
 #include <tenon/nn/frozen.hpp>
+#include <tenon/nn/layer/dropout.hpp>
 
 using namespace cells;
 

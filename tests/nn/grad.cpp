@@ -1,8 +1,8 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
-#include <tenon/nn/dense.hpp>
 #include <tenon/nn/grad.hpp>
+#include <tenon/nn/layer/dense.hpp>
 #include <tenon/nn/loss/softmax_cross_entropy.hpp>
 #include <tenon/nn/parameter_gradients.hpp>
 #include <tenon/ops/reduce_sum.hpp>

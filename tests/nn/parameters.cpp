@@ -2,7 +2,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "support.hpp"
 
-#include <tenon/nn/batch_norm.hpp>
+#include <tenon/nn/layer/batch_norm.hpp>
 
 using namespace cells;
 using support::random_tensor;

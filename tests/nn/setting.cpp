@@ -9,10 +9,10 @@
 #include <cmath>
 #include <cstdio>
 
-#include <tenon/nn/cell_list.hpp>
 #include <tenon/nn/frozen.hpp>
 #include <tenon/nn/jit.hpp>
-#include <tenon/nn/sequential_cell.hpp>
+#include <tenon/nn/layer/cell_list.hpp>
+#include <tenon/nn/layer/sequential_cell.hpp>
 #include <tenon/nn/setting.hpp>
 #include <tenon/ops/full_like.hpp>
 #include <tenon/ops/mul.hpp>

@@ -4,8 +4,8 @@
 
 #include <memory>
 
-#include <tenon/nn/dropout.hpp>
 #include <tenon/nn/frozen.hpp>
+#include <tenon/nn/layer/dropout.hpp>
 #include <tenon/nn/optim/adam.hpp>
 #include <tenon/nn/share_parameters.hpp>
 #include <tenon/ops/reduce_mean.hpp>

@@ -3,11 +3,11 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "support.hpp"
 
-#include <tenon/nn/batch_norm.hpp>
-#include <tenon/nn/cell_list.hpp>
-#include <tenon/nn/conv2d.hpp>
-#include <tenon/nn/dropout.hpp>
 #include <tenon/nn/frozen.hpp>
+#include <tenon/nn/layer/batch_norm.hpp>
+#include <tenon/nn/layer/cell_list.hpp>
+#include <tenon/nn/layer/conv2d.hpp>
+#include <tenon/nn/layer/dropout.hpp>
 #include <tenon/nn/summary.hpp>
 #include <tenon/ops/pool2d.hpp>
 #include <tenon/ops/reshape.hpp>

@@ -9,7 +9,7 @@
 
 #include <tenon/dataset/dataset.hpp>
 #include <tenon/nn/cell.hpp>
-#include <tenon/nn/dense.hpp>
+#include <tenon/nn/layer/dense.hpp>
 #include <tenon/nn/loss/softmax_cross_entropy.hpp>
 #include <tenon/nn/metric/loss.hpp>
 #include <tenon/nn/optim/momentum.hpp>

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include <tenon/dataset/dataset.hpp>
-#include <tenon/nn/dense.hpp>
+#include <tenon/nn/layer/dense.hpp>
 #include <tenon/nn/loss/mse.hpp>
 #include <tenon/nn/metric/loss.hpp>
 #include <tenon/nn/optim/momentum.hpp>

@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <tenon/nn/dropout.hpp>
+#include <tenon/nn/layer/dropout.hpp>
 #include <tenon/nn/optim/adam.hpp>
 #include <tenon/train/callback/model_checkpoint.hpp>
 

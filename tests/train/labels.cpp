@@ -3,8 +3,8 @@
 
 #include "small.hpp"
 
-#include <tenon/nn/embedding.hpp>
 #include <tenon/nn/jit.hpp>
+#include <tenon/nn/layer/embedding.hpp>
 #include <tenon/ops/concat.hpp>
 #include <tenon/ops/maximum.hpp>
 #include <tenon/ops/reduce_mean.hpp>

@@ -2,7 +2,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
-#include <tenon/nn/dropout.hpp>
+#include <tenon/nn/layer/dropout.hpp>
 #include <tenon/nn/optim/accumulate_gradients.hpp>
 #include <tenon/nn/optim/adam.hpp>
 #include <tenon/nn/optim/sgd.hpp>

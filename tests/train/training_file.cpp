@@ -7,7 +7,7 @@
 
 #include <unistd.h>
 
-#include <tenon/nn/dropout.hpp>
+#include <tenon/nn/layer/dropout.hpp>
 #include <tenon/nn/optim/adam.hpp>
 #include <tenon/train/amp.hpp>
 #include <tenon/train/callback/model_checkpoint.hpp>

@@ -8,8 +8,8 @@
 
 #include <tenon/core/context.hpp>
 #include <tenon/dataset/dataset.hpp>
-#include <tenon/nn/dense.hpp>
-#include <tenon/nn/dropout.hpp>
+#include <tenon/nn/layer/dense.hpp>
+#include <tenon/nn/layer/dropout.hpp>
 #include <tenon/nn/optim/adam.hpp>
 #include <tenon/nn/optim/adam_weight_decay.hpp>
 #include <tenon/nn/optim/momentum.hpp>

@@ -1,5 +1,5 @@
 // What a prediction rests on: MindSpore's sample, images, boxes, what is refused.
-#include <tenon/nn/dense.hpp>
+#include <tenon/nn/layer/dense.hpp>
 #include <tenon/nn/metric/occlusion_sensitivity.hpp>
 
 #include "../../support/tensors.hpp"

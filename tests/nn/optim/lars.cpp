@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include <tenon/nn/layer_norm.hpp>
+#include <tenon/nn/layer/layer_norm.hpp>
 #include <tenon/nn/optim/adam.hpp>
 #include <tenon/nn/optim/lars.hpp>
 #include <tenon/nn/optim/sgd.hpp>

@@ -4,14 +4,14 @@
 #include <cstdio>
 
 #include <tenon/dataset/dataset.hpp>
-#include <tenon/nn/batch_norm.hpp>
-#include <tenon/nn/conv2d.hpp>
-#include <tenon/nn/dense.hpp>
-#include <tenon/nn/dropout.hpp>
-#include <tenon/nn/layer_norm.hpp>
+#include <tenon/nn/layer/batch_norm.hpp>
+#include <tenon/nn/layer/conv2d.hpp>
+#include <tenon/nn/layer/dense.hpp>
+#include <tenon/nn/layer/dropout.hpp>
+#include <tenon/nn/layer/layer_norm.hpp>
+#include <tenon/nn/layer/lstm.hpp>
+#include <tenon/nn/layer/multi_head_attention.hpp>
 #include <tenon/nn/loss/softmax_cross_entropy.hpp>
-#include <tenon/nn/lstm.hpp>
-#include <tenon/nn/multi_head_attention.hpp>
 #include <tenon/nn/optim/adam.hpp>
 #include <tenon/ops/pool2d.hpp>
 #include <tenon/ops/relu.hpp>

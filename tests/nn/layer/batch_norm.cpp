@@ -3,11 +3,11 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <cmath>
 
-#include "support.hpp"
+#include "../support.hpp"
 
-#include <tenon/nn/batch_norm.hpp>
-#include <tenon/nn/conv2d.hpp>
 #include <tenon/nn/frozen.hpp>
+#include <tenon/nn/layer/batch_norm.hpp>
+#include <tenon/nn/layer/conv2d.hpp>
 #include <tenon/nn/metric/accuracy.hpp>
 #include <tenon/nn/optim/sgd.hpp>
 #include <tenon/ops/reduce_sum.hpp>

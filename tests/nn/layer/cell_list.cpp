@@ -1,9 +1,9 @@
 // CellList: indexing, loops, calls, names, blocks that change the shape, wrong shapes.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
-#include "support.hpp"
+#include "../support.hpp"
 
-#include <tenon/nn/cell_list.hpp>
-#include <tenon/nn/conv2d.hpp>
+#include <tenon/nn/layer/cell_list.hpp>
+#include <tenon/nn/layer/conv2d.hpp>
 #include <tenon/ops/reshape.hpp>
 
 using namespace cells;

@@ -2,9 +2,9 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <cmath>
 
-#include "support.hpp"
+#include "../support.hpp"
 
-#include <tenon/nn/dropout.hpp>
+#include <tenon/nn/layer/dropout.hpp>
 #include <tenon/ops/full_like.hpp>
 #include <tenon/ops/mul.hpp>
 #include <tenon/ops/reduce_mean.hpp>

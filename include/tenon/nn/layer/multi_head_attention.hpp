@@ -1,8 +1,8 @@
 // Multi-head attention, as in transformers.
 #pragma once
 #include <tenon/nn/cell.hpp>
-#include <tenon/nn/dense.hpp>
 #include <tenon/nn/init/initializer.hpp>
+#include <tenon/nn/layer/dense.hpp>
 #include <tenon/nn/optional_parameter.hpp>
 #include <tenon/ops/attention.hpp>
 

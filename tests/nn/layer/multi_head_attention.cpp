@@ -3,15 +3,15 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <cmath>
 
-#include "support.hpp"
+#include "../support.hpp"
 
-#include <tenon/nn/cell_list.hpp>
-#include <tenon/nn/embedding.hpp>
-#include <tenon/nn/layer_norm.hpp>
-#include <tenon/nn/multi_head_attention.hpp>
+#include <tenon/nn/layer/cell_list.hpp>
+#include <tenon/nn/layer/embedding.hpp>
+#include <tenon/nn/layer/layer_norm.hpp>
+#include <tenon/nn/layer/multi_head_attention.hpp>
+#include <tenon/nn/layer/positional_embedding.hpp>
 #include <tenon/nn/optim/adam.hpp>
 #include <tenon/nn/parameter_gradients.hpp>
-#include <tenon/nn/positional_embedding.hpp>
 #include <tenon/ops/gelu.hpp>
 #include <tenon/ops/mul.hpp>
 #include <tenon/ops/reduce_sum.hpp>

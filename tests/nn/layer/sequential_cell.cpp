@@ -1,8 +1,8 @@
 // SequentialCell: order, names, nesting, training in both modes, wrong shapes.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
-#include "support.hpp"
+#include "../support.hpp"
 
-#include <tenon/nn/sequential_cell.hpp>
+#include <tenon/nn/layer/sequential_cell.hpp>
 
 using namespace cells;
 using support::random_tensor;

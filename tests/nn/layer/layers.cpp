@@ -1,16 +1,16 @@
 // Cells around one operator each: embedding, pooling, flatten, layer normalization, activations, MSE and L1 losses.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
-#include "support.hpp"
+#include "../support.hpp"
 
-#include <tenon/nn/activation.hpp>
-#include <tenon/nn/avg_pool2d.hpp>
-#include <tenon/nn/embedding.hpp>
-#include <tenon/nn/flatten.hpp>
-#include <tenon/nn/layer_norm.hpp>
+#include <tenon/nn/layer/activation.hpp>
+#include <tenon/nn/layer/avg_pool2d.hpp>
+#include <tenon/nn/layer/embedding.hpp>
+#include <tenon/nn/layer/flatten.hpp>
+#include <tenon/nn/layer/layer_norm.hpp>
+#include <tenon/nn/layer/max_pool2d.hpp>
+#include <tenon/nn/layer/sequential_cell.hpp>
 #include <tenon/nn/loss/l1.hpp>
 #include <tenon/nn/loss/mse.hpp>
-#include <tenon/nn/max_pool2d.hpp>
-#include <tenon/nn/sequential_cell.hpp>
 #include <tenon/ops/reduce_mean.hpp>
 
 using namespace cells;
