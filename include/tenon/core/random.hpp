@@ -2,7 +2,7 @@
 #pragma once
 #include <limits>
 
-#include <tenon/core/float/math.hpp>
+#include <tenon/core/math/libm.hpp>
 #include <tenon/core/philox.hpp>
 #include <tenon/core/tensor.hpp>
 
@@ -48,10 +48,10 @@ Tensor<T, S> random_normal(std::uint64_t seed, NormalOptions options = {}, long 
   return detail::random_tensor<T, S>(seed, n, [options](const Philox4& random, T* drawn) {
     for (int k = 0; k < 4; k += 2) {
       const float radius =
-                      tenon::detail::math::sqrt(-2.0f * tenon::detail::math::log(1.0f - unit_float(random.word[k]))),
+                      tenon::detail::libm::sqrt(-2.0f * tenon::detail::libm::log(1.0f - unit_float(random.word[k]))),
                   angle = 6.283185307f * unit_float(random.word[k + 1]);
-      drawn[k] = static_cast<T>(options.mean + options.sigma * (radius * tenon::detail::math::cos(angle)));
-      drawn[k + 1] = static_cast<T>(options.mean + options.sigma * (radius * tenon::detail::math::sin(angle)));
+      drawn[k] = static_cast<T>(options.mean + options.sigma * (radius * tenon::detail::libm::cos(angle)));
+      drawn[k + 1] = static_cast<T>(options.mean + options.sigma * (radius * tenon::detail::libm::sin(angle)));
     }
   });
 }

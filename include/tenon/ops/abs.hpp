@@ -1,6 +1,7 @@
 // Absolute value.
 #pragma once
-#include <tenon/kernel/cpu/elementwise/flushed.hpp>
+#include <tenon/core/math/flush_denormal.hpp>
+#include <tenon/core/math/wrapping.hpp>
 #include <tenon/ops/elementwise.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -25,9 +26,9 @@ struct Abs : Elementwise<Abs, "Abs"> {
   template <class V>
   static constexpr V eval(V x) {
     if constexpr (std::is_floating_point_v<V>) {
-      const V flushed = kernel::flushed(x);
+      const V flushed = math::flush_denormal(x);
       return flushed > V(0) ? flushed : V(0) - flushed;  // 0 - x: also -0 becomes 0
-    } else if constexpr (std::is_signed_v<V>) return x < V(0) ? kernel::negated(x) : x;
+    } else if constexpr (std::is_signed_v<V>) return x < V(0) ? math::wrapping_negate(x) : x;
     else return x;
   }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<AbsGrad>(d.operand(0), d.gradient())); }

@@ -1,7 +1,7 @@
 // What every derivative needs: Add, which sums the gradients of a value used twice, and SumTo, which undoes
 // broadcasting.
 #pragma once
-#include <tenon/kernel/cpu/elementwise/wrapping.hpp>
+#include <tenon/core/math/wrapping.hpp>
 #include <tenon/ops/elementwise.hpp>
 #include <tenon/ops/fold.hpp>
 #include <tenon/ops/sum_to.hpp>
@@ -19,7 +19,7 @@ struct Add : Elementwise<Add, "Add"> {
   static constexpr bool numbers_only = true;
   template <class V>
   static constexpr V eval(V a, V b) {
-    return kernel::plus(a, b);
+    return math::wrapping_add(a, b);
   }
   static constexpr double fold(Dtype d, double a, double b) { return folded<Add, 2>(d, a, b); }
   static constexpr void derivative(Derivative& d) {

@@ -1,6 +1,6 @@
 // Exponential.
 #pragma once
-#include <tenon/kernel/cpu/elementwise/math.hpp>
+#include <tenon/core/math/elementary.hpp>
 #include <tenon/ops/mul.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -9,13 +9,13 @@ TENON_EXACT_BEGIN
 ///
 /// x           any shape; floating-point
 /// derivative  y dy
-/// accuracy    that of kernel::exp (kernel/cpu/elementwise/math.hpp)
+/// accuracy    that of math::exp (core/math/elementary.hpp)
 /// source      MindSpore's Exp
 struct Exp : Elementwise<Exp, "Exp"> {
   static constexpr bool floating_only = true;
   template <class V>
   TENON_DEVICE static V eval(V x) {
-    return kernel::exp(x);
+    return math::exp(x);
   }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<Mul>(d.result(), d.gradient())); }
 };

@@ -1,6 +1,7 @@
 // Quotient rounded down.
 #pragma once
-#include <tenon/kernel/cpu/elementwise/math.hpp>
+#include <tenon/core/math/elementary.hpp>
+#include <tenon/core/math/wrapping.hpp>
 #include <tenon/ops/binary.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -18,10 +19,10 @@ struct FloorDiv : Elementwise<FloorDiv, "FloorDiv"> {
     if constexpr (std::is_integral_v<V>) {
       if (b == V(0)) return V(0);
       if constexpr (std::is_signed_v<V>)
-        if (b == V(-1)) return kernel::negated(a);  // the smallest integer has no opposite
+        if (b == V(-1)) return math::wrapping_negate(a);  // the smallest integer has no opposite
       const V quotient = static_cast<V>(a / b);
       return (a % b != 0 && (a < V(0)) != (b < V(0))) ? static_cast<V>(quotient - 1) : quotient;
-    } else return kernel::floor(a / b);
+    } else return math::floor(a / b);
   }
   static constexpr void derivative(Derivative&) {}
 };

@@ -1,6 +1,6 @@
 // Gaussian error linear unit, in two forms.
 #pragma once
-#include <tenon/kernel/cpu/elementwise/math.hpp>
+#include <tenon/core/math/elementary.hpp>
 #include <tenon/ops/mul.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -13,18 +13,18 @@ struct GeluTerms {
   static constexpr V scale = V(1.59576912160573071176), cubic = V(0.044715);
   V inverse, slope, bend;  // 1 + exp(-2u)
   TENON_DEVICE explicit GeluTerms(V x)
-      : inverse(V(1) + kernel::exp(-scale * (x + cubic * (x * x * x)))),
+      : inverse(V(1) + math::exp(-scale * (x + cubic * (x * x * x)))),
         slope(scale * (V(1) + V(3) * cubic * (x * x))),
         bend(V(6) * scale * cubic * x) {}
 };
 // The erf form: the normal distribution at x and its density.
 template <class V>
 TENON_DEVICE V normal_below(V x) {
-  return V(0.5) * kernel::erfc(x * V(-0.70710678118654752440));
+  return V(0.5) * math::erfc(x * V(-0.70710678118654752440));
 }
 template <class V>
 TENON_DEVICE V normal_density(V x) {
-  return V(0.39894228040143267794) * kernel::exp(V(-0.5) * (x * x));
+  return V(0.39894228040143267794) * math::exp(V(-0.5) * (x * x));
 }
 }  // namespace detail
 

@@ -1,6 +1,6 @@
 // Natural logarithm.
 #pragma once
-#include <tenon/kernel/cpu/elementwise/math.hpp>
+#include <tenon/core/math/elementary.hpp>
 #include <tenon/ops/div.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -9,13 +9,13 @@ TENON_EXACT_BEGIN
 ///
 /// x           any shape; floating-point
 /// derivative  dy / x
-/// accuracy    that of kernel::log (kernel/cpu/elementwise/math.hpp)
+/// accuracy    that of math::log (core/math/elementary.hpp)
 /// source      MindSpore's Log
 struct Log : Elementwise<Log, "Log"> {
   static constexpr bool floating_only = true;
   template <class V>
   TENON_DEVICE static V eval(V x) {
-    return kernel::log(x);
+    return math::log(x);
   }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<Div>(d.gradient(), d.operand(0))); }
 };

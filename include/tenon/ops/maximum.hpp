@@ -1,6 +1,6 @@
 // The larger of two elements.
 #pragma once
-#include <tenon/kernel/cpu/elementwise/flushed.hpp>
+#include <tenon/core/math/flush_denormal.hpp>
 #include <tenon/ops/binary.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -26,7 +26,7 @@ struct GreaterShare : Elementwise<GreaterShare, "GreaterShare"> {
 struct Maximum : Elementwise<Maximum, "Maximum"> {
   template <class V>
   static constexpr V eval(V a, V b) {
-    return kernel::flushed(a > b || a != a ? a : b);
+    return math::flush_denormal(a > b || a != a ? a : b);
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<GreaterShare>(d.operand(0), d.operand(1), d.gradient()));

@@ -1,5 +1,6 @@
 // The smaller of two elements.
 #pragma once
+#include <tenon/core/math/flush_denormal.hpp>
 #include <tenon/ops/maximum.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -12,7 +13,7 @@ TENON_EXACT_BEGIN
 struct Minimum : Elementwise<Minimum, "Minimum"> {
   template <class V>
   static constexpr V eval(V a, V b) {
-    return kernel::flushed(a < b || a != a ? a : b);
+    return math::flush_denormal(a < b || a != a ? a : b);
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<GreaterShare>(d.operand(1), d.operand(0), d.gradient()));

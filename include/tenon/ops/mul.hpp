@@ -1,5 +1,6 @@
 // Product of two tensors.
 #pragma once
+#include <tenon/core/math/wrapping.hpp>
 #include <tenon/ops/binary.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -13,7 +14,7 @@ struct Mul : Elementwise<Mul, "Mul"> {
   static constexpr bool numbers_only = true;
   template <class V>
   static constexpr V eval(V a, V b) {
-    return kernel::times(a, b);
+    return math::wrapping_multiply(a, b);
   }
   static constexpr double fold(Dtype d, double a, double b) { return folded<Mul, 2>(d, a, b); }
   static constexpr void derivative(Derivative& d) {

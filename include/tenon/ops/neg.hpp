@@ -1,5 +1,6 @@
 // Negation.
 #pragma once
+#include <tenon/core/math/wrapping.hpp>
 #include <tenon/ops/elementwise.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -13,7 +14,7 @@ struct Neg : Elementwise<Neg, "Neg"> {
   static constexpr bool numbers_only = true;
   template <class V>
   static constexpr V eval(V x) {
-    return kernel::negated(x);
+    return math::wrapping_negate(x);
   }
   static constexpr double fold(Dtype d, double a, double b) { return folded<Neg, 1>(d, a, b); }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<Neg>(d.gradient())); }

@@ -1,6 +1,6 @@
 // Power: one tensor raised to another.
 #pragma once
-#include <tenon/kernel/cpu/elementwise/math.hpp>
+#include <tenon/core/math/elementary.hpp>
 #include <tenon/ops/div.hpp>
 #include <tenon/ops/sub.hpp>
 
@@ -12,7 +12,7 @@ struct PowGradExponent;
 struct PowGradBase : Elementwise<PowGradBase, "PowGradBase"> {
   template <class V>
   TENON_DEVICE static V eval(V a, V b, V gradient) {
-    return b == V(0) ? V(0) : gradient * (b * kernel::pow(a, b - V(1)));
+    return b == V(0) ? V(0) : gradient * (b * math::pow(a, b - V(1)));
   }
   static constexpr void derivative(Derivative& d);
 };
@@ -21,7 +21,7 @@ struct PowGradBase : Elementwise<PowGradBase, "PowGradBase"> {
 struct PowGradExponent : Elementwise<PowGradExponent, "PowGradExponent"> {
   template <class V>
   TENON_DEVICE static V eval(V a, V y, V gradient) {
-    return a == V(0) && y >= V(0) && y <= V(1) ? V(0) : gradient * (y * kernel::log(a));
+    return a == V(0) && y >= V(0) && y <= V(1) ? V(0) : gradient * (y * math::log(a));
   }
   static constexpr void derivative(Derivative& d) {
     const int a = d.operand(0), y = d.operand(1), g = d.operand(2);
@@ -42,7 +42,7 @@ struct Pow : Elementwise<Pow, "Pow"> {
   static constexpr bool floating_only = true;
   template <class V>
   TENON_DEVICE static V eval(V a, V b) {
-    return kernel::pow(a, b);
+    return math::pow(a, b);
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<PowGradBase>(d.operand(0), d.operand(1), d.gradient()));

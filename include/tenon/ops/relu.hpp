@@ -1,6 +1,6 @@
 // Rectified linear unit.
 #pragma once
-#include <tenon/kernel/cpu/elementwise/flushed.hpp>
+#include <tenon/core/math/flush_denormal.hpp>
 #include <tenon/ops/elementwise.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -23,7 +23,7 @@ struct ReluGrad : Elementwise<ReluGrad, "ReluGrad"> {
 struct Relu : Elementwise<Relu, "ReLU"> {
   template <class V>
   static constexpr V eval(V x) {
-    return x < V(0) ? V(0) : kernel::flushed(x);
+    return x < V(0) ? V(0) : math::flush_denormal(x);
   }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<ReluGrad>(d.result(), d.gradient())); }
 };

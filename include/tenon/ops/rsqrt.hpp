@@ -1,6 +1,6 @@
 // Reciprocal square root.
 #pragma once
-#include <tenon/kernel/cpu/elementwise/math.hpp>
+#include <tenon/core/math/elementary.hpp>
 #include <tenon/ops/mul.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -15,7 +15,7 @@ struct Rsqrt : Elementwise<Rsqrt, "Rsqrt"> {
   static constexpr bool floating_only = true;
   template <class V>
   TENON_DEVICE static V eval(V x) {
-    return V(1) / kernel::sqrt(x);
+    return V(1) / math::sqrt(x);
   }
   static constexpr void derivative(Derivative& d) {
     const int y = d.result(), cube = d.call<Mul>(d.call<Mul>(y, y), y);

@@ -1,6 +1,6 @@
 // Logistic sigmoid.
 #pragma once
-#include <tenon/kernel/cpu/elementwise/math.hpp>
+#include <tenon/core/math/elementary.hpp>
 #include <tenon/ops/mul.hpp>
 #include <tenon/ops/sub.hpp>
 
@@ -23,13 +23,13 @@ struct SigmoidGrad : Elementwise<SigmoidGrad, "SigmoidGrad"> {
 ///
 /// x           any shape; floating-point
 /// derivative  y (1 - y), from y
-/// accuracy    2 ulp more than kernel::exp; for negative x computed as eˣ / (1 + eˣ), so that nothing overflows
+/// accuracy    2 ulp more than math::exp; for negative x computed as eˣ / (1 + eˣ), so that nothing overflows
 /// source      MindSpore's Sigmoid
 struct Sigmoid : Elementwise<Sigmoid, "Sigmoid"> {
   static constexpr bool floating_only = true;
   template <class V>
   TENON_DEVICE static V eval(V x) {
-    const V e = kernel::exp(x > V(0) ? -x : x);
+    const V e = math::exp(x > V(0) ? -x : x);
     return (x > V(0) ? V(1) : e) / (V(1) + e);
   }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<SigmoidGrad>(d.result(), d.gradient())); }

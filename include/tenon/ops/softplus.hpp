@@ -1,5 +1,6 @@
 // Softplus.
 #pragma once
+#include <tenon/core/math/elementary.hpp>
 #include <tenon/ops/sigmoid.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -14,7 +15,7 @@ struct Softplus : Elementwise<Softplus, "Softplus"> {
   static constexpr bool floating_only = true;
   template <class V>
   TENON_DEVICE static V eval(V x) {
-    return (x > V(0) ? x : V(0)) + kernel::log1p(kernel::exp(x > V(0) ? -x : x));
+    return (x > V(0) ? x : V(0)) + math::log1p(math::exp(x > V(0) ? -x : x));
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<Mul>(d.call<Sigmoid>(d.operand(0)), d.gradient()));

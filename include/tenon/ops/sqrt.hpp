@@ -1,6 +1,6 @@
 // Square root.
 #pragma once
-#include <tenon/kernel/cpu/elementwise/math.hpp>
+#include <tenon/core/math/elementary.hpp>
 #include <tenon/ops/div.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -15,7 +15,7 @@ struct Sqrt : Elementwise<Sqrt, "Sqrt"> {
   static constexpr bool floating_only = true;
   template <class V>
   TENON_DEVICE static V eval(V x) {
-    return kernel::sqrt(x);
+    return math::sqrt(x);
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<Div>(d.call<Mul>(d.gradient(), d.constant(0.5)), d.result()));

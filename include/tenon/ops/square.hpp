@@ -1,5 +1,6 @@
 // Square.
 #pragma once
+#include <tenon/core/math/wrapping.hpp>
 #include <tenon/ops/mul.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -13,7 +14,7 @@ struct Square : Elementwise<Square, "Square"> {
   static constexpr bool numbers_only = true;
   template <class V>
   static constexpr V eval(V x) {
-    return kernel::times(x, x);
+    return math::wrapping_multiply(x, x);
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<Mul>(d.call<Add>(d.operand(0), d.operand(0)), d.gradient()));

@@ -1,5 +1,6 @@
 // Difference of two tensors.
 #pragma once
+#include <tenon/core/math/wrapping.hpp>
 #include <tenon/ops/binary.hpp>
 #include <tenon/ops/neg.hpp>
 
@@ -14,7 +15,7 @@ struct Sub : Elementwise<Sub, "Sub"> {
   static constexpr bool numbers_only = true;
   template <class V>
   static constexpr V eval(V a, V b) {
-    return kernel::minus(a, b);
+    return math::wrapping_subtract(a, b);
   }
   static constexpr double fold(Dtype d, double a, double b) { return folded<Sub, 2>(d, a, b); }
   static constexpr void derivative(Derivative& d) {

@@ -1,6 +1,6 @@
 // Hyperbolic tangent.
 #pragma once
-#include <tenon/kernel/cpu/elementwise/math.hpp>
+#include <tenon/core/math/elementary.hpp>
 #include <tenon/ops/mul.hpp>
 #include <tenon/ops/neg.hpp>
 
@@ -23,13 +23,13 @@ struct TanhGrad : Elementwise<TanhGrad, "TanhGrad"> {
 ///
 /// x           any shape; floating-point
 /// derivative  1 - y², from y
-/// accuracy    that of kernel::tanh (kernel/cpu/elementwise/math.hpp)
+/// accuracy    that of math::tanh (core/math/elementary.hpp)
 /// source      MindSpore's Tanh, whose CPU kernel is an approximation (3e-5)
 struct Tanh : Elementwise<Tanh, "Tanh"> {
   static constexpr bool floating_only = true;
   template <class V>
   TENON_DEVICE static V eval(V x) {
-    return kernel::tanh(x);
+    return math::tanh(x);
   }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<TanhGrad>(d.result(), d.gradient())); }
 };

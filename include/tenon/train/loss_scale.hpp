@@ -3,7 +3,7 @@
 #include <array>
 
 #include <tenon/core/error.hpp>
-#include <tenon/core/float/math.hpp>
+#include <tenon/core/math/libm.hpp>
 #include <tenon/train/amp.hpp>
 #if TENON_DEFINES
 #include <algorithm>
@@ -102,13 +102,13 @@ TENON_INLINE bool LossScale::update(bool overflow) {
   } else {
     in_a_row_ = 0;
     if (const float larger = value_ * factor_;
-        (step_ - last_overflow_) % window_ == 0 && tenon::detail::math::finite(larger))
+        (step_ - last_overflow_) % window_ == 0 && tenon::detail::libm::finite(larger))
       value_ = larger;
   }
   return in_a_row_ <= most_overflows;
 }
 TENON_INLINE void LossScale::check(std::string_view what, float value) {
-  if (!(value >= 1 && tenon::detail::math::finite(value)))
+  if (!(value >= 1 && tenon::detail::libm::finite(value)))
     throw_error<ValueError>(what, " must be a finite number, 1 or more, got ", value, ".");
 }
 TENON_INLINE void LossScale::check_divided_once(std::string_view manager, float divisor) {

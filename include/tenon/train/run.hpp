@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include <tenon/core/float/math.hpp>
 #include <tenon/core/function_ref.hpp>
+#include <tenon/core/math/libm.hpp>
 #include <tenon/dataset/stage/column.hpp>
 #include <tenon/nn/optim/accumulate_gradients.hpp>
 #include <tenon/train/callback/callback.hpp>
@@ -195,17 +195,17 @@ TENON_INLINE void check_run(std::string_view what, long epochs, long batches) {
 [[gnu::noinline]] TENON_INLINE bool is_finite(const RunInfo& run) {
   if (run.overflow) return true;  // the loss scale counts how often
   for (const AnyTensor& output : run.net_outputs)
-    if (!tenon::detail::math::finite(mean_of(output))) return false;
+    if (!tenon::detail::libm::finite(mean_of(output))) return false;
   return true;
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void refuse_run(const RunInfo& run, std::string_view also) {
   double loss = 0;
   for (const AnyTensor& output : run.net_outputs)
-    if (tenon::detail::math::finite(loss)) loss = mean_of(output);
+    if (tenon::detail::libm::finite(loss)) loss = mean_of(output);
   const std::string* const file = run.find<std::string>("latest_ckpt_file");
   const std::string cause =
       run.overflow ? run.overflow_text(run)
-                   : text("the loss is ", tenon::detail::math::nan(loss) ? "NaN" : "infinite", " at epoch ",
+                   : text("the loss is ", tenon::detail::libm::nan(loss) ? "NaN" : "infinite", " at epoch ",
                           run.cur_epoch_num, ", step ", run.step_in_epoch(), " (global step ", run.cur_step_num,
                           "). Lower the learning rate, or look for bad input");
   const std::string_view weights =

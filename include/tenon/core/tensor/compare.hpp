@@ -1,6 +1,6 @@
 // Are two tensors the same, exactly or within a tolerance?
 #pragma once
-#include <tenon/core/float/math.hpp>
+#include <tenon/core/math/libm.hpp>
 #include <tenon/core/tensor.hpp>
 #if TENON_DEFINES
 #include <cstring>
@@ -41,8 +41,8 @@ TENON_INLINE bool all_close(const AnyTensor& a, const AnyTensor& b, double rtol,
   if (count && (!a.data || !b.data)) return false;
   for (std::int64_t i = 0; i < count; ++i) {
     const double x = detail::element_as_double(a, i), y = detail::element_as_double(b, i);
-    if (x != y && !(detail::math::finite(x) && detail::math::finite(y) &&
-                    detail::math::abs(x - y) <= atol + rtol * detail::math::abs(y)))
+    if (x != y && !(detail::libm::finite(x) && detail::libm::finite(y) &&
+                    detail::libm::abs(x - y) <= atol + rtol * detail::libm::abs(y)))
       return false;
   }
   return true;

@@ -3,7 +3,7 @@
 #include <iosfwd>
 #include <string>
 
-#include <tenon/core/float/math.hpp>
+#include <tenon/core/math/libm.hpp>
 #include <tenon/core/tensor.hpp>
 #if TENON_DEFINES
 #include <charconv>
@@ -51,7 +51,7 @@ inline std::string fixed_text(const AnyTensor& x, std::int64_t i) {
   const double value = floating_element(x, i);
   const bool half = x.dtype == Dtype::float16, general = x.rank == 0 || x.dtype == Dtype::bfloat16;
   std::string s = non_finite_text(value);
-  if (detail::math::finite(value)) {
+  if (detail::libm::finite(value)) {
     char chars[64];
     char* const end =
         general ? std::to_chars(chars, chars + sizeof chars, value, std::chars_format::general, 6).ptr

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <tenon/core/float/decimal.hpp>
-#include <tenon/core/float/math.hpp>
+#include <tenon/core/math/libm.hpp>
 #include <tenon/core/tensor/any_tensor.hpp>
 
 namespace tenon::inline TENON_ABI::detail {
@@ -49,7 +49,7 @@ inline double element_as_double(const AnyTensor& x, std::int64_t i) {
     default: return floating_element(x, i);
   }
 }
-inline std::string non_finite_text(double x) { return detail::math::nan(x) ? "nan" : x < 0 ? "-inf" : "inf"; }
+inline std::string non_finite_text(double x) { return detail::libm::nan(x) ? "nan" : x < 0 ? "-inf" : "inf"; }
 inline void pad_left(std::string& word, std::size_t width) {
   if (word.size() < width) word.insert(0, width - word.size(), ' ');
 }
@@ -57,8 +57,8 @@ inline void pad_left(std::string& word, std::size_t width) {
 /// A number without axes: as a NumPy scalar prints itself.
 inline std::string scalar_text(const AnyTensor& x) {
   if (!is_floating(x.dtype)) return integer_text(x, 0);
-  const double value = floating_element(x, 0), size = detail::math::abs(value);
-  if (!detail::math::finite(value)) return non_finite_text(value);
+  const double value = floating_element(x, 0), size = detail::libm::abs(value);
+  if (!detail::libm::finite(value)) return non_finite_text(value);
   const Decimal d = shortest_decimal(value, x.dtype);
   if (size != 0 && (size < 1e-4 || size >= 1e16)) {
     std::string s = scientific_text(d, 0);
@@ -77,10 +77,10 @@ class FloatColumns {
     bool any_infinite = false, negative_infinite = false;
     std::vector<double> finite;
     for (std::int64_t i : shown) {
-      const double value = floating_element(x, i), size = detail::math::abs(value);
-      if (!detail::math::finite(value)) any_infinite = true, negative_infinite |= value < 0;
+      const double value = floating_element(x, i), size = detail::libm::abs(value);
+      if (!detail::libm::finite(value)) any_infinite = true, negative_infinite |= value < 0;
       else finite.push_back(value);
-      if (!detail::math::finite(value) || size == 0) continue;
+      if (!detail::libm::finite(value) || size == 0) continue;
       if (smallest == 0 || size < smallest) smallest = size;
       if (size > largest) largest = size;
     }
@@ -93,7 +93,7 @@ class FloatColumns {
     }
   }
   std::string operator()(double value) const {
-    if (!detail::math::finite(value)) {
+    if (!detail::libm::finite(value)) {
       std::string word = non_finite_text(value);
       pad_left(word, left_ + right_ + 1);
       return word;

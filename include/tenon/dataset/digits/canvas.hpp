@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include <tenon/core/float/math.hpp>
+#include <tenon/core/math/libm.hpp>
 #include <tenon/core/philox.hpp>
 #include <tenon/dataset/digits/digit_strokes.hpp>
 
@@ -60,7 +60,7 @@ class Canvas {
     for (int block = 0; block < side * side; block += 16) {
       const Philox4 random = philox(key, static_cast<std::uint64_t>(block));
       for (int i = 0; i < 16; ++i) {
-        const float cover = radius + 0.5f - tenon::detail::math::sqrt(square_[block + i]), clamped = cover < 0 ? 0
+        const float cover = radius + 0.5f - tenon::detail::libm::sqrt(square_[block + i]), clamped = cover < 0 ? 0
                                                                                                      : cover > 1
                                                                                                          ? 1
                                                                                                          : cover;

@@ -1,7 +1,7 @@
 // Initial values of parameters, each a function of (seed, parameter's path, element).
 #pragma once
 
-#include <tenon/core/float/math.hpp>
+#include <tenon/core/math/libm.hpp>
 #include <tenon/core/parallel.hpp>
 #include <tenon/core/philox.hpp>
 #include <tenon/core/shape.hpp>
@@ -108,7 +108,7 @@ struct TruncatedNormal {
     const Philox4 random = philox(key, element, attempt);
     float cosine, sine;
     kernel::turn(kernel::unit_number(random.word[1]), cosine, sine);
-    return kernel::sqrt(kernel::minus_two_log(1 - kernel::unit_number(random.word[0]))) * cosine;
+    return math::sqrt(kernel::minus_two_log(1 - kernel::unit_number(random.word[0]))) * cosine;
   }
 };
 TENON_EXACT_END
@@ -127,7 +127,7 @@ struct XavierUniform {
   template <class T>
   void fill(T* data, const TensorType& t, std::uint64_t key) const {
     const auto fan = detail::fans(t);
-    detail::fill_uniform(data, t, key, gain * tenon::detail::math::sqrt(6 / (fan.in + fan.out)));
+    detail::fill_uniform(data, t, key, gain * tenon::detail::libm::sqrt(6 / (fan.in + fan.out)));
   }
 };
 /// Uniform with bound sqrt(2 / (1 + slope²)) sqrt(3 / fan_in). Source: He et al. 2015.
@@ -136,8 +136,8 @@ struct HeUniform {
   template <class T>
   void fill(T* data, const TensorType& t, std::uint64_t key) const {
     detail::fill_uniform(data, t, key,
-                         tenon::detail::math::sqrt(2 / (1 + negative_slope * negative_slope)) *
-                             tenon::detail::math::sqrt(3 / detail::fans(t).in));
+                         tenon::detail::libm::sqrt(2 / (1 + negative_slope * negative_slope)) *
+                             tenon::detail::libm::sqrt(3 / detail::fans(t).in));
   }
 };
 /// Gaussian with standard deviation sqrt(2 / (1 + slope²)) / sqrt(fan_in). Source: He et al. 2015.
@@ -146,8 +146,8 @@ struct HeNormal {
   template <class T>
   void fill(T* data, const TensorType& t, std::uint64_t key) const {
     detail::fill_normal(data, t, key,
-                        tenon::detail::math::sqrt(2 / (1 + negative_slope * negative_slope)) /
-                            tenon::detail::math::sqrt(detail::fans(t).in),
+                        tenon::detail::libm::sqrt(2 / (1 + negative_slope * negative_slope)) /
+                            tenon::detail::libm::sqrt(detail::fans(t).in),
                         0.0f);
   }
 };
@@ -160,7 +160,7 @@ struct DefaultBias {
   float fan_in = 1;
   template <class T>
   void fill(T* data, const TensorType& t, std::uint64_t key) const {
-    detail::fill_uniform(data, t, key, 1 / tenon::detail::math::sqrt(fan_in));
+    detail::fill_uniform(data, t, key, 1 / tenon::detail::libm::sqrt(fan_in));
   }
 };
 

@@ -1,7 +1,7 @@
 // Positional embedding: a vector for each position, which is added to the input at this position.
 #pragma once
 
-#include <tenon/core/float/math.hpp>
+#include <tenon/core/math/libm.hpp>
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/init/initializer.hpp>
 #include <tenon/ops/add.hpp>
@@ -16,8 +16,8 @@ struct Sinusoids {
   void fill(T* data, const TensorType& t, std::uint64_t) const {
     for (long p = 0; p < t[0]; ++p)
       for (long f = 0; f < t[1]; ++f) {
-        const double angle = double(p) / tenon::detail::math::pow(10000.0, double(f - f % 2) / t[1]);
-        data[p * t[1] + f] = T(f % 2 ? tenon::detail::math::cos(angle) : tenon::detail::math::sin(angle));
+        const double angle = double(p) / tenon::detail::libm::pow(10000.0, double(f - f % 2) / t[1]);
+        data[p * t[1] + f] = T(f % 2 ? tenon::detail::libm::cos(angle) : tenon::detail::libm::sin(angle));
       }
   }
 };

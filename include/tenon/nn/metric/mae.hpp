@@ -1,7 +1,7 @@
 // Mean absolute error.
 #pragma once
 
-#include <tenon/core/float/math.hpp>
+#include <tenon/core/math/libm.hpp>
 #include <tenon/nn/metric/mean_error.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
@@ -14,7 +14,7 @@ namespace tenon::inline TENON_ABI::nn {
 struct MAE : detail::MeanError<MAE> {
   using MeanError::MeanError;
   static constexpr std::string_view name = "mae", title = "MAE";
-  static double error(double difference) { return tenon::detail::math::abs(difference); }
+  static double error(double difference) { return tenon::detail::libm::abs(difference); }
 };
 
 }  // namespace tenon::nn

@@ -2,7 +2,7 @@
 #pragma once
 #include <algorithm>
 
-#include <tenon/core/float/math.hpp>
+#include <tenon/core/math/libm.hpp>
 #include <tenon/kernel/cpu/optimizer/adafactor.hpp>
 #include <tenon/nn/optim/norms.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
@@ -44,7 +44,7 @@ struct AdafactorSquares : UpdateSums<AdafactorSquares, "AdaFactorSquares"> {
 struct AdafactorNumbers : RenewedNumbers<AdafactorNumbers, "AdaFactorNumbers"> {
   template <class A>
   static void renew(const A (&sum)[2], long count, float* number) {
-    using tenon::kernel::sqrt;
+    using math::sqrt;
     const A size = sqrt(sum[0] / A(count)), smallest = A(number[7]);
     const A excess = sqrt(sum[1] / A(count)) / A(number[8]);
     const A rate = A(number[0]) * (number[10] == 0 ? A(1) : size <= smallest ? smallest : size);
@@ -83,7 +83,7 @@ namespace nn {
 template <bool use_first_moment>
 struct AdaFactorWith {
   LearningRate learning_rate = [](long step) {
-    return std::min(0.01, 1 / tenon::detail::math::sqrt(double(step) + 1));
+    return std::min(0.01, 1 / tenon::detail::libm::sqrt(double(step) + 1));
   };
   float eps[2]{1e-30f, 1e-3f};
   float clip_threshold = 1;
@@ -116,7 +116,7 @@ struct AdaFactorWith {
     check_below_one(name, "beta1", beta1);
   }
   void numbers(long step, Numbers& n) const {
-    const double share = tenon::detail::math::pow(static_cast<double>(step) + 1, -double(decay_rate));
+    const double share = tenon::detail::libm::pow(static_cast<double>(step) + 1, -double(decay_rate));
     n.value[4] = static_cast<float>(1 - share);
     n.value[5] = static_cast<float>(share);
     n.value[6] = eps[0];

@@ -1,7 +1,7 @@
 // Adam: steps scaled by running means of the gradient and of its square.
 #pragma once
 
-#include <tenon/core/float/math.hpp>
+#include <tenon/core/math/libm.hpp>
 #include <tenon/kernel/cpu/optimizer/adam.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/ops/elementwise.hpp>
@@ -61,8 +61,8 @@ struct AdamWith {
   void numbers(long step, Numbers& n) const {
     const double t = static_cast<double>(step) + 1;
     n.learning_rate() = static_cast<float>(n.learning_rate() *
-                                           tenon::detail::math::sqrt(1 - tenon::detail::math::pow(double(beta2), t)) /
-                                           (1 - tenon::detail::math::pow(double(beta1), t)));
+                                           tenon::detail::libm::sqrt(1 - tenon::detail::libm::pow(double(beta2), t)) /
+                                           (1 - tenon::detail::libm::pow(double(beta1), t)));
     n.value[3] = beta1;
     n.value[4] = beta2;
     n.value[5] = eps;

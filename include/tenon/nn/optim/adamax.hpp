@@ -1,7 +1,7 @@
 // AdaMax: Adam with the largest gradient in place of the root of the mean square.
 #pragma once
 
-#include <tenon/core/float/math.hpp>
+#include <tenon/core/math/libm.hpp>
 #include <tenon/kernel/cpu/optimizer/adamax.hpp>
 #include <tenon/nn/optim/moment_update.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
@@ -47,7 +47,7 @@ struct AdaMax {
   }
   void numbers(long step, Numbers& n) const {
     const double t = static_cast<double>(step) + 1;
-    n.learning_rate() = static_cast<float>(n.learning_rate() / (1 - tenon::detail::math::pow(double(beta1), t)));
+    n.learning_rate() = static_cast<float>(n.learning_rate() / (1 - tenon::detail::libm::pow(double(beta1), t)));
     n.value[3] = beta1;
     n.value[4] = beta2;
     n.value[5] = eps;

@@ -1,7 +1,7 @@
 // Averaged stochastic gradient descent.
 #pragma once
 
-#include <tenon/core/float/math.hpp>
+#include <tenon/core/math/libm.hpp>
 #include <tenon/kernel/cpu/optimizer/asgd.hpp>
 #include <tenon/nn/optim/moment_update.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
@@ -47,7 +47,7 @@ struct ASGD {
   }
   void numbers(long step, Numbers& n) const {
     const double t = static_cast<double>(step), rate = n.learning_rate(), averaged = t - double(t0);
-    const double now = rate / tenon::detail::math::pow(1 + double(lambd) * rate * t, double(alpha));
+    const double now = rate / tenon::detail::libm::pow(1 + double(lambd) * rate * t, double(alpha));
     n.learning_rate() = static_cast<float>(now);
     n.value[3] = static_cast<float>(double(lambd) * now);
     n.value[4] = static_cast<float>(averaged > 1 ? 1 / averaged : 1);

@@ -1,7 +1,7 @@
 // Lamb: Adam's direction, with steps in proportion to the parameter's norm.
 #pragma once
 
-#include <tenon/core/float/math.hpp>
+#include <tenon/core/math/libm.hpp>
 #include <tenon/kernel/cpu/optimizer/lamb.hpp>
 #include <tenon/nn/optim/moment_update.hpp>
 #include <tenon/nn/optim/norms.hpp>
@@ -26,7 +26,7 @@ struct LambSquares : UpdateSums<LambSquares, "LambSquares"> {
 struct LambNumbers : RenewedNumbers<LambNumbers, "LambNumbers"> {
   template <class A>
   static void renew(const A (&sum)[2], long, float* number) {
-    using tenon::kernel::sqrt;
+    using math::sqrt;
     number[0] = static_cast<float>(A(number[0]) * tenon::kernel::norm_ratio(sqrt(sum[0]), sqrt(sum[1])));
   }
 };
@@ -72,8 +72,8 @@ struct Lamb {
     n.value[3] = beta1;
     n.value[4] = beta2;
     n.value[5] = eps;
-    n.value[6] = static_cast<float>(1 / (1 - tenon::detail::math::pow(double(beta1), t)));
-    n.value[7] = static_cast<float>(1 / (1 - tenon::detail::math::pow(double(beta2), t)));
+    n.value[6] = static_cast<float>(1 / (1 - tenon::detail::libm::pow(double(beta1), t)));
+    n.value[7] = static_cast<float>(1 / (1 - tenon::detail::libm::pow(double(beta2), t)));
   }
   template <class = void>
   static constexpr void update(Builder& b, int parameter, int gradient, const int* slot, int numbers) {

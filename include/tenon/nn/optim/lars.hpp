@@ -32,7 +32,7 @@ struct LarsSquares : UpdateSums<LarsSquares, "LarsSquares"> {
 struct LarsNumbers : RenewedNumbers<LarsNumbers, "LarsNumbers"> {
   template <class A>
   static void renew(const A (&sum)[2], long, float* number) {
-    using tenon::kernel::sqrt;
+    using math::sqrt;
     const float* const own = number + nn::lars_numbers;
     const A parameter = sqrt(sum[0]), gradient = sqrt(sum[1]), decay = A(own[0]), rate = A(own[3]);
     A ratio = 1;

@@ -5,18 +5,18 @@
 #include <vector>
 
 #include <tenon/core/error.hpp>
-#include <tenon/core/float/math.hpp>
+#include <tenon/core/math/libm.hpp>
 
 namespace tenon::inline TENON_ABI::nn::detail {
 
 /// Throws ValueError unless `value` is finite and above 0.
 inline void check_above_zero(std::string_view schedule, std::string_view name, double value) {
-  if (!(value > 0 && tenon::detail::math::finite(value)))
+  if (!(value > 0 && tenon::detail::libm::finite(value)))
     throw_error<ValueError>(schedule, ": ", name, " must be a finite number above 0, got ", value, ".");
 }
 /// Throws ValueError unless `value` is finite and 0 or more.
 inline void check_from_zero(std::string_view schedule, std::string_view name, double value) {
-  if (!(value >= 0 && tenon::detail::math::finite(value)))
+  if (!(value >= 0 && tenon::detail::libm::finite(value)))
     throw_error<ValueError>(schedule, ": ", name, " must be a finite number, 0 or more, got ", value, ".");
 }
 /// Throws ValueError for a count below 1.

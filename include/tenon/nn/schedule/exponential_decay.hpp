@@ -1,6 +1,6 @@
 // Exponential decay of the learning rate: by a factor every n steps.
 #pragma once
-#include <tenon/core/float/math.hpp>
+#include <tenon/core/math/libm.hpp>
 #include <tenon/nn/schedule/checks.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
@@ -18,7 +18,7 @@ class ExponentialDecayLR {
   }
   double at(double step) const {
     const double p = step / double(steps_);
-    return rate_ * tenon::detail::math::pow(decay_, stair_ ? tenon::detail::math::floor(p) : p);
+    return rate_ * tenon::detail::libm::pow(decay_, stair_ ? tenon::detail::libm::floor(p) : p);
   }
   double operator()(long step) const { return at(double(step)); }
 

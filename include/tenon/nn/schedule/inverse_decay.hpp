@@ -1,6 +1,6 @@
 // Inverse decay of the learning rate.
 #pragma once
-#include <tenon/core/float/math.hpp>
+#include <tenon/core/math/libm.hpp>
 #include <tenon/nn/schedule/checks.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
@@ -17,7 +17,7 @@ class InverseDecayLR {
   }
   double at(double step) const {
     const double p = step / double(steps_);
-    return rate_ / (1 + decay_ * (stair_ ? tenon::detail::math::floor(p) : p));
+    return rate_ / (1 + decay_ * (stair_ ? tenon::detail::libm::floor(p) : p));
   }
   double operator()(long step) const { return at(double(step)); }
 

@@ -1,6 +1,6 @@
 // Natural exponential decay of the learning rate.
 #pragma once
-#include <tenon/core/float/math.hpp>
+#include <tenon/core/math/libm.hpp>
 #include <tenon/nn/schedule/checks.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
@@ -19,7 +19,7 @@ class NaturalExpDecayLR {
   double at(double step) const {
     const double steps = double(steps_);
     return rate_ *
-           tenon::detail::math::exp(-decay_ * (stair_ ? tenon::detail::math::floor(step / steps) * steps : step));
+           tenon::detail::libm::exp(-decay_ * (stair_ ? tenon::detail::libm::floor(step / steps) * steps : step));
   }
   double operator()(long step) const { return at(double(step)); }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numbers>
 
-#include <tenon/core/float/math.hpp>
+#include <tenon/core/math/libm.hpp>
 #include <tenon/nn/schedule/checks.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
@@ -40,7 +40,7 @@ class OneCycleLR {
 
  private:
   static double between(double from, double to, double part) {
-    return to + (from - to) / 2 * (1 + tenon::detail::math::cos(std::numbers::pi * part));
+    return to + (from - to) / 2 * (1 + tenon::detail::libm::cos(std::numbers::pi * part));
   }
 
   double max_, top_ = 0, last_ = 0;

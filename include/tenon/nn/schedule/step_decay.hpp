@@ -1,6 +1,6 @@
 // A learning rate that falls by a factor every n steps.
 #pragma once
-#include <tenon/core/float/math.hpp>
+#include <tenon/core/math/libm.hpp>
 #include <tenon/nn/schedule/checks.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
@@ -15,7 +15,7 @@ class StepLR {
     detail::check_count("StepLR", "step_size", step_size);
     detail::check_above_zero("StepLR", "gamma", gamma);
   }
-  double operator()(long step) const { return rate_ * tenon::detail::math::pow(gamma_, double(step / size_)); }
+  double operator()(long step) const { return rate_ * tenon::detail::libm::pow(gamma_, double(step / size_)); }
 
  private:
   double rate_, gamma_;

@@ -73,11 +73,11 @@ std::vector<T> expected_row(const T* x, long count, bool logarithm) {
   using C = Compute<T>;
   C most = -std::numeric_limits<C>::infinity();
   for (long i = 0; i < count; ++i) most = C(x[i]) > most ? C(x[i]) : most;
-  const C sum = sum_in_order<C>(count, [=](long i) { return kernel::exp(C(x[i]) - most); });
+  const C sum = sum_in_order<C>(count, [=](long i) { return math::exp(C(x[i]) - most); });
   std::vector<T> y;
   for (long i = 0; i < count; ++i) {
     const C shifted = C(x[i]) - most;
-    y.push_back(T(logarithm ? shifted - kernel::log(sum) : kernel::exp(shifted) / sum));
+    y.push_back(T(logarithm ? shifted - math::log(sum) : math::exp(shifted) / sum));
   }
   return y;
 }

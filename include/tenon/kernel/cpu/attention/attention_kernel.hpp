@@ -1,7 +1,7 @@
 // The kernels of attention and of its gradients: which rows are the heads, and what threads share.
 #pragma once
+#include <tenon/core/math/elementary.hpp>
 #include <tenon/kernel/cpu/attention/attention.hpp>
-#include <tenon/kernel/cpu/elementwise/math.hpp>
 #include <tenon/kernel/kernel.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -36,7 +36,7 @@ struct AttentionLayout {
   }
   template <class A>
   static A scale() {
-    return Call::config().scale != 0 ? A(Call::config().scale) : A(1) / kernel::sqrt(A(shape.width));
+    return Call::config().scale != 0 ? A(Call::config().scale) : A(1) / math::sqrt(A(shape.width));
   }
 };
 }  // namespace kernel

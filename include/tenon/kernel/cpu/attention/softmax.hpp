@@ -2,7 +2,7 @@
 #pragma once
 #include <limits>
 
-#include <tenon/kernel/cpu/elementwise/math.hpp>
+#include <tenon/core/math/elementary.hpp>
 #include <tenon/kernel/cpu/elementwise/unrolled.hpp>
 #include <tenon/kernel/cpu/reduce/accumulation_order.hpp>
 #include <tenon/kernel/cpu/reduce/axis.hpp>
@@ -45,7 +45,7 @@ template <Keep keep, class C, class T>
   for (const T* const end = x + (count - left); x != end; x += reduce_lanes) {
 #pragma GCC unroll 8
     for (int v = 0; v < vectors; ++v) {
-      const V value = exp(load_lanes<width, C>(x + v * width) - V(largest));
+      const V value = math::exp(load_lanes<width, C>(x + v * width) - V(largest));
       part[v] = part[v] + value;
       if constexpr (keep != Keep::none) value.store(y + v * width);
     }
@@ -61,7 +61,7 @@ template <Keep keep, class C, class T>
     if (live <= 0) break;
     const V own = beyond ? load_lanes<width, C>(x + v * width) : V::load(rest + v * width);
     // not exponentials of minus infinity, which underflow: that takes a processor many cycles
-    const V value = first_lanes(exp(first_lanes(own, live, V(largest)) - V(largest)), live, V(C(0)));
+    const V value = first_lanes(math::exp(first_lanes(own, live, V(largest)) - V(largest)), live, V(C(0)));
     part[v] = part[v] + value;
     if constexpr (keep == Keep::vectors) value.store(y + v * width);
     if constexpr (keep == Keep::row) value.store(rest + v * width);
@@ -91,7 +91,7 @@ template <bool keep, int lanes = reduce_lanes, class C, class T>
   } else {
     C lane[lanes], value[lanes];
     for (int l = 0; l < lanes; ++l) value[l] = l < count ? static_cast<C>(x[l]) : -std::numeric_limits<C>::infinity();
-    for (int l = 0; l < lanes; ++l) lane[l] = value[l] = exp(value[l] - largest);
+    for (int l = 0; l < lanes; ++l) lane[l] = value[l] = math::exp(value[l] - largest);
     if constexpr (keep)
       for (int l = 0; l < count; ++l) y[l] = value[l];
     return fold_lanes(lane, Plus());
@@ -150,14 +150,14 @@ inline void softmax_rows(const T* x, T* y, long rows, long count, const T* limit
     }
     if constexpr (keep) continue;
     if constexpr (logarithm)
-      for (C& total : sum) total = log(total);
+      for (C& total : sum) total = math::log(total);
     for (long r = 0; r < own; ++r) {
       const T* const row = x + r * count;
       T* const to = y + r * count;
       const C most = largest[r], total = sum[r];
       if constexpr (!logarithm)
         map_unrolled<true>(
-            to, count, [most, total](auto value) { return exp(static_cast<C>(value) - most) / total; }, row);
+            to, count, [most, total](auto value) { return math::exp(static_cast<C>(value) - most) / total; }, row);
       else if constexpr (std::is_same_v<T, C>)
         detail::map_overlapping(row, to, count,
                                 [most, total](auto v) { return v - decltype(v)(most) - decltype(v)(total); });
@@ -194,12 +194,12 @@ inline void softmax_columns(const T* x, T* y, long count, long pitch, long colum
     for_each_unrolled(columns,
                       [&, row = x + i * pitch](long c) { largest[c] = Larger()(largest[c], static_cast<C>(row[c])); });
   column_sums<C>(count, columns, {sum},
-                 [=, &largest](long i, long c) { return exp(static_cast<C>(x[i * pitch + c]) - largest[c]); });
-  if constexpr (logarithm) for_each_unrolled(columns, [&](long c) { sum[c] = log(sum[c]); });
+                 [=, &largest](long i, long c) { return math::exp(static_cast<C>(x[i * pitch + c]) - largest[c]); });
+  if constexpr (logarithm) for_each_unrolled(columns, [&](long c) { sum[c] = math::log(sum[c]); });
   for (long i = 0; i < count; ++i)
     store_unrolled(y + i * pitch, columns, [&, row = x + i * pitch](long c) {
       const C shifted = static_cast<C>(row[c]) - largest[c];
-      return logarithm ? shifted - sum[c] : exp(shifted) / sum[c];
+      return logarithm ? shifted - sum[c] : math::exp(shifted) / sum[c];
     });
 }
 

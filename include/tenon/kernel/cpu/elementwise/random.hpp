@@ -3,8 +3,8 @@
 #include <bit>
 #include <cstdint>
 
+#include <tenon/core/math/elementary.hpp>
 #include <tenon/core/philox.hpp>
-#include <tenon/kernel/cpu/elementwise/math.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
@@ -69,7 +69,7 @@ inline void turn(float u, float& cosine, float& sine) {
 inline void gaussian_numbers(const std::uint32_t (&word)[4][random_lanes], float (&number)[random_group]) {
   for (int pair = 0; pair < 4; pair += 2)
     for (int l = 0; l < random_lanes; ++l) {
-      const float radius = kernel::sqrt(minus_two_log(1 - unit_number(word[pair][l])));
+      const float radius = math::sqrt(minus_two_log(1 - unit_number(word[pair][l])));
       float cosine, sine;
       turn(unit_number(word[pair + 1][l]), cosine, sine);
       number[pair * random_lanes + l] = radius * cosine;

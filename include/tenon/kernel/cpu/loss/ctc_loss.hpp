@@ -2,7 +2,7 @@
 #pragma once
 #include <limits>
 
-#include <tenon/kernel/cpu/elementwise/math.hpp>
+#include <tenon/core/math/elementary.hpp>
 #include <tenon/kernel/kernel.hpp>
 
 TENON_EXACT_BEGIN
@@ -40,7 +40,7 @@ inline double log_sum(double a, double b, double c) {
   double largest = a;
   for (const double x : {b, c}) largest = x > largest || x != x ? x : largest;
   if (largest == log_of_zero) return largest;
-  return largest + kernel::log(kernel::exp(a - largest) + kernel::exp(b - largest) + kernel::exp(c - largest));
+  return largest + math::log(math::exp(a - largest) + math::exp(b - largest) + math::exp(c - largest));
 }
 }  // namespace detail
 
@@ -101,10 +101,10 @@ template <class T, class I>
   for (long frame = sample.frames; frame-- > 0;) {
     for (long k = 0; k < classes; ++k) share[k] = 0;
     ctc_backward(sample, frame, from);
-    for (long s = 0; s < states; ++s) share[sample.label(s)] += kernel::exp(to[frame * states + s] + from[s] - total);
+    for (long s = 0; s < states; ++s) share[sample.label(s)] += math::exp(to[frame * states + s] + from[s] - total);
     for (long k = 0; k < classes; ++k) {
       const long i = frame * classes + k;
-      const double slope = kernel::exp(static_cast<double>(sample.log_probs[i])) - share[k];
+      const double slope = math::exp(static_cast<double>(sample.log_probs[i])) - share[k];
       dx[i] = static_cast<T>(static_cast<Compute<T>>(impossible ? unknown : slope * dy));
     }
   }

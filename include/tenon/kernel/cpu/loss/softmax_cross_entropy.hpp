@@ -29,7 +29,7 @@ struct Kernel<Cpu, ops::SoftmaxCrossEntropy> {
     for (long row = begin; row < end; ++row) {
       const T* x = a.operand<T>(0) + row * classes;
       const C largest = kernel::row_maximum<C, kernel::lanes_reached<classes>>(x, classes);
-      const C total = kernel::log(
+      const C total = math::log(
           kernel::exponentials<false, kernel::lanes_reached<classes>>(x, static_cast<T*>(nullptr), classes, largest));
       if constexpr (Call::operand(1).rank < Call::operand(0).rank) {
         const long label = static_cast<long>(a.operand<L>(1)[row]);
@@ -74,7 +74,7 @@ struct Kernel<Cpu, ops::SoftmaxCrossEntropyGrad> {
       constexpr bool keep = std::is_same_v<T, C>;
       const C sum = kernel::exponentials<keep, kernel::lanes_reached<classes>>(x, dx, classes, largest);
       const auto share = [=](long i) {
-        return (keep ? static_cast<C>(dx[i]) : kernel::exp(static_cast<C>(x[i]) - largest)) / sum;
+        return (keep ? static_cast<C>(dx[i]) : math::exp(static_cast<C>(x[i]) - largest)) / sum;
       };
       if constexpr (sparse) {
         const long number = static_cast<long>(label[0]);

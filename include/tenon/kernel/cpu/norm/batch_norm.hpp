@@ -26,7 +26,7 @@ struct Normalization {
         gamma(table + Row::gamma * channels),
         beta(table + Row::beta * channels),
         epsilon(added) {}
-  A deviation(long c) const { return kernel::sqrt(variance[c] + epsilon); }
+  A deviation(long c) const { return math::sqrt(variance[c] + epsilon); }
   A scale(long c) const { return gamma[c] / deviation(c); }
 };
 }  // namespace kernel
@@ -139,7 +139,7 @@ struct Kernel<Cpu, ops::BatchNormSums> {
     else sums<Call>(a, begin, end, mean, to_beta, to_gamma);
     for (long c = begin; c < end; ++c) {
       for (int r : {Row::mean, Row::variance, Row::unbiased_variance}) row(r)[c] = 0;
-      to_gamma[c] = to_gamma[c] / kernel::sqrt(variance[c] + A(Call::config().epsilon));
+      to_gamma[c] = to_gamma[c] / math::sqrt(variance[c] + A(Call::config().epsilon));
     }
   }
   template <class Call, class A>
@@ -273,7 +273,7 @@ struct Kernel<Cpu, ops::BatchNormScale> {
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
     for (long c = begin; c < end; ++c)
-      a.result<T>()[c] = a.operand<T>(0)[c] / kernel::sqrt(a.operand<T>(1)[c] + T(Call::config().epsilon));
+      a.result<T>()[c] = a.operand<T>(0)[c] / math::sqrt(a.operand<T>(1)[c] + T(Call::config().epsilon));
   }
 };
 

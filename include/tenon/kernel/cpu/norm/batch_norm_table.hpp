@@ -1,6 +1,6 @@
 // Batch normalization: mean and variance of each channel of a batch.
 #pragma once
-#include <tenon/kernel/cpu/elementwise/math.hpp>
+#include <tenon/core/math/elementary.hpp>
 #include <tenon/kernel/cpu/nchw16n/batch_norm.hpp>
 #include <tenon/kernel/cpu/reduce/accumulation_order.hpp>
 #include <tenon/kernel/kernel.hpp>

@@ -1,6 +1,6 @@
 // Layer normalization and its gradients: rows, each by its own mean and variance.
 #pragma once
-#include <tenon/kernel/cpu/elementwise/math.hpp>
+#include <tenon/core/math/elementary.hpp>
 #include <tenon/kernel/cpu/elementwise/unrolled.hpp>
 #include <tenon/kernel/cpu/reduce/accumulation_order.hpp>
 #include <tenon/kernel/kernel.hpp>
@@ -32,7 +32,7 @@ TENON_EXACT_BEGIN
 template <class A, class T>
 inline NormMoments<A> norm_moments(const T* x, long width, A epsilon) {
   const auto moments = kernel::row_moments<A>(x, width);
-  return {moments.mean, A(1) / kernel::sqrt(moments.deviation / static_cast<A>(width) + epsilon)};
+  return {moments.mean, A(1) / math::sqrt(moments.deviation / static_cast<A>(width) + epsilon)};
 }
 TENON_EXACT_END
 }  // namespace kernel

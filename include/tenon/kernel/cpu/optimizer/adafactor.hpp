@@ -146,7 +146,7 @@ struct Kernel<Cpu, ops::AdafactorFactors> {
       A mean = 1;
       if constexpr (Call::config().of_rows) mean = kernel::lane_sum<A>(length, [](A v) { return v; }, x) / A(length);
       kernel::store_unrolled(a.result<A>() + item * length, length,
-                             [=](long i) { return A(1) / kernel::sqrt(x[i] / mean); });
+                             [=](long i) { return A(1) / math::sqrt(x[i] / mean); });
     }
   }
 };

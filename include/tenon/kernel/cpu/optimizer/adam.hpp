@@ -1,6 +1,6 @@
 // Adam and AdamWeightDecay: the loops of their updates.
 #pragma once
-#include <tenon/kernel/cpu/elementwise/math.hpp>
+#include <tenon/core/math/elementary.hpp>
 #include <tenon/kernel/cpu/elementwise/unrolled.hpp>
 #include <tenon/kernel/cpu/gemm/tile.hpp>
 #include <tenon/kernel/kernel.hpp>
@@ -46,7 +46,7 @@ template <bool nesterov, bool amsgrad, class T, class G>
       if constexpr (amsgrad) largest[i + l] = T(root[l] = C(largest[i + l]) > second ? C(largest[i + l]) : second);
       direction[l] = nesterov ? is.beta1 * first + is.rest1 * gradient : first;
     }
-    sqrt_all(root);
+    math::sqrt_all(root);
     for (int l = 0; l < length(); ++l) p[i + l] = T(C(p[i + l]) - is.rate * direction[l] / (root[l] + is.epsilon));
   });
 }
@@ -67,7 +67,7 @@ template <class T, class G>
       m[i + l] = T(first[l]);
       v[i + l] = T(root[l]);
     }
-    sqrt_all(root);
+    math::sqrt_all(root);
     for (int l = 0; l < length(); ++l)
       p[i + l] = T(C(p[i + l]) - is.rate * (first[l] / (root[l] + is.epsilon) + is.decay * C(p[i + l])));
   });

@@ -1,7 +1,7 @@
 // ClipNumbers: the numbers of an update whose gradients are scaled down to a norm.
 #pragma once
 
-#include <tenon/core/float/math.hpp>
+#include <tenon/core/math/libm.hpp>
 #include <tenon/kernel/kernel.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -23,7 +23,7 @@ struct Kernel<Cpu, ops::ClipNumbers> {
     float* const to = a.result<float>();
     for (long i = 0; i < Call::result.count(1); ++i) to[i] = numbers[i];
     const double scale = static_cast<double>(numbers[2]), most = static_cast<double>(*a.operand<float>(2)),
-                 norm = tenon::detail::math::sqrt(*a.operand<double>(1)) * scale;
+                 norm = tenon::detail::libm::sqrt(*a.operand<double>(1)) * scale;
     if (!(norm <= most))  // a NaN makes all gradients NaN
       to[2] = static_cast<float>(scale * most / norm);
   }

@@ -9,11 +9,11 @@ namespace detail {
 template <class C>
 requires std::is_floating_point_v<C>
 [[gnu::always_inline]] inline C power(C a, C exponent) {
-  return pow(a, exponent);
+  return math::pow(a, exponent);
 }
 template <class C, int Width>
 [[gnu::always_inline]] inline Simd<C, Width> power(Simd<C, Width> a, C exponent) {
-  for (int lane = 0; lane < Width; ++lane) a.lanes[lane] = pow(C(a.lanes[lane]), exponent);
+  for (int lane = 0; lane < Width; ++lane) a.lanes[lane] = math::pow(C(a.lanes[lane]), exponent);
   return a;
 }
 }  // namespace detail

@@ -2,7 +2,7 @@
 #pragma once
 #include <algorithm>
 
-#include <tenon/kernel/cpu/elementwise/math.hpp>
+#include <tenon/core/math/elementary.hpp>
 #include <tenon/kernel/cpu/elementwise/unrolled.hpp>
 #include <tenon/kernel/cpu/reduce/accumulation_order.hpp>
 #include <tenon/kernel/kernel.hpp>

@@ -1,6 +1,6 @@
 // The loop after an optimizer's update: a parameter and its moments change in place, element by element.
 #pragma once
-#include <tenon/kernel/cpu/elementwise/math.hpp>
+#include <tenon/core/math/elementary.hpp>
 #include <tenon/kernel/cpu/gemm/tile.hpp>
 
 TENON_EXACT_BEGIN
@@ -25,7 +25,7 @@ requires std::is_floating_point_v<C>
 template <class C>
 requires std::is_floating_point_v<C>
 [[gnu::always_inline]] inline C square_root(C a) {
-  return sqrt(a);
+  return math::sqrt(a);
 }
 
 /// The numbers that every optimizer has. `gradient(g, p)` is what an optimizer sees of an element: without the loss

@@ -1,7 +1,7 @@
-// Sigmoid and tanh of vectors for the gates of recurrent layers: a third of the steps of kernel::exp and kernel::tanh,
+// Sigmoid and tanh of vectors for the gates of recurrent layers: a third of the steps of math::exp and math::tanh,
 // a few ulp more of error.
 #pragma once
-#include <tenon/kernel/cpu/elementwise/math.hpp>
+#include <tenon/core/math/elementary.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
@@ -36,11 +36,11 @@ template <int Width>
   using V = Simd<float, Width>;
   using Bits = typename tenon::detail::SimdStorage<std::uint32_t, Width>::Type;
   constexpr float to_integer = 0x1.8p23f;  // added to a small number it leaves no room for a fraction
-  // as of kernel::exp
+  // as of math::exp
   constexpr float c[]{0.5000000013f, 0.1666666668f, 0.04166646471f, 0.008333310902f, 0.001393367373f, 0.0001989101718f};
   const V z = detail::within(87.0f, -x);
   const V shifted = fmadd(z, V(1.44269504f), V(to_integer)), n = shifted - V(to_integer);
-  const V r = fmadd(n, V(-detail::ln2_low), fmadd(n, V(-detail::ln2_high), z));
+  const V r = fmadd(n, V(-math::detail::ln2_low), fmadd(n, V(-math::detail::ln2_high), z));
   const V power = V(1.0f) + fmadd(r * r, detail::gate_polynomial(c, r), r);
   // 2ⁿ: the shift leaves the last bits, which are n
   const V scale(reinterpret_cast<typename V::Vector>((reinterpret_cast<Bits>(shifted.lanes) + 127u) << 23));
@@ -48,7 +48,7 @@ template <int Width>
 }
 template <int Width>
 inline Simd<double, Width> gate_sigmoid(Simd<double, Width> x) {
-  return detail::each_lane(x, [](double v) { return 1.0 / (1.0 + kernel::exp(-v)); });
+  return detail::each_lane(x, [](double v) { return 1.0 / (1.0 + math::exp(-v)); });
 }
 
 /// tanh x within 6 ulp: x p(x²) / q(x²), fitted to the relative error (1.5e-8) on [-8.7, 8.7]; beyond it as there. NaN
@@ -63,7 +63,7 @@ template <int Width>
 }
 template <int Width>
 inline Simd<double, Width> gate_tanh(Simd<double, Width> x) {
-  return detail::each_lane(x, [](double v) { return kernel::tanh(v); });
+  return detail::each_lane(x, [](double v) { return math::tanh(v); });
 }
 
 }  // namespace tenon::kernel

@@ -1,14 +1,14 @@
-// Elementary functions for kernels, the same for every mode and every loop.
+// Elementary functions of elements and of vectors of them, the same for every mode, kernel, and loop.
 #pragma once
 #include <bit>
 #include <cstdint>
 #include <limits>
 
-#include <tenon/core/float/math.hpp>
+#include <tenon/core/math/libm.hpp>
 #include <tenon/core/simd.hpp>
 
 TENON_EXACT_BEGIN
-namespace tenon::inline TENON_ABI::kernel {
+namespace tenon::inline TENON_ABI::math {
 
 // In float exp, log, log1p, tanh, and erfc are written without branches, so that compilers vectorise the loops around
 // them. The steps are those of IEEE 754 arithmetic in a fixed order: a vector and a single element get the same bits.
@@ -74,7 +74,7 @@ TENON_DEVICE inline float exp(float x) {
   const std::uint32_t half = static_cast<std::uint32_t>(static_cast<std::int32_t>(whole) >> 1);
   return power * detail::power_of_two(half) * detail::power_of_two(whole - half);
 }
-TENON_DEVICE inline double exp(double x) { return tenon::detail::math::exp(x); }
+TENON_DEVICE inline double exp(double x) { return tenon::detail::libm::exp(x); }
 /// The same steps in each lane. g++ makes no minima and maxima of the comparisons above, and a loop over an array of
 /// lanes goes through memory.
 template <int Width>
@@ -119,7 +119,7 @@ TENON_DEVICE inline float log(float x) {
   result = detail::choose(x < 0, std::numeric_limits<float>::quiet_NaN(), result);
   return detail::choose(x == 0, -detail::infinity, result);
 }
-TENON_DEVICE inline double log(double x) { return tenon::detail::math::log(x); }
+TENON_DEVICE inline double log(double x) { return tenon::detail::libm::log(x); }
 
 /// ln(1 + x), within 2 ulp: the logarithm of the rounded sum, and a correction for what the rounding cut off.
 TENON_DEVICE inline float log1p(float x) {
@@ -127,7 +127,7 @@ TENON_DEVICE inline float log1p(float x) {
   const bool finite = (sum > 0) & (sum < detail::infinity);
   return log(sum) + detail::choose(finite, cut, 0.0f) / detail::choose(finite, sum, 1.0f);
 }
-TENON_DEVICE inline double log1p(double x) { return tenon::detail::math::log1p(x); }
+TENON_DEVICE inline double log1p(double x) { return tenon::detail::libm::log1p(x); }
 
 /// tanh x, within 2 ulp: an odd polynomial near zero (error 1e-10), else 1 - 2 / (e^2|x| + 1).
 TENON_DEVICE inline float tanh(float x) {
@@ -138,7 +138,7 @@ TENON_DEVICE inline float tanh(float x) {
   const float far = 1.0f - 2.0f / (exp(size + size) + 1.0f);
   return __builtin_copysignf(size < 0.65f ? near : far, x);
 }
-TENON_DEVICE inline double tanh(double x) { return tenon::detail::math::tanh(x); }
+TENON_DEVICE inline double tanh(double x) { return tenon::detail::libm::tanh(x); }
 
 /// erfc x = 1 - erf x, within 5 ulp, below zero within 3: e^-x² / (1 + 2|x|) times a polynomial in (|x| - 2) / (|x| +
 /// 2) (error 2e-8), which keeps its digits while the result is above 1e-38; 2 minus that for negative x.
@@ -156,9 +156,9 @@ TENON_DEVICE inline float erfc(float x) {
   const float tail = fmadd(-cut, power, power) * factor;
   return x < 0 ? 2.0f - tail : tail;
 }
-TENON_DEVICE inline float pow(float x, float y) { return tenon::detail::math::pow(x, y); }
-TENON_DEVICE inline double pow(double x, double y) { return tenon::detail::math::pow(x, y); }
-TENON_DEVICE inline double erfc(double x) { return tenon::detail::math::erfc(x); }
+TENON_DEVICE inline float pow(float x, float y) { return tenon::detail::libm::pow(x, y); }
+TENON_DEVICE inline double pow(double x, double y) { return tenon::detail::libm::pow(x, y); }
+TENON_DEVICE inline double erfc(double x) { return tenon::detail::libm::erfc(x); }
 
-}  // namespace tenon::kernel
+}  // namespace tenon::math
 TENON_EXACT_END

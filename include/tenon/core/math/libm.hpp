@@ -1,12 +1,12 @@
 // Functions of the C library for one number, without <cmath>: in C++17 that has Bessel functions and their kin, which
-// g++ compiled in each program (11 MB). Elements of tensors have kernel/cpu/elementwise/math.hpp.
+// g++ compiled in each program (11 MB). Elements of tensors have core/math/elementary.hpp.
 #pragma once
 #include <tenon/core/config.hpp>
 #if defined(__CUDACC__)
 #include <cmath>
 #endif
 
-namespace tenon::inline TENON_ABI::detail::math {
+namespace tenon::inline TENON_ABI::detail::libm {
 
 #if defined(__CUDACC__)  // device code has its own
 using std::sqrt, std::exp, std::log, std::log1p, std::pow, std::sin, std::cos, std::tanh, std::erfc, std::floor,
@@ -34,4 +34,4 @@ constexpr double abs(double x) { return __builtin_fabs(x); }
 constexpr bool nan(double x) { return __builtin_isnan(x); }
 constexpr bool finite(double x) { return __builtin_isfinite(x); }
 
-}  // namespace tenon::detail::math
+}  // namespace tenon::detail::libm

@@ -7,8 +7,8 @@
 #include <cstring>
 #include <vector>
 
+#include <tenon/core/math/elementary.hpp>
 #include <tenon/core/philox.hpp>
-#include <tenon/kernel/cpu/elementwise/math.hpp>
 #include <tenon/kernel/cpu/elementwise/unrolled.hpp>
 
 using namespace tenon;
@@ -44,7 +44,7 @@ void check_ulp(F f, G exact, float low, float high, double limit) {
 }  // namespace
 
 TEST_CASE("exp") {
-  const auto f = [](float x) { return kernel::exp(x); };
+  const auto f = [](float x) { return math::exp(x); };
   const auto exact = [](double x) { return std::exp(x); };
   check_ulp(f, exact, 1e-30f, 88.7f, 1);
   check_ulp(f, exact, -87.3f, -1e-30f, 1);
@@ -64,9 +64,9 @@ void check_lanes() {
   for (std::uint64_t bits = 0; bits < std::uint64_t(1) << 32; bits += 4099 * width) {
     float x[width], y[width];
     for (int lane = 0; lane < width; ++lane) x[lane] = std::bit_cast<float>(std::uint32_t(bits + 4099u * lane));
-    kernel::exp(Simd<float, width>::load(x)).store(y);
+    math::exp(Simd<float, width>::load(x)).store(y);
     for (int lane = 0; lane < width; ++lane) {
-      const float expected = kernel::exp(x[lane]);
+      const float expected = math::exp(x[lane]);
       if (std::isnan(expected) ? !std::isnan(y[lane]) : std::memcmp(&expected, &y[lane], sizeof expected) != 0)
         FAIL("exp(", x[lane], ") is ", expected, ", in lanes ", y[lane]);
     }
@@ -80,11 +80,11 @@ TEST_CASE("exp: in lanes the bits of single numbers, NaN and denormal ones among
   check_lanes<8>();
   check_lanes<16>();
   const double x[]{-1, 2.5};
-  CHECK(kernel::exp(Simd<double, 2>::load(x))[1] == std::exp(2.5));
+  CHECK(math::exp(Simd<double, 2>::load(x))[1] == std::exp(2.5));
 }
 
 TEST_CASE("log") {
-  const auto f = [](float x) { return kernel::log(x); };
+  const auto f = [](float x) { return math::log(x); };
   const auto exact = [](double x) { return std::log(x); };
   check_ulp(f, exact, smallest, 0.99f, 1);
   check_ulp(f, exact, 0.99f, 1.01f, 1);
@@ -100,7 +100,7 @@ TEST_CASE("log") {
 }
 
 TEST_CASE("log1p") {
-  const auto f = [](float x) { return kernel::log1p(x); };
+  const auto f = [](float x) { return math::log1p(x); };
   const auto exact = [](double x) { return std::log1p(x); };
   check_ulp(f, exact, 1e-30f, 1e30f, 2);
   check_ulp(f, exact, -0.999f, -1e-30f, 2);
@@ -112,7 +112,7 @@ TEST_CASE("log1p") {
 }
 
 TEST_CASE("tanh") {
-  const auto f = [](float x) { return kernel::tanh(x); };
+  const auto f = [](float x) { return math::tanh(x); };
   const auto exact = [](double x) { return std::tanh(x); };
   check_ulp(f, exact, 1e-30f, 20, 2);
   check_ulp(f, exact, -20, -1e-30f, 2);
@@ -123,7 +123,7 @@ TEST_CASE("tanh") {
 }
 
 TEST_CASE("erfc") {
-  const auto f = [](float x) { return kernel::erfc(x); };
+  const auto f = [](float x) { return math::erfc(x); };
   const auto exact = [](double x) { return std::erfc(x); };
   check_ulp(f, exact, 1e-30f, 9.1f, 5);
   check_ulp(f, exact, -10, -1e-30f, 3);
@@ -143,15 +143,15 @@ TEST_CASE("sqrt_all has the bits of sqrt") {
   double wide[kernel::block_length];
   std::memcpy(roots, x, sizeof x);
   std::memcpy(wide, y, sizeof y);
-  kernel::sqrt_all(roots);
-  kernel::sqrt_all(wide);
+  math::sqrt_all(roots);
+  math::sqrt_all(wide);
   for (int i = 0; i < kernel::block_length; ++i) {
     CHECK(std::bit_cast<std::uint32_t>(roots[i]) == std::bit_cast<std::uint32_t>(std::sqrt(x[i])));
     CHECK(wide[i] == std::sqrt(y[i]));
   }
   float below[1]{-1}, many[4]{-1, 4, infinity, 0};
-  kernel::sqrt_all(below);
-  kernel::sqrt_all(many);
+  math::sqrt_all(below);
+  math::sqrt_all(many);
   CHECK(std::isnan(below[0]));
   CHECK(std::isnan(many[0]));
   CHECK(many[2] == infinity);
@@ -170,9 +170,9 @@ TEST_CASE("a loop that the compiler may vectorise gives the bits of single calls
       CHECK(std::bit_cast<std::uint32_t>(alone) == std::bit_cast<std::uint32_t>(together[i]));
     }
   };
-  check([](float v) { return kernel::exp(v); });
-  check([](float v) { return kernel::log(v * v); });
-  check([](float v) { return kernel::log1p(v * v); });
-  check([](float v) { return kernel::tanh(v); });
-  check([](float v) { return kernel::erfc(v); });
+  check([](float v) { return math::exp(v); });
+  check([](float v) { return math::log(v * v); });
+  check([](float v) { return math::log1p(v * v); });
+  check([](float v) { return math::tanh(v); });
+  check([](float v) { return math::erfc(v); });
 }

@@ -5,13 +5,13 @@
 #include <tenon/core/config.hpp>
 
 TENON_EXACT_BEGIN
-namespace tenon::inline TENON_ABI::kernel {
+namespace tenon::inline TENON_ABI::math {
 
 /// x, which is 0 with its sign if it is denormal, for compilers that would decide that anew for each loop: of
 /// `x < 0 ? 0 : x` clang makes a maximum in one place, which flushes what it returns, and a choice in another, which
 /// does not. Modes would differ.
 template <class V>
-[[gnu::always_inline]] TENON_DEVICE constexpr V flushed(V x) {
+[[gnu::always_inline]] TENON_DEVICE constexpr V flush_denormal(V x) {
 #if defined(__clang__)
   if constexpr (std::is_same_v<V, float>) return __builtin_copysignf(x + 0.0f, x);
   else if constexpr (std::is_same_v<V, double>) return __builtin_copysign(x + 0.0, x);
@@ -21,5 +21,5 @@ template <class V>
 #endif
 }
 
-}  // namespace tenon::kernel
+}  // namespace tenon::math
 TENON_EXACT_END
