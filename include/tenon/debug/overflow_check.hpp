@@ -68,7 +68,8 @@ class OverflowCheck {
   void before(const Operation&) {}
   void after(const Operation& operation, std::span<const AnyTensor> operands, std::span<const AnyTensor> results) {
     if (found()) return;
-    if (const NotFinite bad(results[0]); bad) tell(operation, bad, operands, results[0]);
+    for (const AnyTensor& result : results)
+      if (const NotFinite bad(result); bad) tell(operation, bad, operands, result);
   }
 
  private:

@@ -1,8 +1,11 @@
 // apply<Op>: the one door through which every operator call goes, in both modes.
 #pragma once
+#include <tuple>
+
 #include <tenon/core/text/report.hpp>
 #include <tenon/eager/call.hpp>
 #include <tenon/eager/frame.hpp>
+#include <tenon/eager/inference.hpp>
 #include <tenon/eager/inner.hpp>
 #include <tenon/eager/observed.hpp>
 #include <tenon/eager/refuse_call.hpp>
@@ -16,136 +19,6 @@ struct Reshape;
 }
 
 namespace detail {
-
-template <class V>
-struct KeyFor;
-template <class T, int... E>
-struct KeyFor<Tensor<T, Shape<E...>>> {
-  using type = TypeKey<dtype_of<T>, E...>;
-};
-template <class T, int... E>
-struct KeyFor<Tensor<T, InnerShape<E...>>> {
-  using type = TypeKey<dtype_of<T>, E...>;
-};
-template <class T, int... E>
-struct KeyFor<Traced<T, Shape<E...>>> {
-  using type = TypeKey<dtype_of<T>, E...>;
-};
-template <class T, Dtype half, int... E>
-struct KeyFor<Tensor<T, HalfShape<half, E...>>> {
-  using type = TypeKey<dtype_of<T>, E...>;
-};
-template <class T, Dtype half, int... E>
-struct KeyFor<Traced<T, HalfShape<half, E...>>> {
-  using type = TypeKey<dtype_of<T>, E...>;
-};
-template <class T, int... E, auto Init, bool Trainable>
-struct KeyFor<Parameter<T, Shape<E...>, Init, Trainable>> {
-  using type = TypeKey<dtype_of<T>, E...>;
-};
-template <class P, int... E>
-struct KeyFor<ParameterView<P, Shape<E...>>> {
-  using type = TypeKey<dtype_of<typename P::type>, E...>;
-};
-template <class T>
-struct KeyFor<Number<T>> {
-  using type = TypeKey<dtype_of<T>>;
-};
-
-/// What an operand is taken as beside 16-bit floats: a float32 parameter takes their dtype.
-template <class V>
-inline constexpr bool is_float_parameter = false;
-template <class S, auto Init, bool Trainable>
-inline constexpr bool is_float_parameter<Parameter<float, S, Init, Trainable>> = true;
-template <class P, class S>
-inline constexpr bool is_float_parameter<ParameterView<P, S>> = is_float_parameter<P>;
-template <Dtype half, class Key>
-struct KeyAs;
-template <Dtype half, Dtype D, int... E>
-struct KeyAs<half, TypeKey<D, E...>> {
-  using type = TypeKey<half, E...>;
-};
-template <Dtype half, class V, bool converts = is_half_dtype(half) && is_float_parameter<V>>
-struct KeyBeside : KeyFor<V> {};
-template <Dtype half, class V>
-struct KeyBeside<half, V, true> : KeyAs<half, typename KeyFor<V>::type> {};
-
-/// The 16-bit dtype in which a call of Op takes its float32 parameters, float32 if it takes them as they are. Operators
-/// with `static constexpr bool float_parameters = true;` always do, and effects, which write them.
-template <class Op, class... V>
-constexpr Dtype parameters_as() {
-  Dtype half = Dtype::float32;
-  if constexpr ((is_float_parameter<V> || ...))
-    if constexpr (!Op::effect && !requires { requires is_set(Op::float_parameters); })
-      ((half = is_half_dtype(KeyFor<V>::type::value.dtype) ? KeyFor<V>::type::value.dtype : half), ...);
-  return half;
-}
-
-/// Result type and kernel of a call, worked out once per combination of shapes.
-template <class Operator, auto Config, class... Keys>
-struct Inference {
-  using Op = Operator;
-  static constexpr OperandTypes types{{Keys::value...}, int(sizeof...(Keys))};
-  static constexpr Attributes attributes = pack<typename Op::Config>(Config);
-  struct Result {
-    TensorType type;
-    Sentence error;
-  };
-  static constexpr Result infer() {
-    Result r;
-    if constexpr (tenon::detail::DeclaresDerivative<Op>) r.type = Op::shape(types, Config, r.error);
-    else
-      r.error << Op::name
-              << " declares no derivative: write `static constexpr void derivative(Derivative&)` or `static constexpr "
-                 "None derivative{};`";
-    if (!r.error.empty())  // a shape that is wrong itself: nothing else is said of it
-      for (int k = 0; k < types.count; ++k)
-        if (!only_first_is_dynamic(types[k]))
-          r.error = Sentence{} << "only the leading extent of a Shape can be dynamic";
-    return r;
-  }
-  static constexpr Result inferred = infer();
-  static constexpr const Sentence& sentence = inferred.error;
-  static constexpr bool ok = inferred.error.empty();
-  static constexpr TensorType result_type = inferred.type;
-  static constexpr KernelKey value = kernel_key(&info<Op>, result_type, types.type, types.count, attributes);
-};
-
-template <class I, int... K>
-Shape<I::result_type.extent[K]...> shape_from(std::integer_sequence<int, K...>);
-template <class I>
-using ResultShape = decltype(shape_from<I>(std::make_integer_sequence<int, I::result_type.rank>{}));
-template <class I, int... K>
-InnerShape<I::result_type.extent[K]...> inner_shape_from(std::integer_sequence<int, K...>);
-template <class I>
-using InnerResultShape = decltype(inner_shape_from<I>(std::make_integer_sequence<int, I::result_type.rank>{}));
-/// The 16-bit dtype of the network in which integers stand, float32 for none.
-template <class V>
-inline constexpr Dtype network_half = Dtype::float32;
-template <class T, Dtype half, int... E>
-inline constexpr Dtype network_half<Tensor<T, HalfShape<half, E...>>> = half;
-template <class T, Dtype half, int... E>
-inline constexpr Dtype network_half<Traced<T, HalfShape<half, E...>>> = half;
-template <Dtype half, class I, int... K>
-HalfShape<half, I::result_type.extent[K]...> half_shape_from(std::integer_sequence<int, K...>);
-// The shape of a result in a network; integers remember its dtype.
-template <class I, class Plain, Dtype half, bool remembers = is_half_dtype(half) && !is_floating(I::result_type.dtype)>
-struct ShapeIn {
-  using type = Plain;
-};
-template <class I, class Plain, Dtype half>
-struct ShapeIn<I, Plain, half, true> {
-  using type = decltype(half_shape_from<half, I>(std::make_integer_sequence<int, I::result_type.rank>{}));
-};
-template <class... V>
-constexpr Dtype half_among() {
-  Dtype half = Dtype::float32;
-  ((half = is_half_dtype(network_half<V>) ? network_half<V> : half), ...);
-  return half;
-}
-
-template <class I>
-using ResultElement = CppType<I::result_type.dtype>;
 
 template <class T, class S>
 constexpr Builder* builder_of(const Traced<T, S>& v) {
@@ -204,6 +77,8 @@ constexpr std::uint64_t immediate_number(const X& x, N value) {
   }
 }
 
+template <class I, Dtype half>
+using TracedResult = Traced<ResultElement<I>, typename ShapeIn<I, ResultShape<I>, half>::type>;
 template <class I, class... V>
 constexpr auto apply_traced(const std::source_location& at, std::uint64_t immediate, const V&... v) {
   Builder* b = nullptr;
@@ -216,9 +91,28 @@ constexpr auto apply_traced(const std::source_location& at, std::uint64_t immedi
     const int operand[]{lift(*b, v)...};
     b->location = at;
     const int id = b->call(&info<typename I::Op>, operand, int(sizeof...(V)), I::attributes, I::result_type, immediate);
-    return Traced<ResultElement<I>, typename ShapeIn<I, ResultShape<I>, half_among<V...>()>::type>(b, id);
+    if constexpr (I::returns == 1) return TracedResult<I, half_among<V...>()>(b, id);
+    else
+      return [&]<int... K>(std::integer_sequence<int, K...>) {
+        return std::tuple{TracedResult<ResultAt<I, K>, half_among<V...>()>(b, b->result(id, K))...};
+      }(std::make_integer_sequence<int, I::returns>());
   }
 }
+
+// The results of a call that the derivative reads although no caller gets them, as bits.
+template <class I>
+constexpr unsigned hidden_results() {
+  if constexpr (I::Op::effect || eager::all_gradients<I>() == 0) return 0;
+  else return eager::RuleOf<I>::rule.keeps >> I::types.count & ((1u << I::results.count) - (1u << I::returns));
+}
+template <class I>
+constexpr SeveralResults describe_several() {
+  SeveralResults several{I::results, I::returns, eager::all_gradients<I>(), nullptr, hidden_results<I>()};
+  if constexpr (hidden_results<I>() != 0) several.keeping = &kernel_entry<CallOf<KeepingCall<I, hidden_results<I>()>>>;
+  return several;
+}
+template <class I>
+inline constexpr SeveralResults several_results = describe_several<I>();
 
 template <class I>
 constexpr EagerInfo describe_eager() {
@@ -237,7 +131,8 @@ constexpr EagerInfo describe_eager() {
   if constexpr (!I::Op::view) call.kernel = &kernel_entry<CallOf<I>>, call.single = kernel_work<CallOf<I>>(1);
   if constexpr (several_targets || observable) call.types = &I::types;
   if constexpr (observable) call.seen = {&run_time_info<typename I::Op>, &I::attributes};
-  if constexpr (!I::Op::effect && is_floating(I::result_type.dtype)) call.rule = &eager::RuleOf<I>::rule;
+  if constexpr (!I::Op::effect && eager::all_gradients<I>() != 0) call.rule = &eager::RuleOf<I>::rule;
+  if constexpr (I::results.count > 1) call.several = &several_results<I>;
   return call;
 }
 template <class I>
@@ -249,6 +144,7 @@ constexpr auto* eager_runner() {
   bool images = false, batch = I::result_type.batched();
   for (int k = 0; k < I::types.count; ++k) images |= is_image(I::types.type[k]), batch |= I::types.type[k].batched();
   const KernelWork& work = eager_info<I>.single;
+  if (I::results.count > 1) return &run_several;
   if (images) return &run_image_call;
   return batch || I::Op::view || I::Op::effect || work.workspace || work.items * work.cost > cost_per_thread
              ? &run_call
@@ -256,8 +152,8 @@ constexpr auto* eager_runner() {
 }
 // The operand that has the batch size of the result, -1: none has one.
 template <class I>
-constexpr int batched_operand() {
-  for (int k = 0; I::result_type.batched() && k < I::types.count; ++k)
+constexpr int batched_operand(int result = 0) {
+  for (int k = 0; I::results[result].batched() && k < I::types.count; ++k)
     if (I::types.type[k].batched()) return k;
   return -1;
 }
@@ -278,6 +174,10 @@ template <auto* run>
     else refuse_call(error, call, {});
   }
 }
+template <class I, bool inner>
+using PlainShape = std::conditional_t<inner, InnerResultShape<I>, ResultShape<I>>;
+template <class I, bool inner, Dtype half>
+using EagerResult = Tensor<ResultElement<I>, typename ShapeIn<I, PlainShape<I, inner>, half>::type>;
 // A function of its own, so that the result is made where the caller wants it.
 template <class I, class Result>
 [[gnu::always_inline]] inline Result eager_result(const std::source_location& at, std::uint64_t immediate,
@@ -286,6 +186,22 @@ template <class I, class Result>
   Result result(Storage(), batched < 0 ? 1 : operand[batched < 0 ? 0 : batched].n);
   run_eager<eager_runner<I>()>(at, eager_info<I>, operand, immediate, result.storage(), result.variable);
   return result;
+}
+// The same for several results.
+template <class I, class... Result>
+std::tuple<Result...> eager_results(const std::source_location& at, std::uint64_t immediate,
+                                    const EagerOperand* operand) {
+  Storage made[sizeof...(Result)];
+  TapeVariable variable[sizeof...(Result)];
+  run_eager<eager_runner<I>()>(at, eager_info<I>, operand, immediate, made[0], variable[0]);
+  int k = 0;
+  const auto take = [&]<class R>(std::type_identity<R>) {
+    const int batched = batched_operand<I>(k);
+    R result(std::move(made[k]), batched < 0 ? 1 : operand[batched].n);
+    result.variable = variable[k++];
+    return result;
+  };
+  return {take(std::type_identity<Result>())...};
 }
 template <class I, class... V>
 [[gnu::always_inline]] inline auto apply_eager(const std::source_location& at, std::uint64_t immediate, const V&... v) {
@@ -304,9 +220,13 @@ template <class I, class... V>
       TapeVariable no_variable;
       run_eager<eager_runner<I>()>(at, eager_info<I>, operand, immediate, none, no_variable);
     } else {
-      using Plain = std::conditional_t<(is_inner<V> || ...), InnerResultShape<I>, ResultShape<I>>;
-      return eager_result<I, Tensor<ResultElement<I>, typename ShapeIn<I, Plain, half_among<V...>()>::type>>(
-          at, immediate, operand);
+      constexpr bool inner = (is_inner<V> || ...);
+      if constexpr (I::returns == 1)
+        return eager_result<I, EagerResult<I, inner, half_among<V...>()>>(at, immediate, operand);
+      else
+        return [&]<int... K>(std::integer_sequence<int, K...>) {
+          return eager_results<I, EagerResult<ResultAt<I, K>, inner, half_among<V...>()>...>(at, immediate, operand);
+        }(std::make_integer_sequence<int, I::returns>());
     }
   }
 }

@@ -46,6 +46,16 @@ struct SeenOperator {
   const Attributes* attributes = nullptr;
 };
 
+/// Of a call of an operator with several results: which there are, and which the caller gets.
+struct SeveralResults {
+  ResultTypes types;
+  int returns = 1;
+  unsigned differentiable = 1;  // bits
+  // the kernel that also writes those that the derivative reads although no caller gets them; null: there are none
+  const KernelEntry* keeping = nullptr;
+  unsigned kept = 0;  // these, as bits
+};
+
 /// What the shapes of an eager call decide: constants, one set per combination of operator and shapes.
 struct EagerInfo {
   std::string_view name;
@@ -58,7 +68,8 @@ struct EagerInfo {
   bool effect;       // the kernel changes operand 0 and has no result
   bool host_effect;  // it changes nothing
   Nchw16n nchw16n;
-  long features[max_operands]{};  // elements per sample of the operands that are images, of the others 0
+  const SeveralResults* several = nullptr;  // null: it has one
+  long features[max_operands]{};            // elements per sample of the operands that are images, of the others 0
   [[no_unique_address]] std::conditional_t<several_targets || observable, const OperandTypes*, NoConfig> types{};
   [[no_unique_address]] std::conditional_t<observable, SeenOperator, NoConfig> seen{};
 };
@@ -107,9 +118,10 @@ struct EagerOperand {
 [[gnu::cold]] void refuse_operand(const EagerInfo& call, const EagerOperand& operand, int k, long n);
 
 /// Records the call if one of its operands has a variable. `copy`, if given: operands that were brought into the layout
-/// of the call, which are kept so.
+/// of the call, which are kept so. `hidden`, if given: the results after those that the caller gets.
 void record_call(eager::Tape& tape, const EagerInfo& call, const EagerOperand* operand, const Storage* copy,
-                 const Arguments& a, const Storage& result, TapeVariable& result_variable);
+                 const Arguments& a, const Storage& result, TapeVariable& result_variable,
+                 const Storage* hidden = nullptr);
 
 /// Throws ValueError for an element that is to be an index and is out of range. Operands without elements are refused
 /// later.
@@ -124,7 +136,7 @@ bool launched_there(const EagerInfo& call, const Arguments& a);
 // Finds the operands and the batch size. Throws if there are none, or several.
 Arguments eager_arguments(const EagerInfo& call, const EagerOperand* operand, std::uint64_t immediate);
 
-/// Runs an eager call with images among its operands, and records it if a tape wants to know. Like the two below, it
+/// Runs an eager call with images among its operands, and records it if a tape wants to know. Like the three below, it
 /// gives the result its elements and its variable.
 void run_image_call(const EagerInfo& call, const EagerOperand* operand, std::uint64_t immediate, Storage& result,
                     TapeVariable& variable);
@@ -134,6 +146,10 @@ void run_call(const EagerInfo& call, const EagerOperand* operand, std::uint64_t 
 /// The same without a batch, for a kernel that is not worth a second thread.
 void run_small_call(const EagerInfo& call, const EagerOperand* operand, std::uint64_t immediate, Storage& result,
                     TapeVariable& variable);
+
+/// A call of an operator with several results: `result` and `variable` are the first of as many as the caller gets.
+void run_several(const EagerInfo& call, const EagerOperand* operand, std::uint64_t immediate, Storage& result,
+                 TapeVariable& variable);
 
 }  // namespace detail
 #if TENON_DEFINES
@@ -151,7 +167,7 @@ namespace detail {
 }
 TENON_INLINE void record_call(eager::Tape& tape, const EagerInfo& call, const EagerOperand* operand,
                               const Storage* copy, const Arguments& a, const Storage& result,
-                              TapeVariable& result_variable) {
+                              TapeVariable& result_variable, const Storage* hidden) {
   int variable[max_operands];
   bool recorded = false;
   for (int k = 0; k < call.operands; ++k) {
@@ -159,15 +175,19 @@ TENON_INLINE void record_call(eager::Tape& tape, const EagerInfo& call, const Ea
     recorded |= variable[k] >= 0;
   }
   if (!recorded || !call.rule) return;
-  eager::Tape::Value* value = tape.record(*call.rule, a.immediate, a.n, result_variable);
+  eager::Tape::Value* value =
+      tape.record(*call.rule, a.immediate, a.n, &result_variable, call.several ? call.several->differentiable : 1);
   for (int k = 0; k < call.operands; ++k) {
     value[k].variable = variable[k];
     if (!(call.rule->keeps >> k & 1)) continue;
     if (copy && copy[k]) value[k].data = copy[k].address(), value[k].storage = copy[k];
     else operand[k].keep_in(value[k]);
   }
-  if (call.rule->keeps >> call.operands & 1)
-    value[call.operands].data = result.address(), value[call.operands].storage = result;
+  for (int k = 0; k < call.rule->results; ++k) {
+    if (!(call.rule->keeps >> (call.operands + k) & 1)) continue;
+    const Storage& kept = call.several && k >= call.several->returns ? hidden[k] : (&result)[k];
+    value[call.operands + k].data = kept.address(), value[call.operands + k].storage = kept;
+  }
 }
 [[gnu::noinline]] TENON_INLINE void look_at_indices(const EagerInfo& call, const OperandTypes& types,
                                                     const EagerOperand* operand) {
@@ -206,7 +226,12 @@ inline bool launched_there([[maybe_unused]] const EagerInfo& call, [[maybe_unuse
   if (!computes_there() || call.host_effect) return false;
   long bytes[max_operands + 1]{call.result.bytes(a.n)};
   for (int k = 0; k < call.operands; ++k) bytes[k + 1] = call.types->type[k].bytes(a.n);
-  launch_there(kernel_there(call.name, call.kernel), a, bytes, call.effect);
+  const KernelEntry* kernel = call.kernel;
+  for (int k = 1; call.several && k < call.several->types.count; ++k) {
+    bytes[call.operands + k] = call.several->types[k].bytes(a.n);
+    if (k >= call.several->returns && a.buffer[call.operands + k]) kernel = call.several->keeping;
+  }
+  launch_there(kernel_there(call.name, kernel), a, bytes, call.effect, call.operands);
   return true;
 #else
   return false;
@@ -251,6 +276,36 @@ inline bool launched_there([[maybe_unused]] const EagerInfo& call, [[maybe_unuse
     call.kernel->run(a, 0, call.single.items);
   }
   if (eager::Tape* tape = eager::Tape::active()) record_call(*tape, call, operand, nullptr, a, result, variable);
+}
+[[gnu::noinline]] TENON_INLINE void run_several(const EagerInfo& call, const EagerOperand* operand,
+                                                std::uint64_t immediate, Storage& result, TapeVariable& variable) {
+  Arguments a = eager_arguments(call, operand, immediate);
+  const SeveralResults& several = *call.several;
+  eager::Tape* const tape = eager::Tape::active();
+  bool recorded = false;
+  for (int k = 0; tape && call.rule && k < call.operands; ++k)
+    recorded |=
+        (operand[k].parameter ? tape->variable(*operand[k].parameter) : tape->variable(operand[k].variable)) >= 0;
+  const bool keeps = recorded && several.kept;
+  const KernelEntry* const kernel = keeps ? several.keeping : call.kernel;
+  Storage hidden[max_results], copy[max_operands];
+  eager::FurtherResults further;
+  for (int k = 1; k < several.types.count; ++k) {
+    further.type[k] = &several.types[k];
+    if (k < several.returns) further.to[k] = &result + k;
+    else if (keeps && several.kept >> k & 1) further.to[k] = &hidden[k];
+  }
+  if (computes_there()) {
+    make_storage(result, call.result, a.n);
+    a.buffer[0] = result.address();
+    eager::make_further(further, a, call.operands, false);
+    launched_there(call, a);
+  } else {
+    eager::OperandLayout x[max_operands];
+    for (int k = 0; k < call.operands; ++k) x[k] = {a.buffer[k + 1], operand[k].storage, call.features[k]};
+    result = eager::run_on_images(kernel, call.nchw16n, false, call.result, a, x, copy, call.operands, further);
+  }
+  if (recorded) record_call(*tape, call, operand, copy, a, result, variable, hidden);
 }
 }  // namespace detail
 #endif  // TENON_DEFINES

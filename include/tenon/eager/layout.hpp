@@ -14,6 +14,7 @@ struct OperandLayout {
   void* data = nullptr;
   const Storage* storage = nullptr;  // null: a parameter or a number, always row-major
   long features = 0;
+  bool fixed = false;  // a result of a call that is no image but has its layout: the others are brought into that
 
   bool in_nchw16n() const { return features && storage && storage->in_nchw16n(); }
 };
@@ -28,11 +29,20 @@ void bring_to(bool blocks, OperandLayout& x, long n, Storage& copy);
 /// A new block for a result.
 Storage result_storage(const TensorType& type, long n, bool blocks);
 
+/// The results of a call after the first: their types, and where they go; null: no reader needs it.
+struct FurtherResults {
+  const TensorType* type[max_results]{};
+  Storage* to[max_results]{};
+};
+
 /// Brings the operands x of a call, `operands` of them, into one layout and runs it; the rest of `a` is filled in.
 /// `kernel` null: a view, whose result shares the elements of operand 0. `effect`: the kernel changes operand 0 and has
 /// no result.
 Storage run_on_images(const KernelEntry* kernel, Nchw16n use, bool effect, const TensorType& result, Arguments& a,
-                      OperandLayout* x, Storage* copy, int operands);
+                      OperandLayout* x, Storage* copy, int operands, const FurtherResults& further = {});
+
+/// Makes room for the results after the first, and tells a kernel of `operands` operands where it is.
+void make_further(const FurtherResults& further, Arguments& a, int operands, bool blocks);
 
 #if TENON_DEFINES
 TENON_INLINE bool runs_in_nchw16n(const KernelEntry& kernel, Nchw16n use, long n, const OperandLayout* operand,
@@ -40,6 +50,8 @@ TENON_INLINE bool runs_in_nchw16n(const KernelEntry& kernel, Nchw16n use, long n
   if (!kernel.run_nchw16n || !tenon::in_nchw16n(n)) return false;
   bool any = use == Nchw16n::wants;
   for (int k = 0; k < operands; ++k) any |= operand[k].in_nchw16n();
+  for (int k = 0; k < operands; ++k)
+    if (operand[k].fixed) any = operand[k].storage->made_in_nchw16n();
   return any;
 }
 [[gnu::noinline]] TENON_INLINE void bring_to(bool blocks, OperandLayout& x, long n, Storage& copy) {
@@ -60,14 +72,22 @@ TENON_INLINE bool runs_in_nchw16n(const KernelEntry& kernel, Nchw16n use, long n
   take(std::move(moved));
 }
 TENON_INLINE Storage result_storage(const TensorType& type, long n, bool blocks) {
-  const bool image = blocks && is_image(type);
+  const bool image = blocks && type.rank == 4 && type.batched();
   Storage storage = tenon::detail::storage_for(type, image ? whole_blocks(n) : n);
   if (image) storage.set_nchw16n();
   return storage;
 }
+[[gnu::noinline]] TENON_INLINE void make_further(const FurtherResults& further, Arguments& a, int operands,
+                                                 bool blocks) {
+  for (int k = 1; k < max_results; ++k) {
+    if (!further.to[k]) continue;
+    *further.to[k] = result_storage(*further.type[k], a.n, blocks);
+    a.buffer[operands + k] = further.to[k]->address();
+  }
+}
 [[gnu::noinline]] TENON_INLINE Storage run_on_images(const KernelEntry* kernel, Nchw16n use, bool effect,
                                                      const TensorType& result, Arguments& a, OperandLayout* x,
-                                                     Storage* copy, int operands) {
+                                                     Storage* copy, int operands, const FurtherResults& further) {
   if constexpr (several_targets)
     for (int k = 0; k < operands; ++k) tenon::detail::home(static_cast<std::byte*>(x[k].data));
   const bool blocks = kernel && runs_in_nchw16n(*kernel, use, a.n, x, operands);
@@ -79,6 +99,7 @@ TENON_INLINE Storage result_storage(const TensorType& type, long n, bool blocks)
   Storage made;
   if (!effect) made = result_storage(result, a.n, blocks);
   a.buffer[0] = effect ? a.buffer[1] : made.data();
+  make_further(further, a, operands, blocks);
   const FlushDenormals flush;
   if (blocks) launch(kernel->run_nchw16n, a, kernel->nchw16n_work(a.n));
   else launch(*kernel, a);

@@ -25,7 +25,7 @@ void run_observed(Observation& innermost, EagerRunner* run, const EagerInfo& cal
 TENON_INLINE AnyTensor eager_rows(const TensorType& type, long n, const Storage* storage, const void* data,
                                   Storage& copy) {
   n = type.batched() ? n : 1;
-  if (storage && storage->in_nchw16n())
+  if (storage && storage->in_nchw16n() && is_image(type))
     copy = copy_as_rows(reinterpret_cast<const float*>(storage->data()), n, type.count(1));
   else if (storage && storage->made_in_nchw16n()) copy = storage->rows();
   return AnyTensor(type, n, copy ? copy.data() : const_cast<void*>(home(data)));
@@ -68,12 +68,16 @@ TENON_INLINE int calls_before(const eager::Frame& frame, int scope, const Operat
   }
   if (!told) return;
   if (!innermost.takes_values) return tell_after(innermost, operation);
-  Storage copy[max_operands + 1];
-  AnyTensor value[max_operands + 1];
+  Storage copy[max_operands + max_results];
+  AnyTensor taken[max_operands], made[max_results];
   for (int k = 0; k < call.operands; ++k)
-    value[k + 1] = eager_rows(call.types->type[k], operation.n, operand[k].storage, operand[k].data, copy[k + 1]);
-  value[0] = call.effect ? value[1] : eager_rows(call.result, operation.n, &result, result.address(), copy[0]);
-  tell_after(innermost, operation, {value + 1, std::size_t(call.operands)}, {value, 1});
+    taken[k] = eager_rows(call.types->type[k], operation.n, operand[k].storage, operand[k].data, copy[k]);
+  const int results = call.several ? std::min(call.several->returns, call.several->types.count) : 1;
+  for (int k = 0; k < results; ++k)
+    made[k] = call.effect ? taken[0]
+                          : eager_rows(call.several ? call.several->types[k] : call.result, operation.n, &result + k,
+                                       (&result)[k].address(), copy[max_operands + k]);
+  tell_after(innermost, operation, {taken, std::size_t(call.operands)}, {made, std::size_t(results)});
 }
 #endif
 
@@ -82,23 +86,22 @@ TENON_INLINE int calls_before(const eager::Frame& frame, int scope, const Operat
 #if TENON_DEFINES && defined(TENON_OBSERVE)
 namespace tenon::inline TENON_ABI::eager {
 /// Which number a node of a rule has in the name of its operation.
-TENON_INLINE Origin origin_of(const TapeMemory::Record& r, int id, int sum) {
-  const Rule& rule = *r.rule;
+TENON_INLINE Origin origin_of(const TapeMemory::Record& r, const Rule& rule, int id, int sum) {
   if (sum >= 0) return tenon::detail::origin_of_sum(r.at.origin, rule.op, rule.operands, sum);
   int end = rule.count;  // of the derivative: after it stand what adds gradients up
   for (int k = 0; k < rule.operands; ++k)
     if (rule.accumulate[k] >= 0) end = std::min(end, rule.accumulate[k]);
   return tenon::detail::origin_in_rule(r.at.origin, rule.op,
-                                       tenon::detail::place_in_rule(rule.node, rule.operands + 2, end, id));
+                                       tenon::detail::place_in_rule(rule.node, rule.computed(), end, id));
 }
 [[gnu::noinline]] TENON_INLINE void Tape::compute_observed(tenon::detail::Observation& innermost, const Record& r,
-                                                           int id, int sum, const Value* const* operand,
-                                                           std::uint64_t immediate, Value& value) {
-  const Rule& rule = *r.rule;
+                                                           const Rule& rule, int id, int sum,
+                                                           const Value* const* operand, std::uint64_t immediate,
+                                                           Value& value) {
   const Node& node = rule.node[id];
   if (node.op->view && !innermost.every_view) return compute(rule, id, operand, r.n, immediate, value);
   Operation operation;
-  operation.name = tenon::detail::operation_name(r.at.entries, r.at.scope, origin_of(r, id, sum), node.op->name);
+  operation.name = tenon::detail::operation_name(r.at.entries, r.at.scope, origin_of(r, rule, id, sum), node.op->name);
   operation.type = node.op->name;
   operation.part = StepPart::gradient;
   operation.location = r.at.location;
@@ -120,10 +123,11 @@ TENON_INLINE Origin origin_of(const TapeMemory::Record& r, int id, int sum) {
   for (int k = 0; k < node.operands; ++k) rows(k + 1, operation.operands[k], *operand[k]);
   tell_after(innermost, operation, {seen + 1, std::size_t(node.operands)}, {seen, 1});
 }
-TENON_INLINE Tape::Value Tape::added_observed(const Record& r, int k, const Value& sum, const Value& term) {
+TENON_INLINE Tape::Value Tape::added_observed(const Record& r, const Rule& rule, int k, const Value& sum,
+                                              const Value& term) {
   const Value* const operand[]{&sum, &term};
   Value value;
-  compute_observed(*tenon::detail::observation(), r, r.rule->accumulate[k], k, operand, 0, value);
+  compute_observed(*tenon::detail::observation(), r, rule, rule.accumulate[k], k, operand, 0, value);
   return value;
 }
 }  // namespace tenon::eager

@@ -72,9 +72,9 @@ class Tape {
   /// What a copy of a parameter carries, so that its gradient flows to the parameter.
   TapeVariable alias(const ParameterHandle& p) { return {variable(p), generation_}; }
 
-  /// Adds a call and gives its result a variable. Returns where the operands and the result are to be kept: the
-  /// variable of each, the elements of those that rule.keeps names.
-  Value* record(const Rule& rule, std::uint64_t immediate, long n, TapeVariable& variable);
+  /// Adds a call and gives its results a variable each, those of `differentiable` (bits). Returns where the operands
+  /// and the results are to be kept: the variable of each, the elements of those that rule.keeps names.
+  Value* record(const Rule& rule, std::uint64_t immediate, long n, TapeVariable* variable, unsigned differentiable);
 
   /// Runs the derivative rules from `loss` to everything that is watched. `seed` is the gradient of the loss. Gradients
   /// of an earlier call are forgotten. A loss that depends on nothing that is watched makes all gradients zero, as in a
@@ -140,20 +140,29 @@ class Tape {
   int foreign_variable(const ParameterHandle& p);
   void* foreign_gradient(const ParameterHandle& p) const;
 
-  // Operands and result of a record.
+  // Operands and results of a record.
   const Value* values_of(const Record& r) const { return &memory_->recorded[r.first]; }
   // The record that made operand k of a record, -1 if it is no result.
   int record_before(int id, int k) const {
     const int v = values_of(memory_->records[std::size_t(id)])[k].variable;
     return v < 0 ? -1 : memory_->variables[std::size_t(v)].record;
   }
+  // The results of a record that have a gradient, as bits.
+  unsigned with_gradient(const Record& r) const {
+    unsigned with = 0;
+    for (int k = 0; k < r.rule->results; ++k)
+      if (const int v = values_of(r)[r.rule->operands + k].variable; v >= 0)
+        with |= unsigned(memory_->variables[std::size_t(v)].gradient.data != nullptr) << k;
+    return with;
+  }
   void run_backward(int root, Value seed);
   [[noreturn, gnu::cold]] void refuse_gradient(const OutOfMemory& error, const Record& r) const;
-  // Runs one derivative rule and adds its results to the gradients of the operands.
-  void replay(const Record& r, const Value& gradient);
+  // Runs one derivative rule, for the results with a gradient, and adds what it makes to the gradients of the operands.
+  void replay(const Record& r, unsigned with);
   template <class At>
   static void run_node(const Rule& rule, int id, const Record& r, const At& at, Value& value) {
     const Node& node = rule.node[id];
+    if (node.op->part) return;  // the call has written it
     if (is<ops::Constant>(node)) {
       value.data = const_cast<std::uint64_t*>(&rule.constant[id]);
     } else {
@@ -162,21 +171,21 @@ class Tape {
       const std::uint64_t immediate = node.immediate == same_stream ? r.immediate : node.immediate;
       if constexpr (observable)
         if (tenon::detail::Observation* const innermost = tenon::detail::observation())
-          return compute_observed(*innermost, r, id, -1, operand, immediate, value);
+          return compute_observed(*innermost, r, rule, id, -1, operand, immediate, value);
       compute(rule, id, operand, r.n, immediate, value);
     }
   }
   // compute() between before() and after() of the observers. `sum`: what node id adds up is the gradient of this
   // operand of the call; -1: it is a part of the derivative.
-  static void compute_observed(tenon::detail::Observation& innermost, const Record& r, int id, int sum,
-                               const Value* const* operand, std::uint64_t immediate, Value& value);
+  static void compute_observed(tenon::detail::Observation& innermost, const Record& r, const Rule& rule, int id,
+                               int sum, const Value* const* operand, std::uint64_t immediate, Value& value);
   // Runs the kernel of a node on the second target, if this thread computes there.
   static bool launched_there(const Rule& rule, int id, const Value* const* operand, const Arguments& named);
-  // The value of a node of a rule.
+  // The value of a node of a rule; those of its Parts, which are as far from it as the nodes are, as well.
   static void compute(const Rule& rule, int id, const Value* const* operand, long n, std::uint64_t immediate,
                       Value& value);
   Value added(const Rule& rule, int k, const Value& sum, const Value& term, long n);
-  Value added_observed(const Record& r, int k, const Value& sum, const Value& term);
+  Value added_observed(const Record& r, const Rule& rule, int k, const Value& sum, const Value& term);
 
   tenon::detail::Owned<TapeMemory> memory_ = TapeMemory::take();
   const ParameterArena* arena_ = nullptr;
@@ -202,14 +211,18 @@ TENON_INLINE void Tape::clear() {
   release_arenas();
   generation_ = next_generation();
 }
-TENON_INLINE Tape::Value* Tape::record(const Rule& rule, std::uint64_t immediate, long n, TapeVariable& variable) {
-  variable = {new_variable(), generation_};
-  memory_->variables.back().record = int(memory_->records.size());
+TENON_INLINE Tape::Value* Tape::record(const Rule& rule, std::uint64_t immediate, long n, TapeVariable* variable,
+                                       unsigned differentiable) {
   const std::size_t first = memory_->recorded.size();
-  memory_->records.push_back({&rule, first, immediate, n}).keep_place();
-  memory_->recorded.fill(first + std::size_t(rule.operands) + 1);
+  memory_->recorded.fill(first + std::size_t(rule.operands + rule.results));
   Value* const value = &memory_->recorded[first];
-  value[rule.operands].variable = variable.index;
+  for (int k = 0; k < rule.results; ++k) {
+    if (!(differentiable >> k & 1)) continue;
+    variable[k] = {new_variable(), generation_};
+    memory_->variables.back().record = int(memory_->records.size());
+    value[rule.operands + k].variable = variable[k].index;
+  }
+  memory_->records.push_back({&rule, first, immediate, n}).keep_place();
   return value;
 }
 TENON_INLINE void* Tape::gradient_data(const ParameterHandle& p) const {
@@ -260,8 +273,7 @@ TENON_INLINE void Tape::run_backward(int root, Value seed) {
   try {
     while (at-- > 0) {
       const Record& r = memory_->records[std::size_t(order[at])];
-      const Value& gradient = memory_->variables[std::size_t(values_of(r)[r.rule->operands].variable)].gradient;
-      if (gradient.data) replay(r, gradient);
+      if (const unsigned with = with_gradient(r)) replay(r, with);
     }
   } catch (const OutOfMemory& error) {
     memory_->values.clear();
@@ -270,7 +282,7 @@ TENON_INLINE void Tape::run_backward(int root, Value seed) {
 }
 [[gnu::noinline]] TENON_INLINE void Tape::add_owners(tenon::detail::MemoryOwners& owners) const {
   for (const Record& r : memory_->records)
-    for (int k = 0; k <= r.rule->operands; ++k) {
+    for (int k = 0; k < r.rule->operands + r.rule->results; ++k) {
       const Value& value = values_of(r)[k];
       const double bytes = double(r.rule->node[k].type.bytes(1)) * double(r.rule->node[k].type.batched() ? r.n : 1);
       if (!value.storage || !owners.wants(bytes, value.data)) continue;
@@ -294,98 +306,9 @@ TENON_INLINE void Tape::run_backward(int root, Value seed) {
   tenon::detail::refuse_memory(
       error, text(" It is a part of the gradient of ", r.rule->op->name, where, ".", owners.sentence()));
 }
-TENON_INLINE void Tape::replay(const Record& r, const Value& gradient) {
-  const Rule& rule = *r.rule;
-  if (!rule.op->has_derivative)
-    throw_error<RuntimeError>(rule.op->name, " has no derivative, but backward() reached it: detach its operand with "
-                                             "stop_gradient, or declare a derivative.");
-  const Value* const recorded = values_of(r);
-  unsigned wanted = 0;
-  for (int k = 0; k < rule.operands; ++k)
-    if (rule.gradient[k] >= 0 && recorded[k].variable >= 0) wanted |= 1u << k;
-  const int computed = rule.operands + 2;
-  tenon::detail::Growing<Value>& values = memory_->values;
-  values.fill(std::size_t(rule.count - computed));
-  const auto at = [&](int id) -> const Value& {
-    return id >= computed ? values[std::size_t(id - computed)] : id > rule.operands ? gradient : recorded[id];
-  };
-  for (int id = computed; id < rule.count; ++id)
-    if (rule.needed_by[id] & wanted) run_node(rule, id, r, at, values[std::size_t(id - computed)]);
-  for (int k = 0; k < rule.operands; ++k) {
-    if (!(wanted >> k & 1)) continue;
-    wanted &= ~(1u << k);
-    Value& sum = memory_->variables[std::size_t(recorded[k].variable)].gradient;
-    const int id = rule.gradient[k];
-    bool again = false;  // is it the gradient of a later operand as well?
-    for (int l = k + 1; l < rule.operands; ++l) again |= rule.gradient[l] == id && wanted >> l & 1;
-    if constexpr (observable)
-      if (sum.data && tenon::detail::observation()) {
-        sum = added_observed(r, k, sum, at(id));
-        continue;
-      }
-    if (sum.data) sum = added(rule, k, sum, at(id), r.n);
-    else if (id >= computed && !again) sum = std::move(values[std::size_t(id - computed)]);
-    else sum = at(id);
-  }
-  values.clear();
-}
-inline bool Tape::launched_there([[maybe_unused]] const Rule& rule, [[maybe_unused]] int id,
-                                 [[maybe_unused]] const Value* const* operand,
-                                 [[maybe_unused]] const Arguments& named) {
-#if defined(TENON_TARGET)
-  if (!tenon::detail::computes_there()) return false;
-  const Node& node = rule.node[id];
-  Arguments a = named;
-  Storage rows[max_operands];
-  long bytes[max_operands + 1]{node.type.bytes(a.n)};
-  for (int k = 0; k < node.operands; ++k) {
-    const TensorType& type = rule.node[node.operand[k]].type;
-    bytes[k + 1] = type.bytes(a.n);
-    // recorded on the CPU, which has a layout of its own
-    OperandLayout x{operand[k]->data, operand[k]->storage ? &operand[k]->storage : nullptr,
-                    is_image(type) ? type.count(1) : 0};
-    bring_to(false, x, a.n, rows[k]);
-    a.buffer[k + 1] = x.data;
-  }
-  tenon::detail::launch_there(tenon::detail::kernel_there(node.op->name, rule.entry[rule.kernel[id]]), a, bytes,
-                              node.op->effect);
-  return true;
-#else
-  return false;
-#endif
-}
-TENON_INLINE void Tape::compute(const Rule& rule, int id, const Value* const* operand, long n, std::uint64_t immediate,
-                                Value& value) {
-  const Node& node = rule.node[id];
-  const KernelEntry* const kernel = node.op->view ? nullptr : rule.entry[rule.kernel[id]];
-  Arguments a;
-  a.n = n;
-  a.immediate = immediate;
-  if (rule.images[id] && !tenon::detail::computes_there()) {
-    OperandLayout x[max_operands];
-    Storage copy[max_operands];
-    for (int k = 0; k < node.operands; ++k) {
-      const TensorType& type = rule.node[node.operand[k]].type;
-      x[k] = {operand[k]->data, operand[k]->storage ? &operand[k]->storage : nullptr,
-              is_image(type) ? type.count(1) : 0};
-    }
-    value.storage = run_on_images(kernel, node.op->kernel.nchw16n, false, node.type, a, x, copy, node.operands);
-    value.data = kernel ? value.storage.address() : x[0].data;
-  } else if (!kernel) {
-    value = {operand[0]->data, operand[0]->storage, -1};
-  } else {
-    value.storage = Storage(static_cast<std::size_t>(node.type.bytes(n)));
-    a.buffer[0] = value.data = value.storage.address();
-    for (int k = 0; k < node.operands; ++k) a.buffer[k + 1] = operand[k]->data;
-    if (!launched_there(rule, id, operand, a)) launch(*kernel, a);
-  }
-}
-TENON_INLINE Tape::Value Tape::added(const Rule& rule, int k, const Value& sum, const Value& term, long n) {
-  const Value* const operand[]{&sum, &term};
-  Value value;
-  compute(rule, rule.accumulate[k], operand, n, 0, value);
-  return value;
-}
 #endif  // TENON_DEFINES
 
 }  // namespace tenon::eager
+#if TENON_DEFINES
+#include <tenon/eager/replay.hpp>
+#endif

@@ -4,6 +4,7 @@
 
 #include <tenon/graph/execute/streams.hpp>
 #include <tenon/graph/leaf.hpp>
+#include <tenon/graph/part.hpp>
 #include <tenon/graph/structure.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -88,9 +89,25 @@ class Builder {
     types.count = sizeof...(Ids);
     for (int k = 0; k < types.count; ++k) types.type[k] = nodes[std::size_t(operand[k])].type;
     Sentence unexpected;
-    const TensorType type = Op::shape(types, config, unexpected);
+    const auto type = Op::shape(types, config, unexpected);
     if (!unexpected.empty()) fail(unexpected);
-    return call(&info<Op>, operand, types.count, pack(config), type);
+    return call(&info<Op>, operand, types.count, pack(config), first_of(type));
+  }
+  /// The node of result k of a call; it is added at the first use.
+  constexpr int result(int call, int k) {
+    if (k == 0) return call;
+    const Node& node = nodes[std::size_t(call)];
+    int found = -1;
+    if (node.parts >> k & 1)
+      each_part(nodes.data(), call, [&](int id, int number) { found = number == k ? id : found; });
+    if (found >= 0) return found;
+    OperandTypes types;
+    types.count = node.operands;
+    for (int i = 0; i < types.count; ++i) types.type[i] = nodes[std::size_t(node.operand[i])].type;
+    const TensorType type = rules_of(node.op).results(types, node.attributes)[k];
+    nodes[std::size_t(call)].parts |= 1 << k;
+    const int operand[]{call};
+    return this->call(&info<ops::ResultPart>, operand, 1, pack(ops::ResultPart::Config{k}), type);
   }
 
   /// The node of a parameter; the same for all its uses.

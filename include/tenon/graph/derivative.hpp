@@ -7,21 +7,48 @@ namespace tenon::inline TENON_ABI {
 
 namespace ops {
 struct Add;
+struct FullLike;
 struct Reshape;
 struct SumTo;
 }  // namespace ops
 
+/// A node for each result of a call; -1: none.
+struct ResultNodes {
+  int node[max_results];
+  constexpr ResultNodes() {
+    for (int& n : node) n = -1;
+  }
+  constexpr int& operator[](int k) { return node[k]; }
+  constexpr int operator[](int k) const { return node[k]; }
+  constexpr bool any() const {
+    for (int n : node)
+      if (n >= 0) return true;
+    return false;
+  }
+};
+
 /// One application of a derivative rule. Node numbers are those of the builder.
 class Derivative {
  public:
-  constexpr Derivative(Builder& builder, const Node& node, int result, int gradient)
-      : builder_(builder), node_(node), result_(result), gradient_(gradient) {}
+  /// A result that is not among `results` is asked of the builder.
+  constexpr Derivative(Builder& builder, const Node& node, const ResultNodes& results, const ResultNodes& gradients)
+      : builder_(builder), node_(node), results_(results), gradients_(gradients) {}
 
   constexpr int operand(int k) const { return node_.operand[k]; }
   constexpr int operands() const { return node_.operands; }
-  constexpr int result() const { return result_; }
-  /// The gradient of the loss with respect to the result.
-  constexpr int gradient() const { return gradient_; }
+  constexpr int result() const { return results_[0]; }
+  /// Of an operator with several results.
+  constexpr int result(int k) { return results_[k] < 0 ? builder_.result(results_[0], k) : results_[k]; }
+  /// The gradient of the loss with respect to the result, of an operator with several the first one; -1 where the loss
+  /// depends on other results only.
+  constexpr int gradient() const { return gradients_[0]; }
+  /// Of an operator with several results: true if the loss depends on result k. Of an operator with one always.
+  constexpr bool has_gradient(int k) const { return gradients_[k] >= 0; }
+  /// The gradient of the loss with respect to result k; zeros if the loss does not depend on it.
+  template <class Zeros = ops::FullLike>
+  constexpr int gradient(int k) {
+    return has_gradient(k) ? gradients_[k] : builder_.template call<Zeros>(NoConfig{}, result(k));
+  }
   constexpr TensorType type(int k) const { return builder_.nodes[std::size_t(node_.operand[k])].type; }
   constexpr const TensorType& result_type() const { return node_.type; }
   template <class Op>
@@ -67,7 +94,7 @@ class Derivative {
  private:
   Builder& builder_;
   Node node_;
-  int result_, gradient_;
+  ResultNodes results_, gradients_;
   OperandNodes sum_;
 };
 
@@ -98,6 +125,20 @@ constexpr std::vector<int> post_order(const Builder& builder, int root) {
       [&](int id, int k) { return builder.nodes[std::size_t(id)].operand[k]; });
 }
 
+namespace detail {
+// The gradients of the results of a call, as far as they are floating-point numbers: none flows through integers.
+constexpr ResultNodes result_gradients(const Builder& builder, const std::vector<int>& gradients, int call) {
+  ResultNodes found;
+  const auto take = [&](int id, int k) {
+    if (std::size_t(id) < gradients.size() && is_floating(builder.nodes[std::size_t(id)].type.dtype))
+      found[k] = gradients[std::size_t(id)];
+  };
+  take(call, 0);
+  each_part(builder.nodes.data(), call, take);
+  return found;
+}
+}  // namespace detail
+
 /// Appends the backward pass of `roots` (each seeded by its own gradient node). Returns the gradient node of every
 /// node that existed before, or -1. `wanted[i]` marks leaves whose gradient is asked for.
 template <class Plus = ops::Add, class View = ops::Reshape>
@@ -115,10 +156,11 @@ constexpr std::vector<int> backward(Builder& builder, int root, int seed, const 
   for (std::size_t at = order.size(); at-- > 0;) {
     const int id = order[at];
     const Node node = builder.nodes[std::size_t(id)];
-    if (gradients[std::size_t(id)] < 0 || node.op->leaf || !needed[std::size_t(id)] ||
+    if (node.op->leaf || node.op->part || !needed[std::size_t(id)] ||
         (std::size_t(id) < wanted.size() && wanted[std::size_t(id)] == 2))
       continue;
-    if (!is_floating(node.type.dtype)) continue;  // no gradient flows through integers
+    const ResultNodes own = detail::result_gradients(builder, gradients, id);
+    if (!own.any()) continue;
     builder.scope = node.scope;
     builder.location = node.location;
     if (!node.op->has_derivative) {
@@ -127,7 +169,9 @@ constexpr std::vector<int> backward(Builder& builder, int root, int seed, const 
                                  "stop_gradient, or declare a derivative");
       continue;
     }
-    Derivative d(builder, node, id, gradients[std::size_t(id)]);
+    ResultNodes results;
+    results[0] = id;
+    Derivative d(builder, node, results, own);
     const int first = int(builder.nodes.size());
     rules_of(node.op).derivative(d);
     detail::name_rule(builder.nodes, first, node);

@@ -17,11 +17,13 @@ struct Location {
       : file(at.file_name()), line(int(at.line())), column(int(at.column())) {}
 };
 
-/// One call of an operator. Operands are indices of earlier nodes; every node has one result.
+/// One call of an operator. Operands are indices of earlier nodes. A node is its first result; each further one that
+/// some node reads is a node of its own, a Part (graph/part.hpp).
 struct Node {
   const OperatorInfo* op = nullptr;
   int operand[max_operands]{};
   int operands = 0;
+  int parts = 0;  // bit k: there is a Part for result k
   int scope = 0;  // entry of the cell (graph/structure.hpp) in which the call stands
   TensorType type{};
   Attributes attributes{};
@@ -57,6 +59,17 @@ struct Graph {
   constexpr const Node& operator[](int id) const { return node[id]; }
 };
 
+/// Which result of its operand a Part is.
+constexpr int part_number(const Node& part) { return part.attributes.word[0]; }
+
+/// Calls body(id, k) for each node that is result k of node `call`.
+template <class Nodes, class Body>
+constexpr void each_part(const Nodes& nodes, int call, Body body) {
+  for (int left = nodes[call].parts, id = call + 1; left; ++id)
+    if (nodes[id].op->part && nodes[id].operand[0] == call)
+      body(id, part_number(nodes[id])), left &= ~(1 << part_number(nodes[id]));
+}
+
 /// Drops the nodes that are not kept and sends every use of node i to node `to[i]`. The order stays.
 template <int N>
 constexpr void compact(Graph<N>& graph, const int* to, const bool* keep) {
@@ -67,6 +80,8 @@ constexpr void compact(Graph<N>& graph, const int* to, const bool* keep) {
     Node& node = graph.node[id];
     for (int k = 0; k < node.operands; ++k) node.operand[k] = position[to[node.operand[k]]];
     position[id] = kept;
+    node.parts = 0;
+    if (node.op->part) graph.node[node.operand[0]].parts |= 1 << part_number(node);
     if (kept != id) graph.node[kept] = node;
     ++kept;
   }

@@ -1,6 +1,7 @@
 // What an operator is to the graph: a type with a shape rule and a derivative, found through one constant each.
 #pragma once
 #include <bit>
+#include <concepts>
 #include <string_view>
 #include <type_traits>
 
@@ -15,6 +16,9 @@ TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 inline constexpr int max_operands = 6, max_attributes = 12;
+
+/// Results that an operator can have. Beside the first they are its parts (graph/part.hpp).
+inline constexpr int max_results = 4;
 
 /// A node's number for each operand of a call; -1, as at first: none.
 struct OperandNodes {
@@ -75,6 +79,21 @@ struct OperandTypes {
   constexpr const TensorType& operator[](int k) const { return type[k]; }
 };
 
+/// The types of the results of a call, which the shape rule of an operator with several results returns.
+struct ResultTypes {
+  TensorType type[max_results]{};
+  int count = 0;
+
+  constexpr ResultTypes(const TensorType& first) : type{first}, count(1) {}
+  template <class... More>
+  constexpr ResultTypes(const TensorType& first, const TensorType& second, const More&... more)
+      : type{first, second, more...}, count(2 + int(sizeof...(More))) {}
+  constexpr const TensorType& operator[](int k) const { return type[k]; }
+};
+
+constexpr const TensorType& first_of(const TensorType& only) { return only; }
+constexpr const TensorType& first_of(const ResultTypes& all) { return all[0]; }
+
 /// Which operand of a call has elements that are places in another tensor, and the places that there are: low .. high -
 /// 1. The texts say what they are, as "label", "classes of the prediction", "give the last layer more outputs".
 struct IndexRange {
@@ -116,11 +135,13 @@ struct OperatorInfo {
   bool effect = false;       // writes operand 0 (and others it documents) in place; never merged, never dropped
   bool host_effect = false;  // an effect that writes none but tells the host of them (ops/host_effect.hpp), in order
   bool view = false;         // the result is operand 0 under another shape, no kernel runs
+  bool part = false;         // a further result of operand 0, whose kernel writes it (graph/part.hpp)
   bool elementwise = false;  // result element i depends on element i of the (broadcast) operands
   // an effect on a parameter: operand 1 is its gradient, of which every element changes its own element; such an
   // operator has apply<T, config>(numbers, count, gradient, changed), see ApplyMomentum
   bool update = false;
   bool holds_update = false;  // a product and an update: word `update_word` of the attributes is the id of the update
+  int returns = max_results;  // the first results, which callers get
   // if the result depends on n, sample s of it comes from sample s of the operands that do, at any n
   bool per_sample = false;
   bool indices = false;       // says which elements of an operand are places in another tensor
@@ -142,6 +163,7 @@ struct OperatorRules : OperatorInfo {
   double (*fold)(Dtype, double, double) = nullptr;  // NaN where it must be left to the kernel
   IndexRange (*indices_of)(const OperandTypes&, const Attributes&) = nullptr;
   LeastBatch (*least_batch)(const OperandTypes&) = nullptr;
+  ResultTypes (*results)(const OperandTypes&, const Attributes&) = nullptr;  // null: it has one
   const OperatorInfo* run_time = nullptr;
   // what the target's kernel knows; of the operators in its place ask the bools (see has_derivative)
   bool chains = false, takes_update = false, takes_max_pool = false;
@@ -203,6 +225,11 @@ using OperatorById = typename decltype(operator_of(detail::OperatorTag<Id>{}))::
 ///
 /// Optional members:
 ///
+///     static constexpr ResultTypes shape(...);                           of an operator with several results; calls
+///                                                                        return a std::tuple of them
+///     static constexpr int returns = 1;                                  only the first results are for the caller:
+///                                                                        the others are computed where the derivative
+///                                                                        reads them
 ///     static constexpr bool per_sample = true;                           samples are independent, and no kernel uses
 ///                                                                        their number
 ///     static constexpr IndexRange indices(const OperandTypes&, const Config&);
@@ -218,8 +245,9 @@ struct Operator {
   using Config = NoConfig;
   static constexpr std::string_view name = detail::stored_name<Name>.view();
   static constexpr int id = detail::RegisteredOperator<Op>::id;
-  static constexpr bool leaf = false, effect = false, view = false, elementwise = false, update = false,
+  static constexpr bool leaf = false, effect = false, view = false, part = false, elementwise = false, update = false,
                         per_sample = false;
+  static constexpr int returns = max_results;
 };
 
 namespace detail {
@@ -261,6 +289,15 @@ constexpr double (*fold_of())(Dtype, double, double) {
   else return nullptr;
 }
 template <class Op>
+concept HasSeveralResults = requires(const OperandTypes& in, const typename Op::Config& config, Sentence& error) {
+  { Op::shape(in, config, error) } -> std::same_as<ResultTypes>;
+};
+template <class Op>
+constexpr ResultTypes packed_results(const OperandTypes& in, const Attributes& attributes) {
+  Sentence unexpected;
+  return Op::shape(in, unpack<typename Op::Config>(attributes), unexpected);
+}
+template <class Op>
 constexpr IndexRange packed_indices(const OperandTypes& in, const Attributes& attributes) {
   return Op::indices(in, unpack<typename Op::Config>(attributes));
 }
@@ -287,6 +324,8 @@ constexpr OperatorInfo make_operator_info() {
   info.effect = Op::effect;
   info.host_effect = __is_base_of(OnHost, Op);
   info.view = Op::view;
+  info.part = Op::part;
+  info.returns = Op::returns;
   info.elementwise = Op::elementwise;
   info.update = Op::update;
   info.holds_update = requires { requires is_set(Op::holds_update); };
@@ -324,6 +363,7 @@ constexpr OperatorRules make_operator_rules() {
   rules.fold = fold_of<Op>();
   rules.indices_of = indices_of<Op>();
   rules.least_batch = least_batch_of<Op>();
+  if constexpr (HasSeveralResults<Op>) rules.results = &packed_results<Op>;
   rules.run_time = &run_time_info<Op, Target>;
   if constexpr (requires { &K::fits_nchw16n; }) rules.fits_nchw16n = &K::fits_nchw16n;
   else rules.fits_nchw16n = &images_only;

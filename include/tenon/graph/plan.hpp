@@ -25,7 +25,7 @@ struct BufferPlace {
 };
 
 /// First and last moment at which each buffer is alive, and its region; views and effects share the buffer of their
-/// operand 0.
+/// operand 0, and a Part is alive from the call on that makes it.
 template <int N>
 struct Lifetimes {
   int first[N + 1]{}, last[N + 1]{};
@@ -63,7 +63,8 @@ constexpr Lifetimes<N> lifetimes(const Graph<N>& graph, const TiledGroups<N>& gr
     l.root[id] = buffers.owner[id];
     l.first[id] = l.last[id] = id;
     l.region[id] = graph[id].op->leaf || l.root[id] != id ? Region::none : detail::scratch_region(graph[id].type);
-    for (int k = 0; k < graph[id].operands; ++k) l.last[l.root[graph[id].operand[k]]] = id;
+    if (graph[id].op->part) l.first[id] = graph[id].operand[0];
+    for (int k = 0; k < reads(graph[id]); ++k) l.last[l.root[graph[id].operand[k]]] = id;
   }
   for (int k = 0; k < graph.outputs; ++k) l.last[l.root[graph.output[k]]] = graph.count;
   if (in_place) detail::share_buffers(graph, l);
@@ -74,7 +75,7 @@ constexpr Lifetimes<N> lifetimes(const Graph<N>& graph, const TiledGroups<N>& gr
     if (group && !first[group]) first[group] = id;
   }
   for (int id = 0; id < graph.count; ++id) {
-    const int own = groups.of[id], reader = groups.of[l.last[id]];
+    const int own = groups.of[maker(graph, id)], reader = groups.of[l.last[id]];
     if (own && own == reader && l.region[id] == Region::sample) l.region[id] = Region::tile;
     else {
       if (own) l.first[id] = first[own];

@@ -97,6 +97,14 @@ struct Program {
   struct NoPasses {};
   [[no_unique_address]] std::conditional_t<observable, const PassGraphs*, NoPasses> passes{};
 
+  /// The type of what is in buffer k of a call: its result, its operands, its parts.
+  constexpr const TensorType& type_of(int call, int k) const {
+    const Node& of = node[call];
+    if (k <= of.operands) return (k ? node[of.operand[k - 1]] : of).type;
+    const Node* found = &of;
+    each_part(node, call, [&](int id, int number) { found = number == k - of.operands ? node + id : found; });
+    return found->type;
+  }
   constexpr TileShares shares(long n, int threads) const {
     return tile_shares(n, threads, blocks_have_halves && nchw16n && instruction->by_tile);
   }

@@ -193,6 +193,7 @@ struct Compiled {
       instruction.kernel = kernel_entries<Compiled>.entry[kernels.of[id]];
       instruction.node = id;
       instruction.buffers = node.operands + 1;
+      for (int parts = node.parts; parts; parts >>= 1) instruction.buffers += parts > 1;
       instruction.nchw16n = laid_out.layouts.kernel[id];
       instruction.by_tile = by_tile;
       instruction.guarded = guarded(graph, node);
@@ -201,6 +202,7 @@ struct Compiled {
       instruction.immediate = node.immediate;
       instruction.buffer[0] = plan.at[id];
       for (int k = 0; k < node.operands; ++k) instruction.buffer[k + 1] = plan.at[node.operand[k]];
+      each_part(graph, id, [&](int part, int k) { instruction.buffer[node.operands + k] = plan.at[part]; });
     }
     return made;
   }

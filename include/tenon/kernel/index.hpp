@@ -21,7 +21,7 @@ constexpr KernelIndex<N> index_kernels(const Graph<N>& graph) {
   for (int id = 0; id < graph.count; ++id) {
     index.of[id] = -1;
     const OperatorInfo& op = *graph[id].op;
-    if (op.leaf || op.view) continue;
+    if (op.leaf || op.view || op.part) continue;
     const std::uint64_t h = kernel_key(graph, id).hash();
     unsigned slot = static_cast<unsigned>(h ^ h >> 32) % slots;
     const auto same = [&](int kernel) { return hash[kernel] == h && same_kernel(graph, index.node[kernel], id); };

@@ -37,14 +37,15 @@ struct KernelKey {
 };
 
 constexpr KernelKey kernel_key(const OperatorInfo* op, const TensorType& result, const TensorType* operand,
-                               int operands, Attributes attributes, const int* program = nullptr, int steps = 0) {
+                               int operands, Attributes attributes, const int* program = nullptr, int steps = 0,
+                               int parts = 0) {
   KernelKey key;
   const int update = op->holds_update ? attributes.word[update_word] : 0;
   if (update) attributes.word[update_word] = 0;
-  static_assert(max_operands < 8, "their number is in the first word's lowest 3 bits");
+  static_assert(max_operands < 8 && max_attributes < 16, "their numbers are in the first word's lowest 3 and 4 bits");
   int settings = max_attributes;
   while (settings && !attributes.word[settings - 1]) --settings;
-  key.put(settings * 8 + operands);
+  key.put((parts * 16 + settings) * 8 + operands);
   key.put(result);
   for (int k = 0; k < operands; ++k) key.put(operand[k]);
   for (int i = 0; i < settings; ++i) key.put(attributes.word[i]);
@@ -60,15 +61,15 @@ constexpr KernelKey kernel_key(const Graph<N>& graph, int id) {
   TensorType operand[max_operands]{};
   for (int k = 0; k < node.operands; ++k) operand[k] = graph[node.operand[k]].type;
   return kernel_key(node.op, node.type, operand, node.operands, node.attributes, graph.program + node.program,
-                    node.steps);
+                    node.steps, node.parts);
 }
 
 /// True if the kernels of two nodes have equal keys.
 template <int N>
 constexpr bool same_kernel(const Graph<N>& graph, int a, int b) {
   const Node &x = graph[a], &y = graph[b];
-  if (x.op->id != y.op->id || x.operands != y.operands || x.steps != y.steps || !(x.type == y.type) ||
-      !(x.attributes == y.attributes))
+  if (x.op->id != y.op->id || x.operands != y.operands || x.parts != y.parts || x.steps != y.steps ||
+      !(x.type == y.type) || !(x.attributes == y.attributes))
     return false;
   for (int k = 0; k < x.operands; ++k)
     if (!(graph[x.operand[k]].type == graph[y.operand[k]].type)) return false;
@@ -79,7 +80,7 @@ constexpr bool same_kernel(const Graph<N>& graph, int a, int b) {
 
 /// The integers among a kernel's template arguments, unpacked again.
 struct Description {
-  int operands = 0;
+  int operands = 0, parts = 0;
   TensorType result{}, operand[max_operands]{};
   Attributes attributes{};
 };
@@ -91,7 +92,8 @@ constexpr Description describe(const int* word) {
     for (int axis = 0; axis < t.rank; ++axis) t.extent[axis] = *word++;
   };
   d.operands = *word % 8;
-  const int settings = *word++ / 8;
+  d.parts = *word / 128;
+  const int settings = *word++ / 8 % 16;
   read_type(d.result);
   for (int k = 0; k < d.operands; ++k) read_type(d.operand[k]);
   for (int i = 0; i < settings; ++i) d.attributes.word[i] = *word++;
@@ -129,7 +131,7 @@ struct Call {
   static constexpr int words[]{Words...};
   static constexpr Description description = describe(words);
   static constexpr TensorType result = description.result;
-  static constexpr int operands = description.operands, steps = detail::step_count<Joined>;
+  static constexpr int operands = description.operands, parts = description.parts, steps = detail::step_count<Joined>;
   using Result = CppType<result.dtype>;
   template <int K>
   using Operand = CppType<description.operand[K].dtype>;
@@ -138,6 +140,35 @@ struct Call {
   static constexpr const TensorType& operand(int k) { return description.operand[k]; }
   static constexpr const typename Op::Config& config() { return settings; }
 };
+
+template <class C>
+constexpr OperandTypes call_operands() {
+  OperandTypes in;
+  in.count = C::operands;
+  for (int k = 0; k < in.count; ++k) in.type[k] = C::operand(k);
+  return in;
+}
+
+namespace detail {
+template <class C>
+constexpr ResultTypes call_results() {
+  Sentence none;
+  return C::Op::shape(call_operands<C>(), C::config(), none);
+}
+}  // namespace detail
+/// The type of result K of C.
+template <class C, int K>
+inline constexpr TensorType result_type_of = detail::call_results<C>()[K];
+/// Whether some node reads result K of C, which is to be written then. The first result always is.
+template <class C, int K>
+inline constexpr bool has_result = K == 0 || (C::parts >> K & 1);
+/// Where result K goes, if has_result<C, K>.
+template <class C, int K>
+TENON_DEVICE auto* result_of(const Arguments& a) {
+  static_assert(has_result<C, K>, "no node reads this result: ask has_result<Call, k> before");
+  if constexpr (K == 0) return a.template result<typename C::Result>();
+  else return static_cast<CppType<result_type_of<C, K>.dtype>*>(a.buffer[C::operands + K]);
+}
 
 /// The same where the kernel is a part of unrolled code (kernel/unrolled.hpp): the batch size is 1, and the whole call
 /// is done at once.
@@ -173,13 +204,6 @@ constexpr KernelWork nchw16n_kernel_work(long n) {
   return work;
 }
 
-template <class C>
-constexpr OperandTypes call_operands() {
-  OperandTypes in;
-  in.count = C::operands;
-  for (int k = 0; k < in.count; ++k) in.type[k] = C::operand(k);
-  return in;
-}
 /// The elements of an operand of C that are places in another tensor, where the operator has such.
 template <class C>
 inline constexpr IndexRange call_indices = C::Op::indices(call_operands<C>(), C::config());

@@ -25,10 +25,10 @@ class Unrolled {
       if (Graph::kernels.of[id] >= 0 && graph[id].type.count(1) > most_elements) return true;
     return false;
   }
-  // Guarded instructions, and effects on the host, are the executor's.
+  // Guarded instructions, effects on the host, and calls with several results are the executor's.
   static constexpr bool needs_executor() {
     for (int id = 0; id < graph.count; ++id)
-      if (is<ops::Guard>(graph[id]) || graph[id].op->host_effect) return true;
+      if (is<ops::Guard>(graph[id]) || graph[id].op->host_effect || graph[id].op->part) return true;
     return false;
   }
   template <int... Kernel>

@@ -275,10 +275,10 @@ void Dump<Writer>::after(const Operation& operation, std::span<const AnyTensor> 
       writer_.pass(*step->file, operation, name.name);
     if (!wants(*step, operation, name)) return;
     if (what_.only_overflow) {
-      const NotFinite bad(results[0]);
-      if (!bad) return;
+      const auto bad = std::ranges::find_if(results, [](const AnyTensor& result) { return bool(NotFinite(result)); });
+      if (bad == results.end()) return;
       if (!overflow_told_.exchange(true))
-        logging::warning(overflow_sentence(step->where, operation, bad, operands, results[0]));
+        logging::warning(overflow_sentence(step->where, operation, NotFinite(*bad), operands, *bad));
     }
     if (what_.slots != DumpedSlots::outputs || what_.only_overflow)
       for (std::size_t k = 0; k < operands.size(); ++k)

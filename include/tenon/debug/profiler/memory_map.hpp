@@ -50,8 +50,12 @@ class MemoryMapper {
       map_.moments.push_back(operations[program_.instruction[i].node].name);
     }
     for (int id = 0; id < program_.nodes; ++id) root_[std::size_t(id)] = root_of(id);
-    for (int id = 0; id < program_.nodes; ++id)
-      if (root_[std::size_t(id)] == id && is_scratch(program_.place[id])) add(id, operations[id].name);
+    for (int id = 0; id < program_.nodes; ++id) {
+      const Node& node = program_.node[id];
+      const int maker = node.op->part ? node.operand[0] : id;
+      moment_[std::size_t(id)] = moment_[std::size_t(maker)];
+      if (root_[std::size_t(id)] == id && is_scratch(program_.place[id])) add(id, operations[maker].name);
+    }
     follow_reads();
     sum_up();
     count_leaves();

@@ -21,6 +21,14 @@ constexpr Buffers<N> buffers_of(const Graph<N>& graph) {
   return buffers;
 }
 
+/// The operands of a node whose elements it reads: those of a Part none, for the call writes its buffer.
+constexpr int reads(const Node& node) { return node.op->part ? 0 : node.operands; }
+/// The node whose kernel writes the buffer of node `id`.
+template <int N>
+constexpr int maker(const Graph<N>& graph, int id) {
+  return graph[id].op->part ? graph[id].operand[0] : id;
+}
+
 /// True if the node may change the buffer of operand k: an effect writes operand 0, and training states such as
 /// moments. One on the host writes nothing.
 template <int N>

@@ -287,7 +287,8 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
     r.conditional = instruction.guarded || instruction.kernel->indices;
     for (int k = 0; k < instruction.buffers; ++k)
       if (instruction.buffer[k].region == Region::input) r.conditional = true;
-      else r.arguments.buffer[k] = address(instruction.buffer[k], program_->samples(n));
+      else if (instruction.buffer[k].region != Region::none)
+        r.arguments.buffer[k] = address(instruction.buffer[k], program_->samples(n));
     r.whole = run_of(instruction, instruction.group ? tile_of(n) : n);
     if (instruction.group) resolve_in_group(i, n);
   }
@@ -326,9 +327,8 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
     r.half[0] = run_of(*instruction.kernel, instruction.nchw16n, block_samples / 2);
     r.half[1] = run_of(instruction, first), r.half[2] = run_of(instruction, rest - first);
   }
-  const Node& node = program_->node[instruction.node];
   for (int k = 0; k < instruction.buffers; ++k) {
-    const TensorType& type = k ? program_->node[node.operand[k - 1]].type : node.type;
+    const TensorType& type = program_->type_of(instruction.node, k);
     const bool own = instruction.buffer[k].region == Region::tile;
     r.step[k] = type.batched() && !own ? type.bytes(block_samples) : 0;
     r.own[k] = own ? thread_bytes_ : 0;

@@ -30,9 +30,10 @@ inline const KernelEntry& kernel_there(std::string_view op, const KernelEntry* k
 using BufferBytes = long[max_operands + 1];
 
 /// Queues a kernel of the second target after what was queued before. `effect`: it changes its operands, the first one
-/// and, among blocks of memory, any other. Without elements in the result there is nothing to do.
+/// and, among blocks of memory, any other. After the operands, `operands` of them, stand further results. Without
+/// elements in the result there is nothing to do.
 [[gnu::noinline]] inline void launch_there(const KernelEntry& kernel, const Arguments& named, const BufferBytes& bytes,
-                                           bool effect) {
+                                           bool effect, int operands) {
   if (!effect && bytes[0] == 0) return;
   TargetMemory& memory = TargetMemory::instance();
   using Use = TargetMemory::Use;
@@ -41,7 +42,8 @@ using BufferBytes = long[max_operands + 1];
   for (int k = 0; k <= max_operands; ++k) {
     auto* const data = static_cast<std::byte*>(named.buffer[k]);
     if (!data) continue;
-    there.buffer[k] = memory.there(data, effect ? Use::change : k == 0 ? Use::overwrite : Use::read);
+    const bool result = k == 0 || k > operands;
+    there.buffer[k] = memory.there(data, effect ? Use::change : result ? Use::overwrite : Use::read);
     if (there.buffer[k]) continue;
     copy[k] = Storage(std::size_t(bytes[k]));
     std::memcpy(copy[k].data(), data, std::size_t(bytes[k]));

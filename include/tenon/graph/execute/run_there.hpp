@@ -12,7 +12,7 @@ namespace tenon::inline TENON_ABI {
     if (!ready(r)) continue;
     const Node& node = program_->node[r.instruction->node];
     long bytes[max_operands + 1]{node.type.bytes(n)};
-    for (int k = 0; k < node.operands; ++k) bytes[k + 1] = program_->node[node.operand[k]].type.bytes(n);
+    for (int k = 1; k < r.instruction->buffers; ++k) bytes[k] = program_->type_of(r.instruction->node, k).bytes(n);
     Arguments a = r.arguments;
     a.workspace = nullptr;
     [[maybe_unused]] const auto tell = [&](auto when) {
@@ -22,7 +22,7 @@ namespace tenon::inline TENON_ABI {
     };
     tell([&](const auto& observer) { observer.before(node, a); });
     if (node.op->host_effect) detail::bring_home(a), r.instruction->kernel->run(a, 0, 1);
-    else detail::launch_there(*r.instruction->kernel, a, bytes, node.op->effect);
+    else detail::launch_there(*r.instruction->kernel, a, bytes, node.op->effect, node.operands);
     tell([&](const auto& observer) { observer.after(node, a); });
   }
 }

@@ -60,7 +60,7 @@ inline std::string_view unique_name(const Program& program, const Node& node, Wo
   WordMap taken;
   for (int id = 0; id < program.nodes; ++id) {
     const Node& node = program.node[id];
-    if (node.op->leaf || node.op->view) continue;
+    if (node.op->leaf || node.op->view || node.op->part) continue;
     Operation& operation = made[id];
     operation.name = unique_name(program, node, taken);
     operation.type = node.op->name;
@@ -87,19 +87,26 @@ inline std::string_view unique_name(const Program& program, const Node& node, Wo
 TENON_INLINE void GraphObserver::after(const Node& node, const Arguments& a) const {
   const Operation now = operation(node, a);
   if (!innermost_.takes_values) return tell_after(innermost_, now);
-  Storage copy[max_operands + 1];
-  AnyTensor value[max_operands + 1];
-  value[0] = node.op->effect ? rows(program_.node[node.operand[0]], a.buffer[1], a.n, copy[0])
-                             : rows(node, a.buffer[0], a.n, copy[0]);
+  Storage copy[max_operands + max_results];
+  AnyTensor operand[max_operands], result[max_results];
+  std::size_t results = 1;
+  result[0] = node.op->effect ? rows(program_.node[node.operand[0]], a.buffer[1], a.n, copy[max_operands])
+                              : rows(node, a.buffer[0], a.n, copy[max_operands]);
+  each_part(program_.node, int(&node - program_.node), [&](int id, int k) {
+    if (k >= node.op->returns) return;
+    result[k] = rows(program_.node[id], a.buffer[node.operands + k], a.n, copy[max_operands + k]);
+    results = std::max(results, std::size_t(k) + 1);
+  });
   for (int k = 0; k < node.operands; ++k)
-    value[k + 1] = rows(program_.node[node.operand[k]], a.buffer[k + 1], a.n, copy[k + 1]);
-  tell_after(innermost_, now, {value + 1, std::size_t(node.operands)}, {value, 1});
+    operand[k] = rows(program_.node[node.operand[k]], a.buffer[k + 1], a.n, copy[k]);
+  tell_after(innermost_, now, {operand, std::size_t(node.operands)}, {result, results});
 }
 TENON_INLINE AnyTensor GraphObserver::rows(const Node& node, void* data, long n, Storage& copy) const {
   const BufferPlace& place = program_.place[&node - program_.node];
   if (place.region == Region::parameters) data = parameters_ + place.offset;
   auto* const here = home(static_cast<std::byte*>(data));
-  if (!in_nchw16n(program_.instruction->by_tile ? n : n_) || !program_.in_blocks[&node - program_.node])
+  if (!in_nchw16n(program_.instruction->by_tile ? n : n_) || !program_.in_blocks[&node - program_.node] ||
+      !is_image(node.type))
     return AnyTensor(node.type, n, here);
   copy = copy_as_rows(reinterpret_cast<const float*>(here), n, node.type.count(1));
   return AnyTensor(node.type, n, copy.data());

@@ -36,6 +36,11 @@ constexpr Layouts<N> choose_layouts(const Graph<N>& graph) {
   Layouts<N> layouts;
   for (int id = 0; id < graph.count; ++id) {
     const Node& node = graph[id];
+    if (node.op->part) {
+      layouts.kernel[id] = layouts.kernel[node.operand[0]];
+      layouts.value[id] = layouts.kernel[id] && node.type.batched() && node.type.rank == 4;
+      continue;
+    }
     TensorType operand[max_operands]{};
     bool wanted = node.op->kernel.nchw16n == Nchw16n::wants;
     const bool first = node.op->kernel.nchw16n == Nchw16n::first;

@@ -38,7 +38,8 @@ class Rematerialiser {
     for (int k = 0; k < graph_.outputs; ++k) kept_[buffers.owner[graph_.output[k]]] = true;
   }
   constexpr bool is_cheap(int id) const {
-    return graph_[id].op->kernel.cheap && lives_.region[id] == Region::sample && !kept_[id] && !changed_[id];
+    return graph_[id].op->kernel.cheap && !graph_[id].parts && lives_.region[id] == Region::sample && !kept_[id] &&
+           !changed_[id];
   }
   // True if node `id` can be computed again at a moment: what it reads is as it was, alive, or computed again as well.
   constexpr bool operands_there(int id, int moment) {

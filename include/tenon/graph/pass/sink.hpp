@@ -16,14 +16,14 @@ constexpr Graph<N> sink(const Graph<N>& graph) {
   int next[N + 1]{}, change[N + 1]{};
   for (int id = 0; id < graph.count; ++id) {
     next[id] = change[id] = graph.count;
-    for (int k = 0; k < graph[id].operands; ++k) last[buffers.owner[graph[id].operand[k]]] = id;
+    for (int k = 0; k < reads(graph[id]); ++k) last[buffers.owner[graph[id].operand[k]]] = id;
   }
   for (int k = 0; k < graph.outputs; ++k) last[buffers.owner[graph.output[k]]] = graph.count;
   int first_at[N + 1]{}, behind[N + 1]{};  // the nodes of each place, in order, counted from 1
   for (int id = graph.count; id-- > 0;) {
     const Node& node = graph[id];
     int to = node.op->leaf || node.op->effect ? id : next[id];
-    for (int k = 0; k < node.operands; ++k) {
+    for (int k = 0; k < reads(node); ++k) {
       const int owner = buffers.owner[node.operand[k]];
       if (!graph[owner].op->leaf) to = last[owner] < to ? last[owner] : to;
       to = change[owner] < to ? change[owner] : to;

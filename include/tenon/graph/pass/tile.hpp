@@ -36,7 +36,7 @@ class GroupFinder {
   constexpr GroupFinder(const Graph<N>& graph, const Layouts<N>& layouts)
       : graph_(graph), layouts_(layouts), buffers_(buffers_of(graph)) {
     for (int id = 0; id < graph.count; ++id)
-      for (int k = 0; k < graph[id].operands; ++k) last_use_[buffers_.owner[graph[id].operand[k]]] = id;
+      for (int k = 0; k < reads(graph[id]); ++k) last_use_[buffers_.owner[graph[id].operand[k]]] = id;
     for (int k = 0; k < graph.outputs; ++k) last_use_[buffers_.owner[graph.output[k]]] = graph.count;
   }
 
@@ -74,7 +74,8 @@ class GroupFinder {
   constexpr GroupPart part_of(int id) const {
     const Node& node = graph_[id];
     if (node.op->leaf || node.op->effect) return GroupPart::before;
-    if (node.op->view) return node.type.batched() && in_group(node.operand[0]) ? GroupPart::tile : GroupPart::before;
+    if (node.op->view || node.op->part)
+      return node.type.batched() && in_group(node.operand[0]) ? GroupPart::tile : GroupPart::before;
     if (node.op->per_sample && node.type.batched())
       return fits(id) && !makes_indices(id) ? GroupPart::tile : GroupPart::before;
     return is_sum(id) && fits(id) ? GroupPart::sum : GroupPart::before;
