@@ -38,14 +38,20 @@ inline constexpr TargetId target_id = TargetId{several_targets && !std::is_same_
 
 namespace detail {
 
-/// The place where the host looks at what kernels have made: brings the memory around `data` back, if a target has it,
-/// and waits for what still computes there. Whoever reads or writes elements on the host gets their address from here.
+/// What the host does with elements: overwriting, it does not ask for what they were.
+enum class Look : char { change, read, overwrite };
+
+/// The place where the host looks at what kernels have made: brings `bytes` from `data` on back, if a target has them
+/// (0: the whole block of memory around `data`), and waits for what still computes there. Whoever reads or writes
+/// elements on the host gets their address from here. What was brought back to be read is not to be written.
 #if defined(TENON_TARGET)
-std::byte* home(std::byte* data);
+std::byte* home(std::byte* data, std::size_t bytes = 0, Look look = Look::change);
 #else
-inline std::byte* home(std::byte* data) { return data; }
+inline std::byte* home(std::byte* data, std::size_t = 0, Look = Look::change) { return data; }
 #endif
-inline const void* home(const void* data) { return home(static_cast<std::byte*>(const_cast<void*>(data))); }
+inline const void* home(const void* data, std::size_t bytes = 0) {
+  return home(static_cast<std::byte*>(const_cast<void*>(data)), bytes, bytes ? Look::read : Look::change);
+}
 
 }  // namespace detail
 }  // namespace tenon

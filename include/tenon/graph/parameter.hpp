@@ -51,21 +51,21 @@ struct Parameter : ParameterHandle, ops::Value<Parameter<T, S, Init, Trainable>>
   /// Changes a setting, from the next step or call on.
   void set(T to) const requires(setting)
   {
-    (data ? *reinterpret_cast<T*>(values_at()) : unbound_.value) = to;
+    (data ? *reinterpret_cast<T*>(values_at(sizeof(T))) : unbound_.value) = to;
     change();
   }
   T value() const requires(setting)
   {
-    return data ? *reinterpret_cast<const T*>(values_at()) : unbound_.value;
+    return data ? *reinterpret_cast<const T*>(values_at(sizeof(T), tenon::detail::Look::read)) : unbound_.value;
   }
 
   /// The elements, row-major. Throws RuntimeError before the network is bound (by init_parameters(), a Model, or its
   /// first call).
   std::span<T> values() const {
     if (!data) detail::refuse_unbound(dims);
-    return {reinterpret_cast<T*>(hand_out()), static_cast<std::size_t>(dims.count(1))};
+    return {reinterpret_cast<T*>(hand_out(dims.bytes(1))), static_cast<std::size_t>(dims.count(1))};
   }
-  AnyTensor view() const { return AnyTensor(dims, 1, hand_out()); }
+  AnyTensor view() const { return AnyTensor(dims, 1, hand_out(dims.bytes(1))); }
 
  private:
   struct Nothing {};

@@ -22,7 +22,8 @@ constexpr auto value_in(const X& x, const P& parameter) {
     return Traced<typename P::type, typename P::shape>(x.builder, detail::lift(*x.builder, parameter));
   else {
     Tensor<typename P::type, typename P::shape> copy = Tensor<typename P::type, typename P::shape>::empty();
-    std::memcpy(copy.data(), parameter.values_at(), std::size_t(P::dims.bytes(1)));
+    std::memcpy(copy.data(), parameter.values_at(P::dims.bytes(1), tenon::detail::Look::read),
+                std::size_t(P::dims.bytes(1)));
     if (eager::Tape* tape = eager::Tape::active()) copy.variable = tape->alias(parameter);
     return copy;
   }

@@ -25,7 +25,7 @@ class ParameterRef {
 
   const std::string& name() const { return name_; }
   /// The elements, in place.
-  AnyTensor view() const { return AnyTensor(entry_->dims, 1, handle_->hand_out()); }
+  AnyTensor view() const { return AnyTensor(entry_->dims, 1, handle_->hand_out(entry_->dims.bytes(1))); }
   template <Element T>
   std::span<T> values() const {
     return view().as<T>();
@@ -159,7 +159,7 @@ inline void freeze_as_flagged(Executor& executor, const ParameterList& parameter
 TENON_INLINE_CONSTRUCTOR ParameterRef::ParameterRef(const Entry& entry, const ParameterHandle& handle, std::string name)
     : entry_(&entry), handle_(&handle), name_(std::move(name)) {}
 TENON_INLINE void ParameterRef::set_data(const AnyTensor& values) const {
-  const AnyTensor own(entry_->dims, 1, handle_->values_at());
+  const AnyTensor own(entry_->dims, 1, handle_->values_at(entry_->dims.bytes(1)));
   if (values.dtype != own.dtype)
     throw_error<TypeError>("Parameter '", name_, "' holds ", tenon::name(own.dtype), ", set_data got ",
                            tenon::name(values.dtype), ": cast the values.");
@@ -226,7 +226,8 @@ void ParameterList::bind_to_new(Fill fill) const {
     std::byte* const data = fresh->data + entry.offset;
     if (!fill(i, data)) {
       if (own.arena) fresh->training |= own.arena->training;
-      if (own.data) std::memcpy(data, own.values_at(), std::size_t(entry.dims.bytes(1)));
+      if (own.data)
+        std::memcpy(data, own.values_at(entry.dims.bytes(1), detail::Look::read), std::size_t(entry.dims.bytes(1)));
       else entry.initialize(data, entry.dims, hash_number(entry.path, get_context().seed), own);
       if (entry.freezes && own.arena && own.arena->evaluates && own.arena->entry_count < count_)
         add_freezer(data, by_set_train, true);
@@ -246,7 +247,8 @@ void ParameterList::bind_to_new(Fill fill) const {
 TENON_INLINE void ParameterList::copy_from(const ParameterList& other) const {
   if (!bytes_) return;
   bind_to_new([&](int i, std::byte* data) {
-    std::memcpy(data, other.handle(i).values_at(), std::size_t(table_[i].dims.bytes(1)));
+    const long bytes = table_[i].dims.bytes(1);
+    std::memcpy(data, other.handle(i).values_at(bytes, detail::Look::read), std::size_t(bytes));
     handle(i).requires_grad(other.handle(i).requires_grad());
     return true;
   });
@@ -298,7 +300,7 @@ TENON_INLINE void ParameterList::set_train(bool mode) const {
 [[gnu::noinline]] TENON_INLINE void ParameterList::freeze_cells(Freezer by, bool frozen) const {
   for (int i = 0; i < count_; ++i) {
     if (!table_[i].freezes) continue;
-    add_freezer(handle(i).values_at(), by, frozen);
+    add_freezer(handle(i).values_at(table_[i].dims.bytes(1)), by, frozen);
     handle(i).change();
   }
 }

@@ -40,7 +40,11 @@ inline constinit const CkptFormat* npz_format = nullptr;
 /// Tells what a load did (INFO), and which parameters keep their values (WARNING).
 [[gnu::cold]] void report_load(const std::string& from, const io::LoadReport& report);
 std::vector<io::NamedTensor> named_parameters_of(const ParameterList& list,
-                                                 std::string (*name_of)(const Entry*, int) = parameter_name);
+                                                 std::string (*name_of)(const Entry*, int) = parameter_name,
+                                                 Look look = Look::change);
+inline std::vector<io::NamedTensor> named_parameters_to_read(const ParameterList& list) {
+  return named_parameters_of(list, parameter_name, Look::read);
+}
 template <FixedString call, class Net>
 struct ArgumentsSwapped {
   static constexpr Sentence sentence = Sentence{} << "the arguments are in the wrong order: " << call.view();
@@ -72,7 +76,7 @@ std::vector<io::NamedTensor> named_parameters(const Net& net, NameFamily family 
 /// RuntimeError if the file cannot be written.
 template <AnyCell Net>
 [[gnu::noinline]] void save_checkpoint(const Net& net, const std::string& path) {
-  save_checkpoint(detail::named_parameters_of(ParameterList(net)), path);
+  save_checkpoint(detail::named_parameters_to_read(ParameterList(net)), path);
 }
 
 /// The error for arguments in the wrong order.
@@ -236,7 +240,8 @@ TENON_INLINE void report_load(const std::string& from, const io::LoadReport& rep
         text(from, ": ", left, " parameters in the net are not loaded.", io::detail::unmatched_text(report)));
 }
 [[gnu::cold]] TENON_INLINE std::vector<io::NamedTensor> named_parameters_of(const ParameterList& list,
-                                                                            std::string (*name_of)(const Entry*, int)) {
+                                                                            std::string (*name_of)(const Entry*, int),
+                                                                            Look look) {
   list.bind();
   std::vector<io::NamedTensor> result(static_cast<std::size_t>(list.entries()));  // no push_back: 1 KB of code less
   std::size_t count = 0;
@@ -244,7 +249,8 @@ TENON_INLINE void report_load(const std::string& from, const io::LoadReport& rep
     if (!list.table()[e].parameter || list.table()[e].setting) continue;
     io::NamedTensor& named = result[count++];
     named.name = name_of(list.table(), e);
-    named.tensor = AnyTensor(list.table()[e].dims, 1, list.handle(e).values_at());
+    const TensorType& type = list.table()[e].dims;
+    named.tensor = AnyTensor(type, 1, list.handle(e).values_at(type.bytes(1), look));
   }
   while (result.size() > count) result.pop_back();
   return result;

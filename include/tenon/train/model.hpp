@@ -329,11 +329,15 @@ class Model {
   long global_step() const { return runner_.state().step(); }
   /// The optimizer's moments, named as in MindSpore's checkpoints: "moments.conv1.weight". The views are valid as long
   /// as the Model.
-  std::vector<io::NamedTensor> optimizer_state() const { return detail::named_state<Net, Optimizer>(runner_.state()); }
+  std::vector<io::NamedTensor> optimizer_state() const { return optimizer_state(detail::Look::change); }
 
  private:
   friend struct detail::TrainingFile;
   friend struct Run<Model>;
+
+  std::vector<io::NamedTensor> optimizer_state(detail::Look look) const {
+    return detail::named_state<Net, Optimizer>(runner_.state(), look);
+  }
 
   // A run, with hands on the data set instead of its type: compiled once for all data sets with these columns.
   // `evaluate` comes at the end of an epoch of fit().

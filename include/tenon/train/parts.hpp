@@ -5,6 +5,7 @@
 
 #include <tenon/nn/metric/mean_over.hpp>
 #include <tenon/train/amp.hpp>
+#include <tenon/train/callback/net_outputs.hpp>
 #include <tenon/train/eval_result.hpp>
 
 namespace tenon::inline TENON_ABI::detail {
@@ -35,7 +36,7 @@ MetricsAmong<Parts...> metrics_among(Parts... parts) {
 
 /// Gives a metric of a Model what it judges: the first output is the loss, the last one the prediction.
 template <class M>
-void update_metric(M& metric, std::span<const AnyTensor> outputs, const AnyTensor& label) {
+void update_metric(M& metric, const NetOutputs& outputs, const AnyTensor& label) {
   if constexpr (nn::MetricGroup<M>) metric.update(outputs.front(), outputs.back(), label);
   else if constexpr (nn::LossMetric<M>) nn::detail::update_loss(metric, outputs.front(), label);
   else metric.update(outputs.back(), label);

@@ -85,7 +85,12 @@ std::vector<AnyTensor> views_of(const void* row) {
 void check_size(std::string_view what, long batches);
 void check_run(std::string_view what, long epochs, long batches);
 /// Whether the losses of the last step are finite, or nothing came of them.
-bool is_finite(const RunInfo& run);
+bool is_finite(RunInfo& run);
+#if defined(TENON_TARGET)
+/// The same for the losses of the steps so far that have come from a second target, with `all` after a wait for those
+/// that have not. At the first loss that is not finite `run` goes back to its step.
+bool late_losses_finite(RunInfo& run, bool all);
+#endif
 /// Throws ValueError, or RuntimeError for overflows, that says what the network has now. `also`: what a hook of the end
 /// threw.
 [[noreturn]] void refuse_run(const RunInfo& run, std::string_view also);
@@ -173,8 +178,11 @@ void each_step(Run& run, NextRow<Columns> next_row, List& list, Step step, Done 
     list.template tell<StepEnd>();
     done(*row);
     run.row = nullptr;
-    if (run.stop_requested) return;
+    if (run.stop_requested) break;
   }
+#if defined(TENON_TARGET)
+  if (run.training && !late_losses_finite(run, true)) run.diverged = true;
+#endif
 }
 
 #if TENON_DEFINES
@@ -192,7 +200,33 @@ TENON_INLINE void check_run(std::string_view what, long epochs, long batches) {
                        ", not a number or one per sample: training takes the sum of its elements. Reduce it, as "
                        "nn::Reduction::mean does.");
 }
-[[gnu::noinline]] TENON_INLINE bool is_finite(const RunInfo& run) {
+#if defined(TENON_TARGET)
+[[gnu::noinline]] TENON_INLINE bool late_losses_finite(RunInfo& run, bool all) {
+  ArrivingOutputs* const arriving = run.net_outputs.arriving();
+  while (ArrivingStep* const step = arriving ? arriving->unchecked() : nullptr) {
+    if (all) step->wait();
+    else if (arriving->is_full()) step->here.wait(false, std::memory_order_acquire);
+    else if (!step->here.load(std::memory_order_acquire)) return true;
+    step->unchecked = false;
+    for (const AnyTensor& loss : step->view)
+      if (!tenon::detail::libm::finite(mean_of(loss))) {
+        run.net_outputs = NetOutputs({step->view.begin(), step->view.size()}, arriving, step);
+        run.cur_epoch_num = step->epoch, run.cur_step_num = step->number, run.steps_before = step->steps_before;
+        return false;
+      }
+  }
+  return true;
+}
+#endif
+[[gnu::noinline]] TENON_INLINE bool is_finite(RunInfo& run) {
+#if defined(TENON_TARGET)
+  if (run.net_outputs.all_arrive()) {
+    ArrivingStep& last = run.net_outputs.arriving()->last();
+    last.unchecked = !run.overflow;
+    last.epoch = run.cur_epoch_num, last.number = run.cur_step_num, last.steps_before = run.steps_before;
+    return late_losses_finite(run, false);
+  }
+#endif
   if (run.overflow) return true;  // the loss scale counts how often
   for (const AnyTensor& output : run.net_outputs)
     if (!tenon::detail::libm::finite(mean_of(output))) return false;

@@ -15,8 +15,8 @@
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
-/// Byte offsets of a training state: [seed, step], loss scale and overflow flag (graph/guard.hpp), then numbers and
-/// moments per trained parameter.
+/// Byte offsets of a training state: [seed, step], loss scale and overflow flag (graph/guard.hpp), then the numbers of
+/// all trained parameters, which the host writes, then their moments, which only kernels change.
 template <class Net, class Optimizer>
 struct StateLayout {
   /// What a slot of a parameter is.
@@ -38,6 +38,10 @@ struct StateLayout {
       if (!entry.parameter || !entry.trainable) continue;
       t.numbers[e] = t.bytes;
       t.bytes += aligned(nn::numbers_type.bytes(1));
+    }
+    for (int e = 0; e < entries; ++e) {
+      const Entry& entry = Structure<Net>::table.entry[e];
+      if (!t.numbers[e]) continue;
       for (int s = 0; s < Optimizer::slots; ++s) {
         t.slot[e][s] = t.bytes;
         t.bytes += aligned(slot_type(s, entry.dims).bytes(1));
@@ -137,20 +141,42 @@ class TrainState {
   }
   /// For kernels.
   std::byte* address() const { return data_.address(); }
-  /// For the host: what it reads between steps passes here.
+  /// For the host, all of it or a part: what it reads between steps passes here.
   std::byte* data() const { return detail::home(address()); }
+  std::byte* data(long offset, std::size_t bytes, detail::Look look) const {
+    return detail::home(address() + offset, bytes, look);
+  }
   long bytes() const { return bytes_; }
   /// Seed and step, counted from 0.
-  std::uint64_t* random() const { return reinterpret_cast<std::uint64_t*>(data()); }
-  long step() const { return long(random()[1]); }
+  std::uint64_t* random(detail::Look look = detail::Look::change) const {
+    return reinterpret_cast<std::uint64_t*>(data(0, 2 * sizeof(std::uint64_t), look));
+  }
+  long step() const { return long(random(detail::Look::read)[1]); }
   void advance() { ++random()[1]; }
-  float& loss_scale() const { return *reinterpret_cast<float*>(data() + loss_scale_state); }
-  float& gradient_clip() const { return *reinterpret_cast<float*>(data() + gradient_clip_state); }
-  double& gradient_squares() const { return *reinterpret_cast<double*>(data() + gradient_squares_state); }
-  std::int32_t& first_gradient() const { return *reinterpret_cast<std::int32_t*>(data() + first_gradient_state); }
-  std::int32_t& overflow() const { return *reinterpret_cast<std::int32_t*>(data() + overflow_state); }
+  void loss_scale(float scale) { write(loss_scale_state, scale); }
+  float loss_scale() const { return read<float>(loss_scale_state); }
+  void gradient_clip(float most) { write(gradient_clip_state, most); }
+  void gradient_squares(double sum) { write(gradient_squares_state, sum); }
+  void first_gradient(bool first) { write(first_gradient_state, std::int32_t(first)); }
+  void overflow(std::int32_t flag) { write(overflow_state, flag); }
+  std::int32_t overflow() const { return read<std::int32_t>(overflow_state); }
+  /// What the update of one parameter reads. On a second target numbers that are the same stay where they are.
+  void numbers(long offset, const nn::Numbers& n) {
+    if constexpr (several_targets)
+      if (std::memcmp(data(offset, sizeof n, detail::Look::read), &n, sizeof n) == 0) return;
+    std::memcpy(data(offset, sizeof n, detail::Look::overwrite), &n, sizeof n);
+  }
 
  private:
+  template <class T>
+  T read(long offset) const {
+    return *reinterpret_cast<const T*>(data(offset, sizeof(T), detail::Look::read));
+  }
+  template <class T>
+  void write(long offset, T value) {
+    *reinterpret_cast<T*>(data(offset, sizeof(T), detail::Look::overwrite)) = value;
+  }
+
   long bytes_;
   TargetBytes data_;
 };
@@ -158,7 +184,7 @@ class TrainState {
 namespace detail {
 /// The moments in a training state, by name: "moments.conv1.weight".
 template <class Net, class Optimizer>
-std::vector<io::NamedTensor> named_state(const TrainState& state) {
+std::vector<io::NamedTensor> named_state(const TrainState& state, Look look = Look::change) {
   using Layout = StateLayout<Net, Optimizer>;
   std::vector<io::NamedTensor> result;
   if constexpr (Optimizer::slots > 0)
@@ -168,7 +194,7 @@ std::vector<io::NamedTensor> named_state(const TrainState& state) {
         const TensorType type = Layout::slot_type(s, table[e].dims);
         if (!Layout::table.numbers[e] || type.count(1) == 0) continue;
         result.push_back({text(Optimizer::slot_names[std::size_t(s)], ".", parameter_name(table, e)),
-                          AnyTensor(type, 1, state.data() + Layout::table.slot[e][s])});
+                          AnyTensor(type, 1, state.data(Layout::table.slot[e][s], std::size_t(type.bytes(1)), look))});
       }
   return result;
 }

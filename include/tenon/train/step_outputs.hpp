@@ -6,6 +6,7 @@
 #include <tenon/core/spread.hpp>
 #include <tenon/core/tensor.hpp>
 #include <tenon/graph/execute/executor.hpp>
+#include <tenon/train/callback/net_outputs.hpp>
 
 namespace tenon::inline TENON_ABI::detail {
 
@@ -13,7 +14,12 @@ namespace tenon::inline TENON_ABI::detail {
 /// evaluation inside of a training leaves the outputs of the training alone.
 class StepOutputs {
  public:
-  std::span<const AnyTensor> views() const { return {view_.begin(), view_.size()}; }
+  NetOutputs views() const {
+#if defined(TENON_TARGET)
+    if (step_) return {{step_->view.begin(), step_->view.size()}, arriving_.get(), step_};
+#endif
+    return std::span<const AnyTensor>(view_.begin(), view_.size());
+  }
 
   /// The outputs of a compiled graph; they stay in its scratch memory.
   void take(const Executor& executor);
@@ -21,6 +27,9 @@ class StepOutputs {
   void clear() {
     view_.clear();
     kept_.clear();
+#if defined(TENON_TARGET)
+    step_ = nullptr;
+#endif
   }
   void add(const AnyTensor& output) { view_.push_back(output); }
   /// Tensors, or tuples of them, from PyNative mode; they are kept alive here.
@@ -44,10 +53,22 @@ class StepOutputs {
   // Their memory stays from step to step.
   Growing<AnyTensor> view_;
   Growing<Storage> kept_;
+#if defined(TENON_TARGET)
+  Owned<ArrivingOutputs> arriving_;  // from the first step on the second target on
+  ArrivingStep* step_ = nullptr;     // the last one there
+#endif
 };
 
 #if TENON_DEFINES
 TENON_INLINE void StepOutputs::take(const Executor& executor) {
+#if defined(TENON_TARGET)
+  step_ = nullptr;
+  if (executor.program().target == TargetId::other) {
+    if (!arriving_) arriving_ = Owned<ArrivingOutputs>(new ArrivingOutputs);
+    step_ = &arriving_->take(executor);
+    return;
+  }
+#endif
   view_.clear();
   for (int k = 0; k < executor.program().outputs; ++k) view_.push_back(executor.output_view(k));
 }

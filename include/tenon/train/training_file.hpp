@@ -30,11 +30,11 @@ struct TrainingFile {
   std::vector<nn::LearningRate> group_rates{};  // read from a file
 
   template <class M>
-  static std::vector<io::NamedTensor> tensors(M& model) {
-    std::vector<io::NamedTensor> all = named_parameters_of(ParameterList(*model.net_));
+  static std::vector<io::NamedTensor> tensors(M& model, Look look) {
+    std::vector<io::NamedTensor> all = named_parameters_of(ParameterList(*model.net_), parameter_name, look);
     if (const Snapshot* const own = model.progress_.own)  // the network has others now
       for (std::size_t i = 0; i < all.size(); ++i) all[i].tensor.data = own->values(i);
-    for (io::NamedTensor& moment : model.optimizer_state()) all.push_back(std::move(moment));
+    for (io::NamedTensor& moment : model.optimizer_state(look)) all.push_back(std::move(moment));
     return all;
   }
   [[gnu::cold]] void add_to(std::vector<io::NamedTensor>& all);
@@ -50,7 +50,7 @@ struct TrainingFile {
   }
   template <class M>
   void take(M& model) {
-    const std::uint64_t* const random = model.runner_.state().random();
+    const std::uint64_t* const random = model.runner_.state().random(Look::read);
     const Progress& p = model.progress_;
     counts = {
         version,  std::int64_t(random[0]), std::int64_t(random[1]), p.dataset_epoch, p.epochs, p.steps, p.run_steps,
@@ -111,7 +111,7 @@ struct TrainingSource {
   template <class M>
   explicit TrainingSource(M& of)
       : model(&of),
-        tensors([](void* m) { return TrainingFile::tensors(*static_cast<M*>(m)); }),
+        tensors([](void* m) { return TrainingFile::tensors(*static_cast<M*>(m), Look::read); }),
         take([](void* m, TrainingFile& file) { file.take(*static_cast<M*>(m)); }) {}
 };
 /// A copy of a training at one moment: the training may continue while the copy is written.
@@ -176,7 +176,7 @@ void load_training(const std::string& path, M& model) {
   std::vector<io::NamedTensor> own;
   file.add_to(own);
   detail::read_training(path, own, false);
-  std::vector<io::NamedTensor> all = detail::TrainingFile::tensors(model);
+  std::vector<io::NamedTensor> all = detail::TrainingFile::tensors(model, detail::Look::change);
   if (file.counts[0] == 0)
     if (const detail::MindSporeNumbers theirs = detail::read_mindspore_numbers(path); theirs.global_step >= 0) {
       if (ParameterArena* const arena = list.arena()) arena->change();

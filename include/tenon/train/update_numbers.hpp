@@ -17,16 +17,17 @@ void write_numbers(TrainState& state, nn::UpdateRules& rules, const Optimizer& o
   constexpr bool accumulates = nn::detail::accumulates<Optimizer>;
   constexpr nn::Clipping clipping = nn::detail::clipping_of<Optimizer>;
   const long batches = nn::detail::batches_of(optimizer), place = state.step() % batches;
-  if constexpr (accumulates) state.first_gradient() = place == 0;
-  if constexpr (guarded || accumulates) state.overflow() = place + 1 < batches ? no_update_yet : 0;
+  if constexpr (accumulates) state.first_gradient(place == 0);
+  if constexpr (guarded || accumulates) state.overflow(place + 1 < batches ? no_update_yet : 0);
   if constexpr (clipping != nn::Clipping::none) {
     // elements are compared before the update divides them by the loss scale, norms after that
-    state.gradient_clip() = optimizer.largest(), state.gradient_squares() = 0;
-    if (clipping == nn::Clipping::by_value) state.gradient_clip() *= optimizer.loss_scale * factor * float(batches);
+    float most = optimizer.largest();
+    if (clipping == nn::Clipping::by_value) most *= optimizer.loss_scale * factor * float(batches);
+    state.gradient_clip(most), state.gradient_squares(0);
   }
   rules.each(optimizer, state.step() / batches - skipped, [&](int e, nn::Numbers n) {
     n.gradient_scale() /= factor * float(batches);
-    std::memcpy(state.data() + Layout::table.numbers[e], &n, sizeof n);
+    state.numbers(Layout::table.numbers[e], n);
   });
 }
 

@@ -40,7 +40,7 @@ class AlignedBytes {
 class TargetBytes {
  public:
   TargetBytes() = default;
-  explicit TargetBytes(std::size_t bytes, const char* what = "a buffer");
+  explicit TargetBytes(std::size_t bytes, const char* what = "a buffer", detail::BlockOf of = detail::BlockOf::values);
   TargetBytes(TargetBytes&& other) noexcept : data_(std::exchange(other.data_, nullptr)), bytes_(other.bytes_) {}
   TargetBytes& operator=(TargetBytes&& other) noexcept {
     TargetBytes taken(std::move(other));
@@ -53,6 +53,7 @@ class TargetBytes {
   }
   /// For kernels, which are launched with it; detail::home() of it is for the host.
   std::byte* address() const { return data_; }
+  std::size_t bytes() const { return bytes_; }
 
  private:
   std::byte* data_ = nullptr;
@@ -77,8 +78,8 @@ TENON_INLINE_CONSTRUCTOR AlignedBytes::AlignedBytes(std::size_t bytes, const cha
     : data_(detail::aligned_memory(bytes, what)) {
   detail::prefer_large_pages(data_, bytes);
 }
-TENON_INLINE_CONSTRUCTOR TargetBytes::TargetBytes(std::size_t bytes, const char* what)
-    : data_(detail::target_memory(bytes, what)), bytes_(bytes) {
+TENON_INLINE_CONSTRUCTOR TargetBytes::TargetBytes(std::size_t bytes, const char* what, detail::BlockOf of)
+    : data_(detail::target_memory(bytes, what, of)), bytes_(bytes) {
   detail::prefer_large_pages(data_, bytes);
 }
 #endif  // TENON_DEFINES

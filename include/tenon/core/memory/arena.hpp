@@ -19,7 +19,7 @@ namespace detail {
 /// Uninitialised memory, at least a byte. Throws OutOfMemory that says `what` it was for.
 std::byte* aligned_memory(std::size_t bytes, const char* what);
 /// The same for what kernels of any target work on; free_target_memory frees it.
-std::byte* target_memory(std::size_t bytes, const char* what);
+std::byte* target_memory(std::size_t bytes, const char* what, BlockOf of = BlockOf::values);
 inline void free_target_memory(std::byte* data, std::size_t bytes) { delete_block(data, 0, bytes ? bytes : 1); }
 }  // namespace detail
 
@@ -93,15 +93,17 @@ struct ParameterHandle {
     if (arena) arena->freeze_version = ParameterArena::next_freeze_version();
   }
 
-  /// For the host. Who writes there says so by change().
-  std::byte* values_at() const { return detail::home(data); }
+  /// For the host, `bytes` of them. Who writes there says so by change().
+  std::byte* values_at(long bytes, detail::Look look = detail::Look::change) const {
+    return detail::home(data, std::size_t(bytes), look);
+  }
   void change() const {
     if (arena) arena->change();
   }
   /// The same for users; they may write there at any time.
-  std::byte* hand_out() const {
+  std::byte* hand_out(long bytes) const {
     if (arena) arena->hand_out();
-    return values_at();
+    return values_at(bytes);
   }
 
   /// The same while another thread may bind: a thread that finds what it expects sees the values, too.
@@ -125,8 +127,8 @@ namespace detail {
 } catch (const std::bad_alloc&) {
   refuse_memory(double(bytes), what);
 }
-[[gnu::noinline]] TENON_INLINE std::byte* target_memory(std::size_t bytes, const char* what) try {
-  return new_block(0, bytes ? bytes : 1);
+[[gnu::noinline]] TENON_INLINE std::byte* target_memory(std::size_t bytes, const char* what, BlockOf of) try {
+  return new_block(0, bytes ? bytes : 1, of);
 } catch (const std::bad_alloc&) {
   refuse_memory(double(bytes), what);
 }

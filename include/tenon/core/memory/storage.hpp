@@ -200,7 +200,7 @@ struct Storage::Emptier {
 [[gnu::noinline]] TENON_INLINE Storage::Block* Storage::allocate(int c) {
   void* memory = nullptr;
   for (bool again = true; !memory; again = false) try {
-      memory = detail::new_block(sizeof(Block), class_bytes(c));
+      memory = detail::new_block(sizeof(Block), class_bytes(c), detail::BlockOf::value);
     } catch (const std::bad_alloc&) {
       if (!again) detail::refuse_memory(double(class_bytes(c)), "the elements of a tensor");
       empty_shelves();

@@ -6,6 +6,7 @@
 #include <new>
 
 #include <tenon/core/error.hpp>
+#include <tenon/core/memory/block_of.hpp>
 #include <tenon/core/memory/memory_limit.hpp>
 #include <tenon/core/target.hpp>
 #if defined(TENON_TARGET)
@@ -13,8 +14,13 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <map>
 #include <mutex>
+#include <vector>
+
+#include <tenon/core/memory/target_block.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI::detail {
@@ -23,23 +29,15 @@ inline constexpr std::size_t block_alignment = 64;
 
 #if !defined(TENON_TARGET)
 /// Memory for a block of `bytes` after a header, aligned to 64. Throws std::bad_alloc.
-inline std::byte* make_block(std::size_t header, std::size_t bytes) {
+inline std::byte* make_block(std::size_t header, std::size_t bytes, BlockOf) {
   return static_cast<std::byte*>(::operator new(header + bytes, std::align_val_t(block_alignment)));
 }
 inline void remove_block(std::byte* block, std::size_t) { ::operator delete(block, std::align_val_t(block_alignment)); }
 #else
 
-/// A block as the target knows it. The host has its elements, or the target has: then no code reads or writes them by
-/// their address, and the pages are closed, so that a missing home() call crashes immediately. While the target only
-/// reads them, both have them: other threads may be reading them on the host.
-struct TargetBlock {
-  enum class Place : char { host, both, target };
-  std::size_t bytes = 0;
-  std::byte* there = nullptr;  // in the target's memory, from the first use on
-  Place place = Place::host;
-};
-
-/// All blocks of the process.
+/// All blocks of the process. No code reads or writes by its address what the target alone has: pages that have nothing
+/// else are closed, so that a missing home() call crashes immediately. What both have can be read: other threads may
+/// read it on the host while the target reads it, too.
 class TargetMemory {
  public:
   /// What a kernel does with a buffer.
@@ -53,68 +51,128 @@ class TargetMemory {
     return *memory;
   }
 
-  /// Pages of their own, so that they can be closed; `header` stands before them, in a page that stays open.
-  std::byte* make(std::size_t header, std::size_t bytes) {
-    const std::size_t whole = in_pages(header) + in_pages(bytes);
-    void* const pages = ::mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  /// Pages of their own, so that they can be closed; `header` stands before them, in a page that stays open. Scratch
+  /// memory has addresses alone until the host looks at a value in it.
+  std::byte* make(std::size_t header, std::size_t bytes, BlockOf what) {
+    const std::size_t size = in_pages(header) + in_pages(bytes);
+    void* const pages = ::mmap(nullptr, size, what == BlockOf::scratch ? PROT_NONE : PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (pages == MAP_FAILED) throw std::bad_alloc();
     std::byte* const begin = static_cast<std::byte*>(pages) + in_pages(header);
     const std::lock_guard lock(mutex_);
-    blocks_[begin].bytes = bytes;
+    blocks_.try_emplace(begin, bytes, what);
     return begin - header;
   }
   void remove(std::byte* block, std::size_t header) {
     std::byte* const begin = block + header;
-    TargetBlock old;
-    {
-      const std::lock_guard lock(mutex_);
-      const auto at = blocks_.find(begin);
-      old = at->second;
-      blocks_.erase(at);
-    }
-    if (old.there) OtherTarget::free(old.there);
-    ::munmap(begin - in_pages(header), in_pages(header) + in_pages(old.bytes));
+    const std::lock_guard lock(mutex_);
+    const auto at = blocks_.find(begin);
+    if (at->second.there) OtherTarget::free(at->second.there);
+    ::munmap(begin - in_pages(header), in_pages(header) + in_pages(at->second.bytes));
+    blocks_.erase(at);
   }
 
-  /// One thread at a time: a thread that waits for the target keeps others from asking.
-  std::byte* home(std::byte* data) {
+  /// Brings `bytes` from `data` on home, 0: all of the block. One thread at a time: a thread that waits for the target
+  /// keeps others from asking.
+  std::byte* home(std::byte* data, std::size_t bytes, Look look) {
     const std::lock_guard lock(mutex_);
     const auto at = around(data);
-    if (at != blocks_.end() && at->second.place != Place::host) {
-      TargetBlock& block = at->second;
-      allow(at->first, block, PROT_READ | PROT_WRITE);
-      if (block.place == Place::target) OtherTarget::copy_out(at->first, block.there, block.bytes);
-      block.place = Place::host;
+    if (at == blocks_.end()) return data;
+    TargetBlock& block = at->second;
+    const auto [begin, end] = range(at, data, block.whole ? 0 : bytes);
+    const Place place = look == Look::read ? Place::both : Place::host;
+    if (look == Look::read ? !has(block, Place::target, begin, end) : block.is_at(Place::host, begin, end)) return data;
+    std::vector<TargetBlock::Piece> moved;
+    block.each(begin, end, [&, from = begin, to = end](TargetBlock::Piece piece) {
+      piece.begin = std::max(piece.begin, from), piece.end = std::min(piece.end, to);
+      if (piece.place == Place::target || look != Look::read) moved.push_back(piece);
+    });
+    for (const TargetBlock::Piece& piece : moved) {
+      if (piece.place != Place::target || look == Look::overwrite) continue;
+      allow(at->first, piece.begin, piece.end, PROT_READ | PROT_WRITE);
+      OtherTarget::copy_out(at->first + piece.begin, block.there + piece.begin, piece.end - piece.begin);
     }
+    for (const TargetBlock::Piece& piece : moved) block.move(piece.begin, piece.end, place);
+    open_or_close(at, begin, end);
     return data;
   }
-  /// Where the target finds what is known as `data`; null for memory that is none of these blocks. What overwrites a
-  /// block from its begin is taken to overwrite all that counts: where several values share one (scratch memory),
-  /// kernels of one target have written all of them.
-  std::byte* there(std::byte* data, Use use) {
+  /// Where the target finds `bytes` of what is known as `data`, 0: up to the end of the block; null for memory that is
+  /// none of these blocks. What the host has written beside it goes there, too, so that it is one copy. What overwrites
+  /// a block of one value from its begin is taken to overwrite all that counts.
+  std::byte* there(std::byte* data, Use use, std::size_t bytes = 0) {
     const std::lock_guard lock(mutex_);
     const auto at = around(data);
     if (at == blocks_.end()) return nullptr;
     TargetBlock& block = at->second;
-    if (!block.there) block.there = allocate(block.bytes);
-    if (block.place == Place::host && (use != Use::overwrite || data != at->first))
-      OtherTarget::copy_in(block.there, at->first, block.bytes);
-    const Place place = use == Use::read && block.place != Place::target ? Place::both : Place::target;
-    if (place != block.place) {
-      allow(at->first, block, place == Place::both ? PROT_READ : PROT_NONE);
-      block.place = place;
+    make_there(block);
+    const auto [begin, end] = range(at, data, bytes);
+    if (use != Use::overwrite || (block.whole && data != at->first)) take_in(at, begin, end);
+    else if (block.whole) block.move(0, block.bytes, Place::host);  // what was in it before may have been larger
+    if (use != Use::read && !block.is_at(Place::target, begin, end)) {
+      block.move(begin, end, Place::target);
+      open_or_close(at, begin, end);
     }
     return block.there + (data - at->first);
+  }
+  /// Whether memory is a part of one of these blocks.
+  bool knows(std::byte* data) {
+    const std::lock_guard lock(mutex_);
+    return around(data) != blocks_.end();
+  }
+  /// Copies `bytes` of the host's memory to what is known as `data`.
+  void fill(std::byte* data, const void* from, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    const auto at = around(data);
+    make_there(at->second);
+    const auto [begin, end] = range(at, data, bytes);
+    OtherTarget::copy_in(at->second.there + begin, static_cast<const std::byte*>(from), bytes);
+    at->second.move(begin, end, Place::target);
+    open_or_close(at, begin, end);
+  }
+  /// Copies `bytes` of what is known as `data` to other memory of the host, without waiting for it: `done` becomes true
+  /// when they are there.
+  void fetch(std::byte* to, std::byte* data, std::size_t bytes, std::atomic<bool>& done) {
+    const std::byte* const from = there(data, Use::read, bytes);
+    if (from) return OtherTarget::copy_out_later(to, from, bytes, done);
+    std::memcpy(to, data, bytes);
+    done = true;
   }
 
  private:
   using Blocks = std::map<std::byte*, TargetBlock>;
   using Place = TargetBlock::Place;
+  struct Range {
+    std::size_t begin, end;
+  };
 
-  static std::byte* allocate(std::size_t bytes) try {
-    return OtherTarget::allocate(bytes);
+  static Range range(Blocks::iterator at, const std::byte* data, std::size_t bytes) {
+    const std::size_t begin = std::size_t(data - at->first), all = at->second.bytes;
+    return {at->second.whole ? 0 : begin, bytes ? std::min(begin + bytes, all) : all};
+  }
+  static bool has(const TargetBlock& block, Place place, std::size_t begin, std::size_t end) {
+    bool any = false;
+    block.each(begin, end, [&](const TargetBlock::Piece& piece) { any |= piece.place == place; });
+    return any;
+  }
+  // Copies the pieces which the host has written, and of which a part is wanted.
+  static void take_in(Blocks::iterator at, std::size_t begin, std::size_t end) {
+    TargetBlock& block = at->second;
+    std::vector<TargetBlock::Piece> taken;
+    block.each(begin, end, [&](const TargetBlock::Piece& piece) {
+      if (piece.place == Place::host) taken.push_back(piece);
+    });
+    for (auto [from, to, place] : taken) {
+      if (block.whole && from > 0 && block.is_at(Place::target, 0, 1)) break;  // the value ends before it
+      if (block.whole) to = std::min(to, end);
+      OtherTarget::copy_in(block.there + from, at->first + from, to - from);
+      block.move(from, to, Place::both);
+      open_or_close(at, from, to);
+    }
+  }
+  static void make_there(TargetBlock& block) try {
+    if (!block.there) block.there = OtherTarget::allocate(block.bytes);
   } catch (const std::bad_alloc&) {
-    throw_error<OutOfMemory>(OtherTarget::name, " has no room for another ", bytes,
+    throw_error<OutOfMemory>(OtherTarget::name, " has no room for another ", block.bytes,
                              " bytes: use a smaller batch, or let tensors go.");
   }
   // No other thread is in the middle of anything when a process forks: the child would wait for it for ever.
@@ -127,14 +185,36 @@ class TargetMemory {
     OtherTarget::after_fork(in_child);
     instance().mutex_.unlock();
   }
-  static std::size_t in_pages(std::size_t bytes) {
-    static const std::size_t page = std::size_t(::sysconf(_SC_PAGESIZE));
-    return (bytes + page - 1) / page * page;
+  static std::size_t page() {
+    static const std::size_t bytes = std::size_t(::sysconf(_SC_PAGESIZE));
+    return bytes;
   }
-  static void allow(std::byte* begin, const TargetBlock& block, int access) {
-    if (::mprotect(begin, in_pages(block.bytes), access) != 0)
-      throw_error<OutOfMemory>("The system has no room for the pages of another ", block.bytes,
+  static std::size_t in_pages(std::size_t bytes) { return (bytes + page() - 1) / page() * page(); }
+  // Pages around the bytes `from` .. `to` of a block.
+  static void allow(std::byte* block, std::size_t from, std::size_t to, int access) {
+    from = from / page() * page(), to = in_pages(to);
+    if (::mprotect(block + from, to - from, access) != 0)
+      throw_error<OutOfMemory>("The system has no room for the pages of another ", to - from,
                                " bytes that can be closed: see its limit of mappings (vm.max_map_count).");
+  }
+  // Gives the pages of a part of a block the access that the host may have.
+  static void open_or_close(Blocks::iterator at, std::size_t from, std::size_t to) {
+    const TargetBlock& block = at->second;
+    if (block.whole) from = 0, to = block.bytes;
+    const auto access = [&](std::size_t begin) {
+      std::size_t end = std::min(begin + page(), block.bytes);
+      if (block.whole) begin = 0, end = 1;
+      return has(block, Place::host, begin, end)   ? PROT_READ | PROT_WRITE
+             : has(block, Place::both, begin, end) ? PROT_READ
+                                                   : PROT_NONE;
+    };
+    for (std::size_t begin = from / page() * page(); begin < to;) {
+      const int wanted = access(begin);
+      std::size_t end = begin + page();
+      while (end < to && access(end) == wanted) end += page();
+      allow(at->first, begin, end, wanted);
+      begin = end;
+    }
   }
   Blocks::iterator around(std::byte* data) {
     auto at = blocks_.upper_bound(data);
@@ -147,18 +227,20 @@ class TargetMemory {
   Blocks blocks_;
 };
 
-inline std::byte* home(std::byte* data) { return TargetMemory::instance().home(data); }
-inline std::byte* make_block(std::size_t header, std::size_t bytes) {
-  return TargetMemory::instance().make(header, bytes ? bytes : 1);
+inline std::byte* home(std::byte* data, std::size_t bytes, Look look) {
+  return TargetMemory::instance().home(data, bytes, look);
+}
+inline std::byte* make_block(std::size_t header, std::size_t bytes, BlockOf what) {
+  return TargetMemory::instance().make(header, bytes ? bytes : 1, what);
 }
 inline void remove_block(std::byte* block, std::size_t header) { TargetMemory::instance().remove(block, header); }
 #endif
 
 /// The same, counted against the limit of the context.
-inline std::byte* new_block(std::size_t header, std::size_t bytes) {
+inline std::byte* new_block(std::size_t header, std::size_t bytes, BlockOf what) {
   count_memory(bytes);
   try {
-    return make_block(header, bytes);
+    return make_block(header, bytes, what);
   } catch (...) {
     uncount_memory(bytes);
     throw;

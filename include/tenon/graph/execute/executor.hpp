@@ -73,11 +73,14 @@ class Executor {
 
   /// Address of output k of the last run, for the host.
   void* output(int k) const {
-    void* const named = address(program_->place[program_->output[k]], program_->samples(n_));
-    return detail::home(static_cast<std::byte*>(named));
+    if constexpr (several_targets)
+      if (const AnyTensor named = output_view(k); named.count() > 0)
+        detail::home(static_cast<std::byte*>(named.data), named.bytes(), detail::Look::read);
+    return output_address(k);
   }
   const TensorType& output_type(int k) const { return program_->node[program_->output[k]].type; }
-  AnyTensor output_view(int k) const { return AnyTensor(output_type(k), n_, output(k)); }
+  /// The output, which a second target has until detail::home() brings it back.
+  AnyTensor output_view(int k) const { return AnyTensor(output_type(k), n_, output_address(k)); }
   /// True if the last run computed with operands that were kept.
   bool keeps() const { return kept_.made(); }
   /// Bytes of scratch memory held.
@@ -122,17 +125,21 @@ class Executor {
   }
   // On the second target: one kernel after the other goes into its queue.
   void run_there(const void* const* inputs, long n);
+#if defined(TENON_TARGET)
+  bool inputs_there(Resolved& r, const detail::BufferBytes& bytes);
+#endif
   // What another program may have taken to the second target.
   void bring_home() const {
     detail::home(base_[int(Region::parameters)]);
     detail::home(base_[int(Region::state)]);
   }
 
+  void* output_address(int k) const { return address(program_->place[program_->output[k]], program_->samples(n_)); }
   bool ready(Resolved& r) const { return r.active && (!r.conditional || conditions_hold(r)); }
   // False if an input that the instruction reads is missing, or what it guards must not happen.
   bool conditions_hold(Resolved& r) const {
     if (r.instruction->guarded &&
-        *reinterpret_cast<const std::int32_t*>(detail::home(base_[int(Region::state)]) + overflow_state))
+        *reinterpret_cast<const std::int32_t*>(detail::home(base_[int(Region::state)] + overflow_state, 4)))
       return false;
     for (int k = 0; k < r.instruction->buffers; ++k)
       if (r.instruction->buffer[k].region == Region::input &&
@@ -151,10 +158,16 @@ class Executor {
   }
   void* address(const BufferPlace& place, long n) const {
     if (place.region == Region::input) return input(place.offset);
-    if (place.region == Region::constant) return const_cast<std::uint64_t*>(program_->constant) + place.offset / 8;
+    if (place.region == Region::constant) return constants() + place.offset;
     if (place.region == Region::tile) return base_[int(place.region)] + place.offset * tile_of(n);
     return base_[int(place.region)] +
            (place.region == Region::sample ? place.offset * n : place.offset + long(place.lift) * n);
+  }
+  std::byte* constants() const {
+#if defined(TENON_TARGET)
+    if (there_.constants.address()) return there_.constants.address();
+#endif
+    return reinterpret_cast<std::byte*>(const_cast<std::uint64_t*>(program_->constant));
   }
   [[gnu::cold]] void reserve(long n, int threads);
   [[gnu::cold]] void resolve(long n, int threads);
@@ -233,6 +246,14 @@ class Executor {
   int threads_ = 0;
   unsigned freeze_version_ = 0;
   KeptOperands kept_;
+#if defined(TENON_TARGET)
+  // Of a program of the second target: its constants there, and the columns of the batch.
+  struct There {
+    TargetBytes constants;
+    detail::Growing<TargetBytes> column;
+    detail::Growing<void*> now;  // where each column of this step is, null: nowhere yet
+  } there_;
+#endif
 };
 
 #if TENON_DEFINES
@@ -243,13 +264,15 @@ class Executor {
     return k < 0 ? node.type : program_->node[node.operand[k]].type;
   };
   detail::check_indices(node.op->name, range, type(range.operand), type(range.among),
-                        detail::home(r.arguments.buffer[range.operand + 1]), n_);
+                        detail::home(r.arguments.buffer[range.operand + 1], type(range.operand).bytes(n_)), n_);
 }
 TENON_INLINE void Executor::reserve(long n, int threads) {
   if (program_->many_bytes(n, threads) > double(Storage::max_bytes)) detail::refuse_scratch(*program_, n, threads);
   const long needed = program_->bytes(n, threads);
   for (bool again = true; needed > capacity_ || !scratch_.address(); again = false) try {
-      scratch_ = TargetBytes(std::size_t(needed));  // an address also where nothing is needed, as for a batch of 0
+      // an address also where nothing is needed, as for a batch of 0
+      scratch_ = TargetBytes(std::size_t(needed), "a buffer",
+                             program_->target == TargetId::cpu ? detail::BlockOf::values : detail::BlockOf::scratch);
       capacity_ = needed;
     } catch (const OutOfMemory&) {
       if (!again) detail::refuse_scratch(*program_, n, threads);

@@ -104,7 +104,8 @@ TENON_INLINE void GraphObserver::after(const Node& node, const Arguments& a) con
 TENON_INLINE AnyTensor GraphObserver::rows(const Node& node, void* data, long n, Storage& copy) const {
   const BufferPlace& place = program_.place[&node - program_.node];
   if (place.region == Region::parameters) data = parameters_ + place.offset;
-  auto* const here = home(static_cast<std::byte*>(data));
+  const long samples = program_.nchw16n && in_nchw16n(n) ? whole_blocks(n) : n;
+  auto* const here = home(static_cast<std::byte*>(data), std::size_t(node.type.bytes(samples)), Look::read);
   if (!in_nchw16n(program_.instruction->by_tile ? n : n_) || !program_.in_blocks[&node - program_.node] ||
       !is_image(node.type))
     return AnyTensor(node.type, n, here);

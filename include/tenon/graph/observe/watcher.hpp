@@ -44,7 +44,8 @@ struct NetworkParts {
   }
   /// The elements of entry i, which is a parameter; without data before it is bound.
   AnyTensor values(int i) const {
-    return AnyTensor(entry[i].dims, 1, reinterpret_cast<const ParameterHandle*>(address(i))->values_at());
+    const auto* const handle = reinterpret_cast<const ParameterHandle*>(address(i));
+    return AnyTensor(entry[i].dims, 1, handle->values_at(entry[i].dims.bytes(1), detail::Look::read));
   }
 };
 

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <condition_variable>
 #include <cstddef>
@@ -178,6 +179,16 @@ struct Reference {
     enqueue([to, from, bytes] { std::memcpy(to, from, bytes); });
     queue().wait();
   }
+  /// The same without waiting for it: `done` becomes true when they are there.
+  static void copy_out_later(std::byte* to, const std::byte* from, std::size_t bytes, std::atomic<bool>& done) {
+    enqueue([to, from, bytes, &done] {
+      std::memcpy(to, from, bytes);
+      done.store(true, std::memory_order_release);
+      done.notify_all();
+    });
+  }
+  /// Until all that is in the queue is done. Throws what a kernel has thrown.
+  static void wait() { queue().wait(); }
   /// Calls `work` after all that is in the queue.
   template <class Work>
   static void enqueue(Work work) {

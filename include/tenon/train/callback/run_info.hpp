@@ -11,6 +11,7 @@
 #include <tenon/core/tensor/any_tensor.hpp>
 #include <tenon/core/text/type_name.hpp>
 #include <tenon/nn/metric/mean_of.hpp>
+#include <tenon/train/callback/net_outputs.hpp>
 
 namespace tenon::inline TENON_ABI {
 
@@ -59,7 +60,7 @@ struct RunInfo {
   long cur_step_num = 0;   // steps since the run began, over all epochs
   long steps_before = 0;   // of them, those before this epoch
   // of the last step: in training the losses, in evaluation losses and prediction
-  std::span<const AnyTensor> net_outputs{};
+  NetOutputs net_outputs{};
   double resumed_loss = 0;                     // the loss of a resumed run before its first step
   double epoch_seconds = 0, step_seconds = 0;  // of the last complete epoch and step
   double data_seconds = 0;                     // for which the batch of this step was waited for

@@ -78,8 +78,9 @@ class OwnWeights {
   values_.clear();
   for (int e = 0; e < parameters.entries(); ++e) {
     if (!parameters.table()[e].parameter || parameters.table()[e].setting) continue;
-    const auto* const from = static_cast<const std::byte*>(parameters.handle(e).values_at());
-    values_.emplace_back(from, from + parameters.table()[e].dims.bytes(1));
+    const long bytes = parameters.table()[e].dims.bytes(1);
+    const std::byte* const from = parameters.handle(e).values_at(bytes, Look::read);
+    values_.emplace_back(from, from + bytes);
   }
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void Snapshot::restore(const ParameterList& parameters) const {
@@ -87,7 +88,8 @@ class OwnWeights {
   std::size_t i = 0;
   for (int e = 0; e < parameters.entries() && i < values_.size(); ++e)
     if (parameters.table()[e].parameter && !parameters.table()[e].setting) {
-      std::memcpy(parameters.handle(e).values_at(), values_[i].data(), values_[i].size());
+      std::memcpy(parameters.handle(e).values_at(long(values_[i].size()), Look::overwrite), values_[i].data(),
+                  values_[i].size());
       ++i;
     }
 }

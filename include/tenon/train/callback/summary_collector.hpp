@@ -231,7 +231,7 @@ class SummaryCollector {
       const bool taken =
           chosen ? std::regex_search(name, *expression, std::regex_constants::match_continuous) : count++ < first_ones;
       if (!taken) continue;
-      AnyTensor values(entry.dims, 1, list.handle(e).values_at());
+      AnyTensor values(entry.dims, 1, list.handle(e).values_at(entry.dims.bytes(1), detail::Look::read));
       if (values.rank == 0) values = AnyTensor(values.dtype, std::vector<std::int64_t>{1}, values.data);
       record_->add_value("histogram", name + "/auto", values);
     }

@@ -64,7 +64,7 @@ struct ExponentialMovingAverage {
   }
   void on_train_step_end(auto& run) requires requires { run.model.network(); }
   {
-    average.add(detail::named_parameters_of(ParameterList(run.model.network())), 1 - decay);
+    average.add(detail::named_parameters_to_read(ParameterList(run.model.network())), 1 - decay);
   }
   void on_eval_weights(auto& run) requires requires { run.model.network(); }
   {
@@ -72,7 +72,7 @@ struct ExponentialMovingAverage {
   }
   void on_train_resumed(auto& run) requires requires { run.model.network(); }
   {
-    average.check(detail::named_parameters_of(ParameterList(run.model.network())), "ExponentialMovingAverage");
+    average.check(detail::named_parameters_to_read(ParameterList(run.model.network())), "ExponentialMovingAverage");
   }
   void on_train_end(auto& run) requires requires { run.model.network(); }
   {
@@ -101,11 +101,11 @@ struct StochasticWeightAverage {
   void on_train_epoch_end(auto& run) requires requires { run.model.network(); }
   {
     if (run.cur_epoch_num < first_epoch) return;
-    average.add(detail::named_parameters_of(ParameterList(run.model.network())), 1 / double(++count));
+    average.add(detail::named_parameters_to_read(ParameterList(run.model.network())), 1 / double(++count));
   }
   void on_train_resumed(auto& run) requires requires { run.model.network(); }
   {
-    average.check(detail::named_parameters_of(ParameterList(run.model.network())), "StochasticWeightAverage");
+    average.check(detail::named_parameters_to_read(ParameterList(run.model.network())), "StochasticWeightAverage");
   }
   void on_train_end(auto& run) requires requires { run.model.network(); }
   {

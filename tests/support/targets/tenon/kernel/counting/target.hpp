@@ -1,0 +1,69 @@
+// A target of tests: Counting is Reference, and counts what passes between the host and the target.
+#pragma once
+#include <atomic>
+#include <cstddef>
+#include <cstring>
+#include <vector>
+
+#include <tenon/kernel/reference/target.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+namespace kernel::counting {
+
+/// Since the last reset().
+struct Counts {
+  long launches = 0;
+  long copies_in = 0, bytes_in = 0;
+  long copies_out = 0, bytes_out = 0;
+  long waits = 0;  // of the host, until all that is in the queue is done
+};
+inline Counts counts;
+/// The kernel calls since the last reset(), if `keeps_launches`, as the bytes that the target gets.
+inline std::vector<std::byte> launched;
+inline bool keeps_launches = false;
+inline void reset() {
+  counts = {};
+  launched.clear();
+}
+
+}  // namespace kernel::counting
+
+/// Counts for one thread of the host.
+struct Counting : Reference {
+  using Parent = Reference;
+  static constexpr std::string_view name = "Counting";
+
+  static void copy_in(std::byte* to, const std::byte* from, std::size_t bytes) {
+    ++kernel::counting::counts.copies_in, kernel::counting::counts.bytes_in += long(bytes);
+    Reference::copy_in(to, from, bytes);
+  }
+  static void copy_out(std::byte* to, const std::byte* from, std::size_t bytes) {
+    ++kernel::counting::counts.copies_out, kernel::counting::counts.bytes_out += long(bytes);
+    ++kernel::counting::counts.waits;
+    Reference::copy_out(to, from, bytes);
+  }
+  static void copy_out_later(std::byte* to, const std::byte* from, std::size_t bytes, std::atomic<bool>& done) {
+    ++kernel::counting::counts.copies_out, kernel::counting::counts.bytes_out += long(bytes);
+    Reference::copy_out_later(to, from, bytes, done);
+  }
+  static void wait() {
+    ++kernel::counting::counts.waits;
+    Reference::wait();
+  }
+  template <class Work>
+  static void enqueue(const Work& work) {
+    ++kernel::counting::counts.launches;
+    if (kernel::counting::keeps_launches) {
+      const auto* const first = reinterpret_cast<const std::byte*>(&work);
+      kernel::counting::launched.insert(kernel::counting::launched.end(), first, first + sizeof work);
+    }
+    Reference::enqueue(work);
+  }
+};
+
+namespace kernel::counting {
+using Target = Counting;
+}
+
+}  // namespace tenon

@@ -1,0 +1,213 @@
+// What passes between the host and a second target in a step of a graph: the batch goes there, and what somebody asked
+// for comes back.
+#define TENON_TARGET counting
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <limits>
+
+#include <tenon/tenon.hpp>
+#include <tenon/train/callbacks.hpp>
+
+#include "../support/models.hpp"
+
+using namespace tenon;
+using kernel::counting::Counts;
+
+namespace {
+
+const ContextChange there{.device_target = "Counting", .num_threads = 1, .seed = 5};
+
+/// A small GPT: token and position, one causal block, a head per position.
+struct Block : nn::Cell<Block> {
+  nn::LayerNorm<Shape<16>> norm1, norm2;
+  nn::MultiHeadAttention<16, 2, nn::MultiHeadAttentionConfig{.causal = true}> attention;
+  nn::Dense<16, 32> up;
+  nn::Dense<32, 16> down;
+  constexpr auto construct(auto x) const {
+    auto y = x + attention(norm1(x));
+    return y + down(gelu(up(norm2(y))));
+  }
+};
+struct LanguageModel : nn::Cell<LanguageModel> {
+  nn::Embedding<11, 16> token;
+  nn::PositionalEmbedding<6, 16> position;
+  Block block;
+  nn::Dense<16, 11> head;
+  constexpr auto construct(auto text) const { return head(block(position(token(text)))); }
+};
+
+template <int... extents>
+auto images(int rows, int batch, int classes) {
+  Random random(8);
+  std::vector<float> x(std::size_t(rows) * std::size_t((extents * ...)));
+  std::vector<std::int32_t> y(std::size_t(rows), 0);
+  for (float& pixel : x) pixel = random.uniform(-1, 1);
+  for (std::size_t i = 0; i < y.size(); ++i) y[i] = int(i) % classes;
+  return dataset::from_arrays(dataset::column<Shape<extents...>>(std::move(x)),
+                              dataset::column<Shape<>>(std::move(y))) |
+         dataset::batch(batch);
+}
+auto texts(int rows, int batch) {
+  std::vector<std::int32_t> x(std::size_t(rows) * 6), y(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = int(i * i % 11), y[i] = int((i + 1) * (i + 1) % 11);
+  return dataset::from_arrays(dataset::column<Shape<6>>(std::move(x)), dataset::column<Shape<6>>(std::move(y))) |
+         dataset::batch(batch);
+}
+
+/// What each step costs, with all that the callbacks before this one have asked for.
+struct Count {
+  long read_every = 0;  // steps after which it reads the loss, 0: never
+  std::vector<Counts> steps{};
+  std::vector<double> losses{};
+
+  void begin(RunInfo&) { kernel::counting::reset(); }
+  void step_end(RunInfo& run) {
+    if (read_every && run.cur_step_num % read_every == 0) losses.push_back(run.loss());
+    steps.push_back(kernel::counting::counts);
+    kernel::counting::reset();
+  }
+};
+
+/// The bars for all steps but the first, which takes the network there. `numbers`: bytes of those that an optimizer
+/// may change in each step.
+void check_steps(const std::vector<Counts>& steps, long batch, long numbers, long waits) {
+  REQUIRE(steps.size() > 4);
+  for (std::size_t i = 1; i < steps.size(); ++i) {
+    CAPTURE(i);
+    CHECK(steps[i].launches == steps[1].launches);
+    CHECK(steps[i].bytes_in >= batch);
+    CHECK(steps[i].bytes_in <= batch + numbers);
+    CHECK(steps[i].bytes_out <= 64);
+    CHECK(steps[i].waits <= waits);
+  }
+}
+
+/// A training with and without a reader of the loss, and with a loss scale.
+template <class Net, class Optimizer>
+void check_training(const auto& data, long batch, long numbers, const Optimizer& optimizer) {
+  const ContextScope scope(there);
+  std::vector<double> losses;
+  for (const long read_every : {0L, 1L, 3L}) {
+    CAPTURE(read_every);
+    Net net;
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, optimizer};
+    Count count{read_every};
+    model.train(1, data, count);
+    check_steps(count.steps, batch, numbers, read_every ? 1 : 0);
+    if (read_every == 3)
+      for (std::size_t i = 1; i < count.steps.size(); ++i) CHECK(count.steps[i].waits <= long((i + 1) % 3 == 0));
+    if (read_every == 1) losses = count.losses;
+  }
+  REQUIRE(!losses.empty());
+  for (const bool read : {false, true}) {
+    CAPTURE(read);
+    Net net;
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, optimizer, DynamicLossScaleManager{.init_loss_scale = 256}};
+    Count count{read};
+    model.train(1, data, count);
+    check_steps(count.steps, batch, numbers + 64, 1);
+    if (read)
+      for (std::size_t i = 0; i < losses.size(); ++i)
+        CHECK(count.losses[i] == doctest::Approx(losses[i]).epsilon(1e-3));
+  }
+}
+
+}  // namespace
+
+TEST_CASE("LeNet") {
+  check_training<support::LeNet>(images<1, 28, 28>(12, 2, 10), 2 * (28 * 28 + 1) * 4, 0,
+                                 nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f});
+}
+
+TEST_CASE("a network with batch normalization and dropout, whose random numbers need the step") {
+  check_training<support::SmallResNet>(images<3, 8, 8>(24, 4, 5), 4 * (3 * 8 * 8 + 1) * 4, 16,
+                                       nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f});
+}
+
+TEST_CASE("a language model with Adam, whose numbers change in each step") {
+  constexpr long numbers = 64 * Structure<LanguageModel>::count;
+  check_training<LanguageModel>(texts(24, 4), 4 * 12 * 4, numbers, nn::Adam{.learning_rate = 0.01f});
+}
+
+TEST_CASE("metrics get the prediction, in one wait for each batch") {
+  const ContextScope scope(there);
+  support::SmallResNet net;
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::SGD{.learning_rate = 0.01f}, nn::Accuracy{}, nn::Loss{}};
+  const auto data = images<3, 8, 8>(24, 4, 5);
+  model.train(1, data);
+  Count count;
+  model.eval(data, count);
+  REQUIRE(count.steps.size() == 6);
+  for (const Counts& step : count.steps) {
+    CHECK(step.bytes_in == 4 * (3 * 8 * 8 + 1) * 4);
+    CHECK(step.bytes_out <= 4 * 5 * 4 + 64);
+    CHECK(step.waits <= 1);
+  }
+}
+
+TEST_CASE("a checkpoint takes parameters and moments, and does not send them back") {
+  const auto folder = std::filesystem::temp_directory_path() / "tenon_residency";
+  const ContextScope scope(there);
+  support::Mlp net;
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}};
+  constexpr long batch = 2 * (20 + 1) * 4, parameters = Structure<support::Mlp>::table.bytes;
+  Count count;
+  model.train(1, images<20>(60, 2, 4),
+              ModelCheckpoint{"m", folder.string(), CheckpointConfig{.save_checkpoint_steps = 10}}, count);
+  std::filesystem::remove_all(folder);
+  REQUIRE(count.steps.size() == 30);
+  for (std::size_t i = 1; i < count.steps.size(); ++i) {
+    CAPTURE(i);
+    const bool saves = i % 10 == 0;  // ModelCheckpoint comes after the other callbacks of a step
+    CHECK(count.steps[i].bytes_in == batch);
+    CHECK(count.steps[i].bytes_out <= 64 + (saves ? 2 * parameters : 0));
+    CHECK((count.steps[i].waits > 0) == saves);
+  }
+}
+
+TEST_CASE("the kernel calls of a step are the same bytes in each step") {
+  const ContextScope scope(there);
+  struct Compare {
+    std::vector<std::byte> before{};
+    long same = 0, steps = 0;
+    void begin(RunInfo&) { kernel::counting::reset(), kernel::counting::keeps_launches = true; }
+    void step_end(RunInfo&) {
+      ++steps;
+      same += !before.empty() && kernel::counting::launched == before;
+      before = kernel::counting::launched;
+      kernel::counting::reset();
+    }
+    void end(RunInfo&) { kernel::counting::keeps_launches = false; }
+  };
+  const auto check = [](auto&& net, const auto& data, const auto&... parts) {
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, parts...};
+    Compare compare;
+    model.train(1, data, compare);
+    CHECK(compare.before.size() > 20 * sizeof(detail::Launch));
+    CHECK(compare.steps == 100);
+    CHECK(compare.same == 99);
+  };
+  check(support::SmallResNet{}, images<3, 8, 8>(200, 2, 5), nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f});
+  check(LanguageModel{}, texts(200, 2), nn::Adam{.learning_rate = 0.01f}, DynamicLossScaleManager{});
+}
+
+TEST_CASE("a loss that is not finite ends the run, and the error names its step, though nobody reads losses") {
+  const ContextScope scope(there);
+  std::vector<float> x(100 * 4, 0.5f);
+  std::vector<std::int32_t> y(100, 1);
+  x[4 * 37] = std::numeric_limits<float>::quiet_NaN();
+  const auto data = dataset::from_arrays(dataset::column<Shape<4>>(x), dataset::column<Shape<>>(y)) | dataset::batch(1);
+  nn::Dense<4, 2> net;
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::SGD{.learning_rate = 0.01f}};
+  std::string message;
+  try {
+    model.train(1, data);
+  } catch (const ValueError& error) {
+    message = error.what();
+  }
+  CAPTURE(message);
+  CHECK(message.starts_with("Model.train: the loss is NaN at epoch 1, step 38 (global step 38)."));
+  CHECK(model.global_step() <= 38 + 8);
+}
