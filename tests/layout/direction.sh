@@ -36,6 +36,11 @@ FNR == 1 {
   if (from != "tenon.hpp" && !(from in allowed))
     fault("`" from "` is not in the table of tests/layout/direction.sh: say there what it may include")
 }
+/^[ \t]*#[ \t]*include[ \t]*<tenon\/kernel\/[a-z0-9_]+\// && FILENAME !~ /^kernel\/([a-z0-9_]+\/|backends[.]hpp$)/ {
+  # operators, cells, and all above say what is computed; where it is computed is decided in one place
+  fault("only kernel/backends.hpp includes a backend")
+  next
+}
 /^[ \t]*#[ \t]*include[ \t]*"/ { fault("write #include <tenon/...>, not \"...\""); next }
 /^[ \t]*#[ \t]*include[ \t]*<tenon\// {
   target = $0

@@ -1,10 +1,12 @@
 // The layout in which an eager call runs, and its operands brought into it.
 #pragma once
 #include <tenon/core/tensor/list.hpp>
-#include <tenon/kernel/kernel.hpp>
-#if TENON_DEFINES
-#include <tenon/kernel/cpu/nchw16n/layout.hpp>
-#endif
+#include <tenon/kernel/backends.hpp>
+
+namespace tenon::inline TENON_ABI::ops {
+struct ToNchw16n;
+struct FromNchw16n;
+}  // namespace tenon::ops
 
 namespace tenon::inline TENON_ABI::eager {
 
@@ -67,8 +69,8 @@ TENON_INLINE bool runs_in_nchw16n(const KernelEntry& kernel, Nchw16n use, long n
   const long count = whole_blocks(n) / block_samples;
   const float* const from = static_cast<const float*>(tenon::detail::home(x.data));
   float* const to = reinterpret_cast<float*>(moved.data());
-  if (blocks) kernel::pack_samples(from, to, n, x.features, 0, count), moved.set_nchw16n();
-  else kernel::unpack_samples(from, to, n, x.features, 0, count);
+  if (blocks) moved.set_nchw16n(), FoundKernel<Cpu, ops::ToNchw16n>::convert(from, to, n, x.features, 0, count);
+  else FoundKernel<Cpu, ops::FromNchw16n>::convert(from, to, n, x.features, 0, count);
   take(std::move(moved));
 }
 TENON_INLINE Storage result_storage(const TensorType& type, long n, bool blocks) {

@@ -1,6 +1,6 @@
 // The distinct kernels of a graph: only they are instantiated, however deep the model is.
 #pragma once
-#include <tenon/kernel/kernel.hpp>
+#include <tenon/kernel/backends.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {

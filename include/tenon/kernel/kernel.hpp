@@ -284,9 +284,3 @@ template <class Key>
 using CallOf = decltype(detail::call_from<Key>(std::make_index_sequence<std::size_t(Key::value.arguments)>{}));
 
 }  // namespace tenon
-
-#if defined(TENON_TARGET)
-#define TENON_KERNELS_IN(folder) <tenon/kernel/folder/kernels.hpp>
-#define TENON_KERNELS_OF(folder) TENON_KERNELS_IN(folder)
-#include TENON_KERNELS_OF(TENON_TARGET)
-#endif

@@ -1,7 +1,6 @@
 // The operator that adds up the gradients of several batches.
 #pragma once
 #include <tenon/eager/apply.hpp>
-#include <tenon/kernel/cpu/optimizer/accumulate_gradient.hpp>
 
 namespace tenon::inline TENON_ABI {
 

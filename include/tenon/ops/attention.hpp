@@ -1,6 +1,5 @@
 // Scaled dot-product attention of several heads, in one operator.
 #pragma once
-#include <tenon/kernel/cpu/attention/attention_kernel.hpp>
 #include <tenon/ops/accumulate.hpp>
 #include <tenon/ops/slice.hpp>
 
@@ -76,7 +75,7 @@ struct Attention : Operator<Attention, "Attention"> {
     for (int k = 0, first = 0; k < 3; ++k) {
       const int axis = type.rank - 2, length = d.type(k).extent[axis];
       SliceWindow part = SliceWindow::all(type, axis);
-      detail::narrow(part, kernel::window_axes - 1, type.extent[axis], Part{first, first + length});
+      detail::narrow(part, SliceWindow::axes - 1, type.extent[axis], Part{first, first + length});
       d.flows_to(k, d.call_with<Slice>(part, all));
       first += length;
     }

@@ -1,6 +1,5 @@
 // Batch normalization by the statistics of a batch, and its gradients.
 #pragma once
-#include <tenon/kernel/cpu/norm/batch_norm.hpp>
 #include <tenon/ops/batch_norm_table.hpp>
 
 namespace tenon::inline TENON_ABI::ops {

@@ -1,6 +1,5 @@
 // Batch normalization: statistics of a batch per channel, as a table.
 #pragma once
-#include <tenon/kernel/cpu/norm/batch_norm_table.hpp>
 #include <tenon/ops/elementwise.hpp>
 
 namespace tenon::inline TENON_ABI::ops {

@@ -1,6 +1,5 @@
 // Repeats a tensor along axes.
 #pragma once
-#include <tenon/kernel/cpu/elementwise/broadcast_to.hpp>
 #include <tenon/ops/elementwise.hpp>
 
 namespace tenon::inline TENON_ABI::ops {

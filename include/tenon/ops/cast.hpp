@@ -1,6 +1,5 @@
 // Conversion to another dtype.
 #pragma once
-#include <tenon/kernel/cpu/elementwise/cast.hpp>
 #include <tenon/ops/elementwise.hpp>
 
 namespace tenon::inline TENON_ABI::ops {

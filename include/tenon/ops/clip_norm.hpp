@@ -2,8 +2,6 @@
 #pragma once
 #include <tenon/eager/apply.hpp>
 #include <tenon/graph/guard.hpp>
-#include <tenon/kernel/cpu/optimizer/clip_numbers.hpp>
-#include <tenon/kernel/cpu/reduce/sum_of_squares.hpp>
 
 namespace tenon::inline TENON_ABI {
 

@@ -2,7 +2,6 @@
 #pragma once
 #include <tuple>
 
-#include <tenon/kernel/cpu/movement/concat.hpp>
 #include <tenon/ops/reshape.hpp>
 #include <tenon/ops/slice.hpp>
 
@@ -39,7 +38,7 @@ struct Concat : Operator<Concat, "Concat"> {
     const int operands = d.operands(), joined = normalized_axis(d.config<Concat>().axis, d.result_type().rank);
     for (int k = 0, first = 0; k < operands; first += d.type(k++)[joined]) {
       SliceWindow w = SliceWindow::all(d.type(k), joined);
-      w.first[kernel::window_axes - 1] = first;
+      w.first[SliceWindow::axes - 1] = first;
       d.flows_to(k, d.call_with<Slice>(w, d.gradient()));
     }
   }

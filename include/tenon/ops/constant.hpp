@@ -1,6 +1,5 @@
 // Constant tensors, the identity, and stop_gradient.
 #pragma once
-#include <tenon/kernel/cpu/movement/constant.hpp>
 #include <tenon/ops/elementwise.hpp>
 
 namespace tenon::inline TENON_ABI::ops {

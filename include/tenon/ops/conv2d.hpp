@@ -1,6 +1,5 @@
 // Two-dimensional convolution.
 #pragma once
-#include <tenon/kernel/cpu/conv/conv2d_kernel.hpp>
 #include <tenon/ops/conv2d_derivatives.hpp>
 #include <tenon/ops/conv2d_max_pool.hpp>
 #include <tenon/ops/elementwise.hpp>

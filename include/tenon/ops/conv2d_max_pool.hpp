@@ -1,6 +1,5 @@
 // The operators that the fuse pass makes of a convolution and of the maximum over windows of 2 x 2 after it.
 #pragma once
-#include <tenon/kernel/cpu/conv/conv2d_max_pool.hpp>
 #include <tenon/ops/argmax_conv2d.hpp>
 #include <tenon/ops/conv2d_shape.hpp>
 #include <tenon/ops/pool_argmax.hpp>

@@ -2,7 +2,6 @@
 // time.
 #pragma once
 #include <tenon/eager/apply.hpp>
-#include <tenon/kernel/cpu/loss/ctc_loss.hpp>
 #include <tenon/ops/accumulate.hpp>
 
 namespace tenon::inline TENON_ABI::ops {

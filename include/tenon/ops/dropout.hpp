@@ -1,6 +1,5 @@
 // Dropout.
 #pragma once
-#include <tenon/kernel/cpu/elementwise/dropout.hpp>
 #include <tenon/ops/random_call.hpp>
 
 namespace tenon::inline TENON_ABI::ops {

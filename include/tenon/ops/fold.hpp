@@ -2,8 +2,8 @@
 #pragma once
 #include <limits>
 
+#include <tenon/core/math/convert.hpp>
 #include <tenon/graph/operator.hpp>
-#include <tenon/kernel/cpu/elementwise/convert.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 

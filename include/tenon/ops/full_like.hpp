@@ -2,7 +2,6 @@
 // full_like, arange.
 #pragma once
 #include <tenon/eager/apply.hpp>
-#include <tenon/kernel/cpu/movement/full_like.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 /// A tensor of one value with shape and dtype of x, whose elements do not matter.

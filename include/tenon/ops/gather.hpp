@@ -1,6 +1,5 @@
 // Selects rows of a table by index: the embedding look-up.
 #pragma once
-#include <tenon/kernel/cpu/movement/gather.hpp>
 #include <tenon/ops/accumulate.hpp>
 #include <tenon/ops/cast.hpp>
 

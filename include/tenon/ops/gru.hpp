@@ -1,6 +1,5 @@
 // Gated recurrent unit: one layer in one direction.
 #pragma once
-#include <tenon/kernel/cpu/recurrent/gru.hpp>
 #include <tenon/ops/recurrent.hpp>
 #include <tenon/ops/sum_to.hpp>
 

@@ -1,6 +1,5 @@
 // Layer normalization: normalizes every sample by the statistics of its last axes.
 #pragma once
-#include <tenon/kernel/cpu/norm/layer_norm.hpp>
 #include <tenon/ops/elementwise.hpp>
 #include <tenon/ops/sum_to.hpp>
 

@@ -2,7 +2,6 @@
 #pragma once
 #include <tuple>
 
-#include <tenon/kernel/cpu/recurrent/lstm.hpp>
 #include <tenon/ops/concat.hpp>
 #include <tenon/ops/recurrent.hpp>
 
@@ -22,8 +21,8 @@ constexpr void check_lstm(const OperandTypes& in, Sentence& error) {
            (bias && in[3][0] != weight[0]))
     error << "LSTM got the weights " << input_weight << " and " << weight
           << (bias ? " and a bias of another extent" : "") << ": it needs [4H,features], [4H,H], and [4H]";
-  else if (long(x[1]) * x[2] > kernel::longest_sample)
-    error << "LSTM of " << x << ": a sample has at most " << int(kernel::longest_sample) << " elements";
+  else if (long(x[1]) * x[2] > longest_sample)
+    error << "LSTM of " << x << ": a sample has at most " << int(longest_sample) << " elements";
   for (int k = 1; k < in.count && error.empty(); ++k)
     if (in[k].dtype != x.dtype)
       error << "LSTM of " << tenon::name(x.dtype) << " " << x << " and " << tenon::name(in[k].dtype) << " " << in[k]

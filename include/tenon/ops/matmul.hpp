@@ -1,7 +1,5 @@
 // Matrix products: two matrices, stacks of matrices, vectors.
 #pragma once
-#include <tenon/kernel/cpu/gemm/matmul.hpp>
-#include <tenon/kernel/cpu/gemm/product_update.hpp>
 #include <tenon/ops/elementwise.hpp>
 #include <tenon/ops/reshape.hpp>
 

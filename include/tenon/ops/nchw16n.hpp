@@ -1,7 +1,6 @@
 // The operators that the layout pass inserts: images into NCHW16n, and back.
 #pragma once
 #include <tenon/eager/apply.hpp>
-#include <tenon/kernel/cpu/nchw16n/change_layout.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 

@@ -2,7 +2,6 @@
 #pragma once
 #include <tenon/eager/apply.hpp>
 #include <tenon/graph/guard.hpp>
-#include <tenon/kernel/cpu/reduce/overflow_check.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 /// Sets a flag (operand 0, int32) if an element of a gradient (operand 1) is infinite or NaN; never resets it. Not for

@@ -1,6 +1,5 @@
 // Adds a border of a constant around a tensor.
 #pragma once
-#include <tenon/kernel/cpu/movement/pad.hpp>
 #include <tenon/ops/slice.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -20,13 +19,13 @@ namespace ops {
 /// source      MindSpore's Pad, mode constant
 struct Pad : Operator<Pad, "PadV3"> {
   struct Config {
-    int last = 0, before[kernel::window_axes]{}, after[kernel::window_axes]{}, margins = 0;
-    constexpr int axis(int k) const { return last - kernel::window_axes + 1 + k; }
+    int last = 0, before[SliceWindow::axes]{}, after[SliceWindow::axes]{}, margins = 0;
+    constexpr int axis(int k) const { return last - SliceWindow::axes + 1 + k; }
   };
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
     TensorType y = in[0];
     if (c.margins > y.rank) error << "Pad of " << in[0] << " got " << c.margins << " margins, more than it has axes";
-    for (int k = 0; k < kernel::window_axes && error.empty(); ++k) {
+    for (int k = 0; k < SliceWindow::axes && error.empty(); ++k) {
       const int axis = c.axis(k), before = c.before[k], after = c.after[k];
       if (before < 0 || after < 0)
         error << "Pad of " << in[0] << " got a margin of " << (before < 0 ? before : after)
@@ -39,7 +38,7 @@ struct Pad : Operator<Pad, "PadV3"> {
   }
   static constexpr SliceWindow window(const Config& c, const TensorType& x) {
     SliceWindow w = SliceWindow::all(x, c.last);
-    for (int k = 0; k < kernel::window_axes; ++k) w.first[k] = c.before[k];
+    for (int k = 0; k < SliceWindow::axes; ++k) w.first[k] = c.before[k];
     return w;
   }
   static constexpr void derivative(Derivative& d) {
@@ -62,7 +61,7 @@ constexpr Pad::Config pad_config(int last) {
   Pad::Config c;
   c.last = last < 0 ? 0 : last;
   c.margins = int(sizeof...(margins));
-  for (int k = 0; k < kernel::window_axes; ++k)
+  for (int k = 0; k < SliceWindow::axes; ++k)
     if (c.axis(k) >= 0 && c.axis(k) < int(sizeof...(margins)))
       c.before[k] = margin[c.axis(k)].before, c.after[k] = margin[c.axis(k)].after;
   return c;
@@ -75,7 +74,7 @@ template <Margin... margins, Operand X, Scalar N = int>
 constexpr auto pad(const X& x, N value = 0, std::source_location at = std::source_location::current()) {
   const std::uint64_t immediate = tenon::detail::immediate_number(x, value);
   constexpr int last = detail::last_margin<margins...>(max_rank),
-                before = detail::last_margin<margins...>(last - kernel::window_axes + 1);
+                before = detail::last_margin<margins...>(last - SliceWindow::axes + 1);
   const auto padded = apply_with<Pad, detail::pad_config<margins...>(last)>(at, immediate, x);
   if constexpr (before < 0 || is_broken<decltype(padded)>) return padded;
   else return apply_with<Pad, detail::pad_config<margins...>(before)>(at, immediate, padded);

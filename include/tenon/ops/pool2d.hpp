@@ -1,7 +1,6 @@
 // Maximum and average pooling over windows of an image.
 #pragma once
 #include <tenon/graph/conv_max_pool.hpp>
-#include <tenon/kernel/cpu/pool/pool2d_kernel.hpp>
 #include <tenon/ops/elementwise.hpp>
 #include <tenon/ops/window.hpp>
 

@@ -1,12 +1,9 @@
 // The operators for the gradient of a maximum over windows if the fuse pass joins the maximum to a convolution.
 #pragma once
 #include <tenon/graph/pass/fuse_max_pool.hpp>
-#include <tenon/kernel/cpu/pool/argmax_gradient.hpp>
 #include <tenon/ops/argmax_lists.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
-
-static_assert(kernel::least_spread_windows == tenon::detail::least_windows);
 
 /// Room for the number of each window's argmax; Conv2dMaxPoolArgmax writes it. It has no kernel to speak of. Only
 /// graphs contain it.

@@ -1,6 +1,5 @@
 // Common parts of recurrent operators: parts of the states of a time loop, and the states one step earlier.
 #pragma once
-#include <tenon/kernel/cpu/recurrent/states.hpp>
 #include <tenon/ops/matmul.hpp>
 #include <tenon/ops/slice.hpp>
 #include <tenon/ops/split.hpp>
@@ -12,6 +11,9 @@ struct RecurrentAttributes {
   int reverse = 0;  // from the last step to the first
   int last = 0;     // the result is of the last step alone
 };
+
+/// Elements of a sample, of which kernels take up to 8 at once with distances of 32 bits.
+inline constexpr long longest_sample = (1l << 28) - 1;
 
 namespace detail {
 /// Writes what is wrong with the operands of a time loop: projected input [n, T, gates * H], weight [gates * H, H],
@@ -87,8 +89,8 @@ struct RecurrentDerivative {
   // The part of the gradient of the first h that comes through the weight.
   constexpr int first_through(int gradient, int weight) const {
     SliceWindow first_step = SliceWindow::all(gates, 1);
-    first_step.first[kernel::window_axes - 1] = reverse ? gates[1] - 1 : 0;
-    first_step.part[kernel::window_axes - 1] = 1;
+    first_step.first[SliceWindow::axes - 1] = reverse ? gates[1] - 1 : 0;
+    first_step.part[SliceWindow::axes - 1] = 1;
     return d.call<MatMul>(d.call_with<Slice>(first_step, gradient), weight);
   }
 };

@@ -1,6 +1,5 @@
 // Mean over axes.
 #pragma once
-#include <tenon/kernel/cpu/reduce/reduce_mean_grad.hpp>
 #include <tenon/ops/reduction.hpp>
 
 namespace tenon::inline TENON_ABI::ops {

@@ -1,6 +1,5 @@
 // Product over axes.
 #pragma once
-#include <tenon/kernel/cpu/reduce/others_product.hpp>
 #include <tenon/ops/reduction.hpp>
 
 namespace tenon::inline TENON_ABI::ops {

@@ -1,6 +1,5 @@
 // Base of operators that combine the elements along axes to one.
 #pragma once
-#include <tenon/kernel/cpu/reduce/reduction.hpp>
 #include <tenon/ops/binary.hpp>
 #include <tenon/ops/broadcast_to.hpp>
 #include <tenon/ops/reshape.hpp>

@@ -1,6 +1,5 @@
 // A part of a tensor: a range with a step on each axis.
 #pragma once
-#include <tenon/kernel/cpu/movement/slice.hpp>
 #include <tenon/ops/accumulate.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -17,21 +16,22 @@ namespace ops {
 /// A part along the axes last - 2 .. last of a tensor. A negative number on a leading extent of k n counts in units of
 /// n.
 struct SliceWindow {
-  int last = 0, first[kernel::window_axes]{}, part[kernel::window_axes]{1, 1, 1}, step[kernel::window_axes]{1, 1, 1};
+  static constexpr int axes = 3;
+  int last = 0, first[axes]{}, part[axes]{1, 1, 1}, step[axes]{1, 1, 1};
   int fault = 0;  // why the ranges do not fit: a SliceFault
 
-  constexpr int axis(int k) const { return last - kernel::window_axes + 1 + k; }
+  constexpr int axis(int k) const { return last - axes + 1 + k; }
   /// The window that ends at axis `last` and leaves all of x.
   static constexpr SliceWindow all(const TensorType& x, int last) {
     SliceWindow w;
     w.last = last;
-    for (int k = 0; k < kernel::window_axes; ++k)
+    for (int k = 0; k < axes; ++k)
       if (w.axis(k) >= 0 && w.axis(k) < x.rank) w.part[k] = x.extent[w.axis(k)];
     return w;
   }
   /// t with the extents of `part` on the window's axes.
   constexpr TensorType applied_to(TensorType t) const {
-    for (int k = 0; k < kernel::window_axes; ++k)
+    for (int k = 0; k < axes; ++k)
       if (axis(k) >= 0 && axis(k) < t.rank) t.extent[axis(k)] = part[k];
     return t;
   }
@@ -63,7 +63,7 @@ struct Slice : Operator<Slice, "StridedSlice"> {
   }
   static constexpr SliceWindow whole(SliceWindow c, const TensorType& x) {
     const SliceWindow all = SliceWindow::all(x, c.last);
-    for (int k = 0; k < kernel::window_axes; ++k) c.part[k] = all.part[k];
+    for (int k = 0; k < SliceWindow::axes; ++k) c.part[k] = all.part[k];
     return c;
   }
   static constexpr void derivative(Derivative& d) {
@@ -105,7 +105,7 @@ constexpr SliceWindow range_window(const TensorType& x, int last) {
   constexpr Part range[]{ranges..., Part{}};
   SliceWindow w = SliceWindow::all(x, last < 0 ? x.rank - 1 : last);
   if (int(sizeof...(ranges)) > x.rank) w.fault = too_many_ranges;
-  for (int k = 0; k < kernel::window_axes && !w.fault; ++k)
+  for (int k = 0; k < SliceWindow::axes && !w.fault; ++k)
     if (w.axis(k) >= 0 && last_range<ranges...>(w.axis(k) + 1) == w.axis(k))
       narrow(w, k, x.extent[w.axis(k)], range[w.axis(k)]);
   return w;
@@ -121,7 +121,7 @@ constexpr auto slice(const X& x, std::source_location at = std::source_location:
     constexpr int last = detail::last_range<ranges...>(max_rank);
     constexpr int before = last < 0 || int(sizeof...(ranges)) > X::dims.rank
                                ? -1
-                               : detail::last_range<ranges...>(last - kernel::window_axes + 1);
+                               : detail::last_range<ranges...>(last - SliceWindow::axes + 1);
     const auto part = apply<Slice, detail::range_window<ranges...>(X::dims, last)>(at, x);
     if constexpr (before < 0 || is_broken<decltype(part)>) return part;
     else return apply<Slice, detail::range_window<ranges...>(X::dims, before)>(at, part);
@@ -136,7 +136,7 @@ constexpr auto slice(const X& x, std::source_location at = std::source_location:
       constexpr int positive = normalized_axis(axis, X::dims.rank);
       SliceWindow w = SliceWindow::all(X::dims, positive < 0 ? X::dims.rank - 1 : positive);
       if (positive < 0) w.fault = too_many_ranges;
-      else detail::narrow(w, kernel::window_axes - 1, X::dims.extent[positive], range);
+      else detail::narrow(w, SliceWindow::axes - 1, X::dims.extent[positive], range);
       return w;
     };
     return apply<Slice, window()>(at, x);

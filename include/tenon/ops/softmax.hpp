@@ -1,6 +1,5 @@
 // Softmax along an axis.
 #pragma once
-#include <tenon/kernel/cpu/attention/softmax.hpp>
 #include <tenon/ops/mul.hpp>
 #include <tenon/ops/reduce_sum.hpp>
 #include <tenon/ops/sub.hpp>

@@ -1,6 +1,5 @@
 // Softmax and cross entropy in one operator, with class numbers or with a distribution as labels.
 #pragma once
-#include <tenon/kernel/cpu/loss/softmax_cross_entropy.hpp>
 #include <tenon/ops/elementwise.hpp>
 
 namespace tenon::inline TENON_ABI::ops {

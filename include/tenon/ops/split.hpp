@@ -3,7 +3,6 @@
 #include <array>
 #include <tuple>
 
-#include <tenon/kernel/cpu/movement/split.hpp>
 #include <tenon/ops/slice.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -35,7 +34,7 @@ struct Split : Operator<Split, "Split"> {
   static constexpr SliceWindow window(const Config& c, const TensorType& x) {
     const int axis = normalized_axis(c.axis, x.rank);
     SliceWindow w = SliceWindow::all(x, axis);
-    w.first[kernel::window_axes - 1] = c.pieces ? x[axis] / c.pieces * c.first : c.first;
+    w.first[SliceWindow::axes - 1] = c.pieces ? x[axis] / c.pieces * c.first : c.first;
     return w;
   }
   static constexpr void derivative(Derivative& d) {

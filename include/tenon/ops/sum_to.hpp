@@ -1,7 +1,6 @@
 // The derivative of broadcasting.
 #pragma once
 #include <tenon/eager/apply.hpp>
-#include <tenon/kernel/cpu/reduce/sum_to.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN

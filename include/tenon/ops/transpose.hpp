@@ -1,6 +1,5 @@
 // Permutation of axes.
 #pragma once
-#include <tenon/kernel/cpu/movement/transpose.hpp>
 #include <tenon/ops/accumulate.hpp>
 
 namespace tenon::inline TENON_ABI::ops {

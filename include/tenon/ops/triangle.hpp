@@ -2,7 +2,6 @@
 #pragma once
 #include <limits>
 
-#include <tenon/kernel/cpu/movement/triangle.hpp>
 #include <tenon/ops/accumulate.hpp>
 
 namespace tenon::inline TENON_ABI::ops {

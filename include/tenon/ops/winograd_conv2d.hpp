@@ -1,6 +1,5 @@
 // Convolution by Winograd's minimal filtering.
 #pragma once
-#include <tenon/kernel/cpu/winograd/conv2d_kernel.hpp>
 #include <tenon/ops/conv2d_derivatives.hpp>
 #include <tenon/ops/conv2d_shape.hpp>
 #include <tenon/ops/elementwise.hpp>

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <tenon/core/math/libm.hpp>
+#include <tenon/core/math/random_group.hpp>
 #include <tenon/core/parallel.hpp>
 #include <tenon/core/philox.hpp>
 #include <tenon/core/shape.hpp>
-#include <tenon/kernel/cpu/elementwise/random.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 
@@ -38,12 +38,12 @@ namespace detail {
 /// nothing, and a shorter parameter is the beginning of a longer one.
 template <class T, class F>
 void fill_groups(T* data, long count, std::uint64_t key, F values) {
-  constexpr long group = kernel::random_group;
+  constexpr long group = math::random_group;
   parallel_for((count + group - 1) / group, 256, [&](long begin, long end) {
     for (long g = begin; g < end; ++g) {
-      std::uint32_t word[4][kernel::random_lanes];
+      std::uint32_t word[4][math::random_lanes];
       float number[group];
-      kernel::draw_words(key, std::uint64_t(g), 0, word);
+      math::draw_words(key, std::uint64_t(g), 0, word);
       values(g, word, number);
       const long here = count - g * group < group ? count - g * group : group;
       for (long i = 0; i < here; ++i) data[g * group + i] = static_cast<T>(number[i]);
@@ -55,16 +55,16 @@ void fill_uniform(T* data, const TensorType& t, std::uint64_t key, float bound) 
   const auto most = static_cast<float>(largest_below<T>(bound));
   fill_groups(data, t.count(1), key, [bound, most](long, const auto& word, auto& number) {
     for (int k = 0; k < 4; ++k)
-      for (int l = 0; l < kernel::random_lanes; ++l) {
-        const float drawn = bound * (2 * kernel::unit_number(word[k][l]) - 1);
-        number[k * kernel::random_lanes + l] = is_half<T> && drawn > most ? most : drawn;
+      for (int l = 0; l < math::random_lanes; ++l) {
+        const float drawn = bound * (2 * math::unit_number(word[k][l]) - 1);
+        number[k * math::random_lanes + l] = is_half<T> && drawn > most ? most : drawn;
       }
   });
 }
 template <class T>
 void fill_normal(T* data, const TensorType& t, std::uint64_t key, float sigma, float mean) {
   fill_groups(data, t.count(1), key, [=](long, const auto& word, auto& number) {
-    kernel::gaussian_numbers(word, number);
+    math::gaussian_numbers(word, number);
     for (float& v : number) v = mean + sigma * v;
   });
 }
@@ -94,10 +94,10 @@ struct TruncatedNormal {
   template <class T>
   void fill(T* data, const TensorType& t, std::uint64_t key) const {
     detail::fill_groups(data, t.count(1), key, [this, key](long group, const auto& word, auto& number) {
-      kernel::gaussian_numbers(word, number);
-      for (int i = 0; i < kernel::random_group; ++i) {
+      math::gaussian_numbers(word, number);
+      for (int i = 0; i < math::random_group; ++i) {
         for (std::uint64_t attempt = 1; number[i] < -2 || number[i] > 2; ++attempt)
-          number[i] = drawn_again(key, std::uint64_t(group * kernel::random_group + i), attempt);
+          number[i] = drawn_again(key, std::uint64_t(group * math::random_group + i), attempt);
         number[i] = sigma * number[i];
       }
     });
@@ -107,8 +107,8 @@ struct TruncatedNormal {
   static float drawn_again(std::uint64_t key, std::uint64_t element, std::uint64_t attempt) {
     const Philox4 random = philox(key, element, attempt);
     float cosine, sine;
-    kernel::turn(kernel::unit_number(random.word[1]), cosine, sine);
-    return math::sqrt(kernel::minus_two_log(1 - kernel::unit_number(random.word[0]))) * cosine;
+    math::turn(math::unit_number(random.word[1]), cosine, sine);
+    return math::sqrt(math::minus_two_log(1 - math::unit_number(random.word[0]))) * cosine;
   }
 };
 TENON_EXACT_END

@@ -1,6 +1,5 @@
 // Adadelta: steps scaled by running means of the squares of earlier steps and of the gradient.
 #pragma once
-#include <tenon/kernel/cpu/optimizer/adadelta.hpp>
 #include <tenon/nn/optim/moment_update.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 
@@ -9,12 +8,7 @@ namespace ops {
 
 TENON_EXACT_BEGIN
 /// One step of Adadelta, in place. Operands: parameter, gradient, mean square of gradients, that of steps, numbers.
-struct ApplyAdadelta : MomentUpdate<ApplyAdadelta, "Adadelta"> {
-  template <class T, auto config, class Gradient>
-  static void apply(const float* number, long count, Gradient gradient, T* const* changed) {
-    tenon::kernel::adadelta(number, count, gradient, changed);
-  }
-};
+struct ApplyAdadelta : MomentUpdate<ApplyAdadelta, "Adadelta"> {};
 TENON_EXACT_END
 }  // namespace ops
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include <tenon/core/math/libm.hpp>
-#include <tenon/kernel/cpu/optimizer/adafactor.hpp>
 #include <tenon/nn/optim/norms.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 
@@ -28,25 +27,13 @@ struct AdafactorFactors : Operator<AdafactorFactors, "AdaFactorFactors"> {
 };
 /// Sums of squares of the parameter and of the gradient times its factors. Operands: parameter, gradient, (factors of
 /// rows,) factors of columns, numbers.
-struct AdafactorSquares : UpdateSums<AdafactorSquares, "AdaFactorSquares"> {
-  template <class Call>
-  static auto piece(const Arguments& a, long begin, long count) {
-    using A = typename Call::Result;
-    constexpr bool rows = Call::operands == 5;
-    const tenon::kernel::SquareFactors<A> factors{rows ? a.operand<A>(2) : nullptr, a.operand<A>(2 + rows),
-                                                  tenon::kernel::Matrices(Call::operand(0))};
-    return tenon::kernel::adafactor_squares(a.operand<typename Call::template Operand<0>>(0),
-                                            a.operand<typename Call::template Operand<1>>(1), factors,
-                                            A(a.operand<float>(Call::operands - 1)[2]), begin, count);
-  }
-};
+struct AdafactorSquares : UpdateSums<AdafactorSquares, "AdaFactorSquares"> {};
 /// The learning rate in proportion to the parameter, and after the common three what it is after clipping.
 struct AdafactorNumbers : RenewedNumbers<AdafactorNumbers, "AdaFactorNumbers"> {
   template <class A>
   static void renew(const A (&sum)[2], long count, float* number) {
-    using math::sqrt;
-    const A size = sqrt(sum[0] / A(count)), smallest = A(number[7]);
-    const A excess = sqrt(sum[1] / A(count)) / A(number[8]);
+    const A size = math::sqrt(sum[0] / A(count)), smallest = A(number[7]);
+    const A excess = math::sqrt(sum[1] / A(count)) / A(number[8]);
     const A rate = A(number[0]) * (number[10] == 0 ? A(1) : size <= smallest ? smallest : size);
     number[0] = static_cast<float>(rate);
     number[3] = static_cast<float>(excess <= 1 ? rate : rate / excess);

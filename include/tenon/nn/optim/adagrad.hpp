@@ -1,6 +1,5 @@
 // Adagrad: steps scaled by the sum of all squared gradients.
 #pragma once
-#include <tenon/kernel/cpu/optimizer/adagrad.hpp>
 #include <tenon/nn/optim/moment_update.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 
@@ -9,12 +8,7 @@ namespace ops {
 
 TENON_EXACT_BEGIN
 /// One step of Adagrad, in place. Operands: parameter, gradient, sum of squares, numbers.
-struct ApplyAdagrad : MomentUpdate<ApplyAdagrad, "Adagrad"> {
-  template <class T, auto config, class Gradient>
-  static void apply(const float* number, long count, Gradient gradient, T* const* changed) {
-    tenon::kernel::adagrad(number, count, gradient, changed);
-  }
-};
+struct ApplyAdagrad : MomentUpdate<ApplyAdagrad, "Adagrad"> {};
 TENON_EXACT_END
 }  // namespace ops
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <tenon/core/math/libm.hpp>
-#include <tenon/kernel/cpu/optimizer/adam.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/ops/elementwise.hpp>
 

@@ -1,6 +1,5 @@
 // Adam with decoupled weight decay.
 #pragma once
-#include <tenon/kernel/cpu/optimizer/adam.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/ops/elementwise.hpp>
 

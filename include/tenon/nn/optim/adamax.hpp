@@ -2,7 +2,6 @@
 #pragma once
 
 #include <tenon/core/math/libm.hpp>
-#include <tenon/kernel/cpu/optimizer/adamax.hpp>
 #include <tenon/nn/optim/moment_update.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 
@@ -11,12 +10,7 @@ namespace ops {
 
 TENON_EXACT_BEGIN
 /// One step of AdaMax, in place. Operands: parameter, gradient, mean gradient, largest gradient, numbers.
-struct ApplyAdamax : MomentUpdate<ApplyAdamax, "AdaMax"> {
-  template <class T, auto config, class Gradient>
-  static void apply(const float* number, long count, Gradient gradient, T* const* changed) {
-    tenon::kernel::adamax(number, count, gradient, changed);
-  }
-};
+struct ApplyAdamax : MomentUpdate<ApplyAdamax, "AdaMax"> {};
 TENON_EXACT_END
 }  // namespace ops
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <tenon/core/math/libm.hpp>
-#include <tenon/kernel/cpu/optimizer/asgd.hpp>
 #include <tenon/nn/optim/moment_update.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 
@@ -11,12 +10,7 @@ namespace ops {
 
 TENON_EXACT_BEGIN
 /// One step of ASGD, in place. Operands: parameter, gradient, average, numbers.
-struct ApplyAsgd : MomentUpdate<ApplyAsgd, "ASGD"> {
-  template <class T, auto config, class Gradient>
-  static void apply(const float* number, long count, Gradient gradient, T* const* changed) {
-    tenon::kernel::asgd(number, count, gradient, changed);
-  }
-};
+struct ApplyAsgd : MomentUpdate<ApplyAsgd, "ASGD"> {};
 TENON_EXACT_END
 }  // namespace ops
 

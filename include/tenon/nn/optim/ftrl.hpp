@@ -1,6 +1,5 @@
 // FTRL (follow the regularized leader): with l1, many parameters become exactly 0.
 #pragma once
-#include <tenon/kernel/cpu/optimizer/ftrl.hpp>
 #include <tenon/nn/optim/moment_update.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 
@@ -9,12 +8,7 @@ namespace ops {
 
 TENON_EXACT_BEGIN
 /// One step of FTRL, in place. Operands: parameter, gradient, sum of squares, linear part, numbers.
-struct ApplyFtrl : MomentUpdate<ApplyFtrl, "FTRL"> {
-  template <class T, auto config, class Gradient>
-  static void apply(const float* number, long count, Gradient gradient, T* const* changed) {
-    tenon::kernel::ftrl(number, count, gradient, changed);
-  }
-};
+struct ApplyFtrl : MomentUpdate<ApplyFtrl, "FTRL"> {};
 TENON_EXACT_END
 }  // namespace ops
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <tenon/core/math/libm.hpp>
-#include <tenon/kernel/cpu/optimizer/lamb.hpp>
 #include <tenon/nn/optim/moment_update.hpp>
 #include <tenon/nn/optim/norms.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
@@ -13,30 +12,23 @@ namespace ops {
 TENON_EXACT_BEGIN
 /// Sums of squares of the parameter and of the direction of its step. Operands: parameter, gradient, first moment,
 /// second moment, as they were before the step, numbers.
-struct LambSquares : UpdateSums<LambSquares, "LambSquares"> {
-  template <class Call>
-  static auto piece(const Arguments& a, long begin, long count) {
-    using T = typename Call::template Operand<0>;
-    const auto from = [&]<class E>(int k, E) { return a.operand<E>(k) + begin; };
-    return tenon::kernel::lamb_squares(a.operand<float>(4), from(0, T()), from(1, typename Call::template Operand<1>()),
-                                       from(2, T()), from(3, T()), count);
-  }
-};
+struct LambSquares : UpdateSums<LambSquares, "LambSquares"> {};
+namespace detail {
+/// The quotient of two norms, 1 where one of them is 0. A norm that is NaN makes it NaN.
+template <class A>
+inline A norm_ratio(A above, A below) {
+  return above == 0 || below == 0 ? A(1) : above / below;
+}
+}  // namespace detail
 /// The learning rate times the ratio of the norms.
 struct LambNumbers : RenewedNumbers<LambNumbers, "LambNumbers"> {
   template <class A>
   static void renew(const A (&sum)[2], long, float* number) {
-    using math::sqrt;
-    number[0] = static_cast<float>(A(number[0]) * tenon::kernel::norm_ratio(sqrt(sum[0]), sqrt(sum[1])));
+    number[0] = static_cast<float>(A(number[0]) * detail::norm_ratio(math::sqrt(sum[0]), math::sqrt(sum[1])));
   }
 };
 /// One step of Lamb, in place. Operands: parameter, gradient, first moment, second moment, numbers.
-struct ApplyLamb : MomentUpdate<ApplyLamb, "Lamb"> {
-  template <class T, auto config, class Gradient>
-  static void apply(const float* number, long count, Gradient gradient, T* const* changed) {
-    tenon::kernel::lamb(number, count, gradient, changed);
-  }
-};
+struct ApplyLamb : MomentUpdate<ApplyLamb, "Lamb"> {};
 TENON_EXACT_END
 }  // namespace ops
 

@@ -1,6 +1,5 @@
 // LARS: the steps of another optimizer, scaled in proportion to the parameter's norm.
 #pragma once
-#include <tenon/kernel/cpu/optimizer/norms.hpp>
 #include <tenon/nn/optim/norms.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 
@@ -15,26 +14,14 @@ namespace ops {
 
 TENON_EXACT_BEGIN
 /// Sums of squares of the parameter and of its gradient. Operands: parameter, gradient, numbers.
-struct LarsSquares : UpdateSums<LarsSquares, "LarsSquares"> {
-  template <class Call>
-  static auto piece(const Arguments& a, long begin, long count) {
-    using T = typename Call::template Operand<0>;
-    using G = typename Call::template Operand<1>;
-    using A = typename Call::Result;
-    const A scale = A(a.operand<float>(2)[2]);
-    const auto square = [](auto p, auto) { return A(p) * A(p); };
-    const auto slope = [=](auto, auto g) { return (A(g) * scale) * (A(g) * scale); };
-    return tenon::kernel::lane_sums<A>(count, square, slope, a.operand<T>(0) + begin, a.operand<G>(1) + begin);
-  }
-};
+struct LarsSquares : UpdateSums<LarsSquares, "LarsSquares"> {};
 /// The numbers of the optimizer inside, by which it multiplies gradient and decay with the ratio of the norms. Weight
 /// decay, coefficient, epsilon, and the learning rate at which the ratio is clipped (0 if it is not clipped) follow.
 struct LarsNumbers : RenewedNumbers<LarsNumbers, "LarsNumbers"> {
   template <class A>
   static void renew(const A (&sum)[2], long, float* number) {
-    using math::sqrt;
     const float* const own = number + nn::lars_numbers;
-    const A parameter = sqrt(sum[0]), gradient = sqrt(sum[1]), decay = A(own[0]), rate = A(own[3]);
+    const A parameter = math::sqrt(sum[0]), gradient = math::sqrt(sum[1]), decay = A(own[0]), rate = A(own[3]);
     A ratio = 1;
     if (parameter != 0 && gradient != 0) ratio = A(own[1]) * parameter / (gradient + decay * parameter + A(own[2]));
     if (rate > 0) ratio = ratio >= rate ? A(1) : ratio / rate;

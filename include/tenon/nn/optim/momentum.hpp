@@ -1,6 +1,5 @@
 // Stochastic gradient descent with momentum.
 #pragma once
-#include <tenon/kernel/cpu/optimizer/momentum.hpp>
 #include <tenon/nn/optim/moment_update.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 
@@ -15,11 +14,6 @@ TENON_EXACT_BEGIN
 /// One step of Momentum, in place. Operands: parameter, gradient, velocity, numbers. 16-bit floats compute in float.
 struct ApplyMomentum : MomentUpdate<ApplyMomentum, "Momentum"> {
   using Config = ApplyMomentumConfig;
-  /// Updates `count` elements of parameter and velocity.
-  template <class T, auto config, class Gradient>
-  static void apply(const float* number, long count, Gradient gradient, T* const* changed) {
-    tenon::kernel::momentum<config.use_nesterov != 0>(number, count, gradient, changed);
-  }
 };
 TENON_EXACT_END
 }  // namespace ops

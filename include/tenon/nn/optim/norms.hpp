@@ -2,21 +2,21 @@
 #pragma once
 #include <tenon/eager/apply.hpp>
 #include <tenon/graph/guard.hpp>
-#include <tenon/kernel/cpu/optimizer/norms.hpp>
 
 namespace tenon::inline TENON_ABI {
 namespace ops {
 
-/// Base of two sums over the elements of a parameter (operand 0) and its gradient (operand 1): [2, pieces], which
-/// total_sums() adds up. `Op` gives `piece<Call>(arguments, begin, count)`, the sums of some elements. A part of an
-/// update, not for users.
+/// Base of two sums over the elements of a parameter (operand 0) and its gradient (operand 1): [2, pieces], for
+/// RenewedNumbers. A part of an update, not for users.
 template <class Op, FixedString Name>
 struct UpdateSums : Operator<Op, Name> {
   static constexpr bool sums_pieces = true;
+  static constexpr long piece_elements = 1024;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) {
     const bool wide = in[0].dtype == Dtype::float64;
-    return {{2, int(tenon::kernel::sum_pieces(in[0].count(1)))}, 2, wide ? Dtype::float64 : Dtype::float32};
+    return {
+        {2, int((in[0].count(1) + piece_elements - 1) / piece_elements)}, 2, wide ? Dtype::float64 : Dtype::float32};
   }
 };
 

@@ -1,6 +1,5 @@
 // Adagrad with a proximal step that moves parameters towards 0 after each update.
 #pragma once
-#include <tenon/kernel/cpu/optimizer/adagrad.hpp>
 #include <tenon/nn/optim/moment_update.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 
@@ -9,12 +8,7 @@ namespace ops {
 
 TENON_EXACT_BEGIN
 /// One step of ProximalAdagrad, in place. Operands: parameter, gradient, sum of squares, numbers.
-struct ApplyProximalAdagrad : MomentUpdate<ApplyProximalAdagrad, "ProximalAdagrad"> {
-  template <class T, auto config, class Gradient>
-  static void apply(const float* number, long count, Gradient gradient, T* const* changed) {
-    tenon::kernel::proximal_adagrad(number, count, gradient, changed);
-  }
-};
+struct ApplyProximalAdagrad : MomentUpdate<ApplyProximalAdagrad, "ProximalAdagrad"> {};
 TENON_EXACT_END
 }  // namespace ops
 

@@ -1,6 +1,5 @@
 // RMSProp: steps scaled by a running mean of the squared gradient.
 #pragma once
-#include <tenon/kernel/cpu/optimizer/rmsprop.hpp>
 #include <tenon/nn/optim/moment_update.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 
@@ -16,10 +15,6 @@ TENON_EXACT_BEGIN
 /// numbers.
 struct ApplyRmsprop : MomentUpdate<ApplyRmsprop, "RMSProp"> {
   using Config = ApplyRmspropConfig;
-  template <class T, auto config, class Gradient>
-  static void apply(const float* number, long count, Gradient gradient, T* const* changed) {
-    tenon::kernel::rmsprop<config.centered != 0>(number, count, gradient, changed);
-  }
 };
 TENON_EXACT_END
 }  // namespace ops

@@ -1,6 +1,5 @@
 // Rprop: steps whose size depends only on the sign of the gradient.
 #pragma once
-#include <tenon/kernel/cpu/optimizer/rprop.hpp>
 #include <tenon/nn/optim/moment_update.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 
@@ -9,12 +8,7 @@ namespace ops {
 
 TENON_EXACT_BEGIN
 /// One step of Rprop, in place. Operands: parameter, gradient, last gradient, size of a step, numbers.
-struct ApplyRprop : MomentUpdate<ApplyRprop, "Rprop"> {
-  template <class T, auto config, class Gradient>
-  static void apply(const float* number, long count, Gradient gradient, T* const* changed) {
-    tenon::kernel::rprop(number, count, gradient, changed);
-  }
-};
+struct ApplyRprop : MomentUpdate<ApplyRprop, "Rprop"> {};
 TENON_EXACT_END
 }  // namespace ops
 

@@ -1,6 +1,5 @@
 // Stochastic gradient descent with optional momentum and dampening.
 #pragma once
-#include <tenon/kernel/cpu/optimizer/momentum.hpp>
 #include <tenon/nn/optim/moment_update.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 
@@ -16,11 +15,6 @@ TENON_EXACT_BEGIN
 /// velocity. Without momentum the velocity is neither read nor written. 16-bit floats compute in float.
 struct ApplySgd : MomentUpdate<ApplySgd, "SGD"> {
   using Config = ApplySgdConfig;
-  /// Updates `count` elements of parameter and velocity.
-  template <class T, auto config, class Gradient>
-  static void apply(const float* number, long count, Gradient gradient, T* const* changed) {
-    tenon::kernel::sgd<config.nesterov != 0>(number, count, gradient, changed);
-  }
 };
 TENON_EXACT_END
 }  // namespace ops

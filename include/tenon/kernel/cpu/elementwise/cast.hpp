@@ -1,6 +1,6 @@
 // Cast: the conversion of elements to another dtype, as an element-wise loop.
 #pragma once
-#include <tenon/kernel/cpu/elementwise/convert.hpp>
+#include <tenon/core/math/convert.hpp>
 #include <tenon/kernel/cpu/elementwise/elementwise.hpp>
 
 TENON_EXACT_BEGIN
@@ -18,7 +18,7 @@ struct Kernel<Cpu, ops::Cast> {
     [[gnu::always_inline]] auto operator()(X x) const {
       // the store rounds
       if constexpr (is_half<Result> && (is_half<X> || std::is_same_v<X, float>)) return static_cast<float>(x);
-      else return kernel::convert<Result>(x);
+      else return math::convert<Result>(x);
     }
   };
   template <class Call>

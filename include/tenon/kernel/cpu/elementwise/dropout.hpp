@@ -1,6 +1,6 @@
 // Dropout: elements become 0 where a random word is small, the rest is scaled.
 #pragma once
-#include <tenon/kernel/cpu/elementwise/random.hpp>
+#include <tenon/core/math/random_group.hpp>
 #include <tenon/kernel/kernel.hpp>
 
 TENON_EXACT_BEGIN
@@ -14,11 +14,11 @@ template <>
 struct Kernel<Cpu, ops::Dropout> {
   template <class Call>
   static constexpr long items(long n) {
-    return (Call::result.count(n) + kernel::random_group - 1) / kernel::random_group;
+    return (Call::result.count(n) + math::random_group - 1) / math::random_group;
   }
   template <class Call>
   static constexpr long cost(long) {
-    return 4L * kernel::random_group;
+    return 4L * math::random_group;
   }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
@@ -30,16 +30,16 @@ struct Kernel<Cpu, ops::Dropout> {
     const std::uint64_t *state = a.operand<std::uint64_t>(2), key = hash_number(a.immediate, state[0]);
     const long count = Call::result.count(a.n);
     for (long group = begin; group < end; ++group) {
-      std::uint32_t word[4][kernel::random_lanes];
-      kernel::draw_words(key, static_cast<std::uint64_t>(group), state[1], word);
-      std::int32_t kept[kernel::random_group];  // all bits set, or none
+      std::uint32_t word[4][math::random_lanes];
+      math::draw_words(key, static_cast<std::uint64_t>(group), state[1], word);
+      std::int32_t kept[math::random_group];  // all bits set, or none
       for (int k = 0; k < 4; ++k)
-        for (int l = 0; l < kernel::random_lanes; ++l)
-          kept[k * kernel::random_lanes + l] = -static_cast<std::int32_t>((word[k][l] >> 8) >= dropped);
-      const long first = group * kernel::random_group;
+        for (int l = 0; l < math::random_lanes; ++l)
+          kept[k * math::random_lanes + l] = -static_cast<std::int32_t>((word[k][l] >> 8) >= dropped);
+      const long first = group * math::random_group;
       const T* x = a.operand<T>(0) + first;
       T* y = a.result<T>() + first;
-      if (first + kernel::random_group <= count) apply_mask(kept, x, y, scale, kernel::random_group);
+      if (first + math::random_group <= count) apply_mask(kept, x, y, scale, math::random_group);
       else apply_mask(kept, x, y, scale, count - first);
     }
   }

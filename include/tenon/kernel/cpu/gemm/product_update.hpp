@@ -70,7 +70,7 @@ void Kernel<Cpu, ops::ProductUpdate>::run(const Arguments& arguments, long begin
   kernel::Gemm<T> g = gradient_layout<Call>(arguments.n);
   g.a = arguments.operand<T>(1);
   g.b = arguments.operand<T>(2);
-  kernel::MatrixUpdate<T> update{&Update::template apply<T, settings, kernel::GradientAt<T>>,
+  kernel::MatrixUpdate<T> update{&kernel::UpdateLoop<Update>::template apply<T, settings, kernel::GradientAt<T>>,
                                  arguments.operand<float>(Call::operands - 1),
                                  {arguments.changed<T>(0)},
                                  Call::operands - 3};

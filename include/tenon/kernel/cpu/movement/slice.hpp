@@ -14,6 +14,7 @@ namespace kernel {
 /// whole and of the part.
 template <class SliceWindow>
 constexpr Window window_sizes(const SliceWindow& c, const TensorType& whole, const TensorType& part, long n) {
+  static_assert(SliceWindow::axes == window_axes);
   Window w;
   for (int axis = 0; axis < whole.rank; ++axis) {
     const int k = axis - c.axis(0);

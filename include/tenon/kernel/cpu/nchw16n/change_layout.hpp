@@ -35,16 +35,23 @@ struct ChangeLayout {
 
 template <>
 struct Kernel<Cpu, ops::ToNchw16n> : kernel::ChangeLayout {
+  /// The blocks [begin, end) of rows of `features`; of a tensor whose shape is known at run time, too.
+  static void convert(const float* x, float* y, long n, long features, long begin, long end) {
+    kernel::pack_samples(x, y, n, features, begin, end);
+  }
   template <class Call>
   static void run_nchw16n(const Arguments& a, long begin, long end) {
-    kernel::pack_samples(a.operand<float>(0), a.result<float>(), a.n, Call::result.count(1), begin, end);
+    convert(a.operand<float>(0), a.result<float>(), a.n, Call::result.count(1), begin, end);
   }
 };
 template <>
 struct Kernel<Cpu, ops::FromNchw16n> : kernel::ChangeLayout {
+  static void convert(const float* x, float* y, long n, long features, long begin, long end) {
+    kernel::unpack_samples(x, y, n, features, begin, end);
+  }
   template <class Call>
   static void run_nchw16n(const Arguments& a, long begin, long end) {
-    kernel::unpack_samples(a.operand<float>(0), a.result<float>(), a.n, Call::result.count(1), begin, end);
+    convert(a.operand<float>(0), a.result<float>(), a.n, Call::result.count(1), begin, end);
   }
 };
 

@@ -10,6 +10,7 @@ namespace tenon::inline TENON_ABI {
 namespace ops {
 struct AdafactorMeans;
 struct AdafactorFactors;
+struct AdafactorSquares;
 struct ApplyAdafactor;
 }  // namespace ops
 
@@ -58,6 +59,20 @@ inline TwoSums<A> adafactor_squares(const T* p, const G* g, SquareFactors<A> fac
   });
   return total;
 }
+
+template <>
+struct UpdateLoop<ops::AdafactorSquares> {
+  template <class Call>
+  static auto piece(const Arguments& a, long begin, long count) {
+    using A = typename Call::Result;
+    constexpr bool rows = Call::operands == 5;
+    const SquareFactors<A> factors{rows ? a.operand<A>(2) : nullptr, a.operand<A>(2 + rows),
+                                   Matrices(Call::operand(0))};
+    return adafactor_squares(a.operand<typename Call::template Operand<0>>(0),
+                             a.operand<typename Call::template Operand<1>>(1), factors,
+                             A(a.operand<float>(Call::operands - 1)[2]), begin, count);
+  }
+};
 
 /// One step of AdaFactor for the elements [begin, end), with a first moment m if that is not null. number: rate,
 /// weight decay, what gradients are multiplied with, rate after clipping, six that matter elsewhere, beta1.

@@ -1,10 +1,17 @@
 // Lamb: the loops of its norms and of its update.
 #pragma once
+#include <tenon/kernel/cpu/optimizer/moment_update.hpp>
 #include <tenon/kernel/cpu/optimizer/norms.hpp>
-#include <tenon/kernel/cpu/optimizer/update.hpp>
 
 TENON_EXACT_BEGIN
-namespace tenon::inline TENON_ABI::kernel {
+namespace tenon::inline TENON_ABI {
+
+namespace ops {
+struct ApplyLamb;
+struct LambSquares;
+}
+
+namespace kernel {
 
 /// What Lamb reads beside the elements: the common three, beta1, beta2, eps, and by what the moments are multiplied
 /// against their bias.
@@ -66,17 +73,33 @@ inline TwoSums<Compute<T>> lamb_squares(const float* number, const T* p, const G
   return {fold_lanes(own, Plus()), fold_lanes(step, Plus())};
 }
 
+template <>
+struct UpdateLoop<ops::LambSquares> {
+  template <class Call>
+  static auto piece(const Arguments& a, long begin, long count) {
+    using T = typename Call::template Operand<0>;
+    const auto from = [&]<class E>(int k, E) { return a.operand<E>(k) + begin; };
+    return lamb_squares(a.operand<float>(4), from(0, T()), from(1, typename Call::template Operand<1>()), from(2, T()),
+                        from(3, T()), count);
+  }
+};
+
 /// One step of Lamb for `count` elements of the parameter, changed[0], and of its moments. The learning rate among the
 /// numbers is multiplied by the ratio of the norms.
-template <class T, class Gradient>
-[[gnu::always_inline]] inline void lamb(const float* number, long count, Gradient gradient, T* const* changed) {
-  const LambRule<Compute<T>> is(number);
-  const auto step = [=]<class V>(V g, V& p, V& m, V& v) __attribute__((always_inline)) {
-    is.move(g, m, v);
-    p = p - V(is.rate) * is.direction(p, m, v);
-  };
-  update_elements(count, step, gradient, changed[0], changed[1], changed[2]);
-}
+template <>
+struct UpdateLoop<ops::ApplyLamb> {
+  template <class T, auto config, class Gradient>
+  static void apply(const float* number, long count, Gradient gradient, T* const* changed) {
+    const LambRule<Compute<T>> is(number);
+    const auto step = [=]<class V>(V g, V& p, V& m, V& v) __attribute__((always_inline)) {
+      is.move(g, m, v);
+      p = p - V(is.rate) * is.direction(p, m, v);
+    };
+    update_elements(count, step, gradient, changed[0], changed[1], changed[2]);
+  }
+};
 
-}  // namespace tenon::kernel
+}  // namespace kernel
+
+}  // namespace tenon
 TENON_EXACT_END

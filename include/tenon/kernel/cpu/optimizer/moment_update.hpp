@@ -6,7 +6,7 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {
 
-/// An operator that changes a parameter and its moments by its `apply`.
+/// An operator that changes a parameter and its moments by the `apply` of its loop.
 template <class Op>
 requires requires { requires tenon::detail::is_set(Op::updates_moments); }
 struct Kernel<Cpu, Op> {
@@ -30,8 +30,8 @@ struct Kernel<Cpu, Op> {
   static void update_range(const Arguments& a, long begin, long end) {
     T* changed[1 + moments]{a.changed<T>(0) + begin};
     for (int k = 1; k <= moments; ++k) changed[k] = a.changed<T>(k + 1) + begin;
-    Op::template apply<T, config>(a.operand<float>(2 + moments), end - begin,
-                                  tenon::kernel::GradientAt<G>{a.operand<G>(1) + begin}, changed);
+    tenon::kernel::UpdateLoop<Op>::template apply<T, config>(
+        a.operand<float>(2 + moments), end - begin, tenon::kernel::GradientAt<G>{a.operand<G>(1) + begin}, changed);
   }
 };
 

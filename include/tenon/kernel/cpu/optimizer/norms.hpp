@@ -4,6 +4,7 @@
 
 #include <tenon/core/math/elementary.hpp>
 #include <tenon/kernel/cpu/elementwise/unrolled.hpp>
+#include <tenon/kernel/cpu/optimizer/update.hpp>
 #include <tenon/kernel/cpu/reduce/accumulation_order.hpp>
 #include <tenon/kernel/kernel.hpp>
 
@@ -11,25 +12,16 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {
 
 namespace kernel {
-/// Elements in a piece: a chain of 64 in each of 16 lanes.
-inline constexpr long sum_piece = lane_piece;
-constexpr long sum_pieces(long count) { return (count + sum_piece - 1) / sum_piece; }
-
 /// The totals of [2, pieces].
 template <class A>
 inline void total_sums(const A* sums, long pieces, A (&total)[2]) {
   const auto itself = [](A x) { return x; };
   for (int k = 0; k < 2; ++k) total[k] = lane_sum<A>(pieces, itself, sums + k * pieces);
 }
-
-/// The quotient of two norms, 1 where one of them is 0. A norm that is NaN makes it NaN.
-template <class A>
-inline A norm_ratio(A above, A below) {
-  return above == 0 || below == 0 ? A(1) : above / below;
-}
 }  // namespace kernel
 
-/// Of two sums over a parameter. `Op` gives `piece<Call>(arguments, begin, count)`, the TwoSums of some elements.
+/// Of two sums over a parameter. The operator's loop has `piece<Call>(arguments, begin, count)`, the TwoSums of some
+/// elements: a chain in each of 16 lanes.
 template <class Op>
 requires requires { requires tenon::detail::is_set(Op::sums_pieces); }
 struct Kernel<Cpu, Op> {
@@ -41,15 +33,17 @@ struct Kernel<Cpu, Op> {
   }
   template <class Call>
   static constexpr long cost(long) {
-    return 4 * kernel::sum_piece;
+    return 4 * Op::piece_elements;
   }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using A = typename Call::Result;
+    static_assert(Op::piece_elements == kernel::lane_piece);
     const long count = Call::operand(0).count(1), pieces = Call::result.extent[1];
     for (long piece = begin; piece < end; ++piece) {
-      const long first = piece * kernel::sum_piece;
-      const kernel::TwoSums<A> sums = Op::template piece<Call>(a, first, std::min(kernel::sum_piece, count - first));
+      const long first = piece * Op::piece_elements;
+      const kernel::TwoSums<A> sums =
+          kernel::UpdateLoop<Op>::template piece<Call>(a, first, std::min(Op::piece_elements, count - first));
       a.result<A>()[piece] = sums.first;
       a.result<A>()[pieces + piece] = sums.second;
     }

@@ -6,6 +6,11 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
+/// How the CPU computes the elements of an update: `apply` of an ops::MomentUpdate or `piece` of an ops::UpdateSums. A
+/// custom operator has the function itself; Tenon's have a specialisation.
+template <class Op>
+struct UpdateLoop : Op {};
+
 // What updates compute with vectors, for the single elements after them.
 template <class C>
 requires std::is_floating_point_v<C>

@@ -1,6 +1,7 @@
 // The gradient of max pooling over windows of 2 x 2 whose argmaxes are known (pool/conv_max.hpp).
 #pragma once
 #include <tenon/graph/kernel_entry.hpp>
+#include <tenon/graph/pass/fuse_max_pool.hpp>
 #include <tenon/kernel/cpu/nchw16n/pool2d.hpp>
 #include <tenon/target/kernel.hpp>
 
@@ -10,6 +11,7 @@ namespace tenon::inline TENON_ABI::kernel {
 /// dx = dy at the argmax of each window, else 0, for the planes [begin, end). As max_pool2d_backward, which adds to 0
 /// where rows have less than least_spread_windows windows: -0 would become 0.
 inline constexpr int least_spread_windows = detail::half_lanes<float>;
+static_assert(least_spread_windows == tenon::detail::least_windows, "the fuse pass joins from there on");
 void spread_argmaxes(const Pool2dSizes& s, const float* argmaxes, const float* dy, float* dx, long begin, long end);
 /// The same in NCHW16n; planes are those of all blocks.
 void nchw16n_spread_argmaxes(const Pool2dSizes& s, const float* argmaxes, const float* dy, float* dx, long begin,

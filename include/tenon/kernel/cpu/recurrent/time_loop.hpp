@@ -15,8 +15,7 @@ namespace tenon::inline TENON_ABI::kernel {
 
 /// Samples that go through time together: the weight is read once per step for all of them.
 inline constexpr long recurrent_rows = tile_rows;
-/// Elements of a sample that may be between two rows of a tile, whose distances are numbers of 32 bits.
-inline constexpr long longest_sample = ((1l << 31) - 1) / recurrent_rows;
+static_assert(recurrent_rows <= 8, "see ops::longest_sample: distances between the rows of a tile have 32 bits");
 
 /// What the sum of a product's first segment begins with: +0, what stands there as a sum, or as a chain to continue
 /// with.

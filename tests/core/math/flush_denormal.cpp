@@ -11,7 +11,7 @@
 #include <tenon/ops/relu.hpp>
 #include <tenon/ops/sub.hpp>
 
-#include "../../../support/both_modes.hpp"
+#include "../../support/both_modes.hpp"
 
 using namespace tenon;
 using namespace support;

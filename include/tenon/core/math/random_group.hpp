@@ -7,7 +7,7 @@
 #include <tenon/core/philox.hpp>
 
 TENON_EXACT_BEGIN
-namespace tenon::inline TENON_ABI::kernel {
+namespace tenon::inline TENON_ABI::math {
 
 /// Philox blocks drawn together, and the words they hold: element e of group g takes word e / 16 of block 16 g + e mod
 /// 16.
@@ -69,7 +69,7 @@ inline void turn(float u, float& cosine, float& sine) {
 inline void gaussian_numbers(const std::uint32_t (&word)[4][random_lanes], float (&number)[random_group]) {
   for (int pair = 0; pair < 4; pair += 2)
     for (int l = 0; l < random_lanes; ++l) {
-      const float radius = math::sqrt(minus_two_log(1 - unit_number(word[pair][l])));
+      const float radius = sqrt(minus_two_log(1 - unit_number(word[pair][l])));
       float cosine, sine;
       turn(unit_number(word[pair + 1][l]), cosine, sine);
       number[pair * random_lanes + l] = radius * cosine;
@@ -77,5 +77,5 @@ inline void gaussian_numbers(const std::uint32_t (&word)[4][random_lanes], float
     }
 }
 
-}  // namespace tenon::kernel
+}  // namespace tenon::math
 TENON_EXACT_END

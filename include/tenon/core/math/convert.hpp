@@ -7,7 +7,7 @@
 #include <tenon/core/dtype.hpp>
 
 TENON_EXACT_BEGIN
-namespace tenon::inline TENON_ABI::kernel {
+namespace tenon::inline TENON_ABI::math {
 
 // Rounding twice, to float and then to 16 bits, can differ from rounding once. Rounding to odd in between cannot: the
 // last bit remembers that something was cut off.
@@ -55,5 +55,5 @@ TENON_DEVICE constexpr To convert(From x) {
   } else return static_cast<To>(x);
 }
 
-}  // namespace tenon::kernel
+}  // namespace tenon::math
 TENON_EXACT_END
