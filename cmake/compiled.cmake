@@ -16,6 +16,14 @@
 # (-mavx2) must stay outside: the linker would miss their functions. Only what the program calls is linked.
 option(TENON_HEADER_ONLY "Compile all of Tenon in each source, instead of the compiled part once per project" OFF)
 
+# The folders of Tenon targets beside the CPU (-DTENON_TARGET=mine) may be among the project's own headers.
+function(tenon_find_targets library target)
+  get_target_property(definitions "${target}" COMPILE_DEFINITIONS)
+  if("${definitions}" MATCHES "TENON_TARGET=")
+    target_include_directories("${library}" PRIVATE "$<TARGET_PROPERTY:${target},INCLUDE_DIRECTORIES>")
+  endif()
+endfunction()
+
 function(tenon_compiled target)
   if(NOT TARGET "${target}")
     message(FATAL_ERROR "tenon_compiled: there is no target `${target}` here; call it after add_executable.")
@@ -44,7 +52,8 @@ function(tenon_compiled target)
     target_compile_options("${library}" PRIVATE "$<TARGET_PROPERTY:${target},COMPILE_OPTIONS>" -ffunction-sections
       -fdata-sections)
     target_compile_definitions("${library}" PRIVATE
-      "$<FILTER:$<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>,EXCLUDE,^TENON_COMPILED$>")
+      "$<FILTER:$<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>,EXCLUDE,^TENON_COMPILED(_TARGET)?$>")
+    tenon_find_targets("${library}" "${target}")
     # The project's own checks, warnings, and unity builds are for its own sources.
     target_compile_options("${library}" PRIVATE -w)
     set_target_properties("${library}" PROPERTIES UNITY_BUILD OFF CXX_CLANG_TIDY "" CXX_CPPCHECK "" CXX_CPPLINT ""
@@ -62,6 +71,9 @@ function(tenon_compiled target)
   endif()
   set_target_properties("${target}" PROPERTIES TENON_PART "${library}")
   target_compile_definitions("${target}" PRIVATE TENON_COMPILED)
+  if("${flags}" MATCHES "TENON_TARGET=")
+    target_compile_definitions("${target}" PRIVATE TENON_COMPILED_TARGET)
+  endif()
   target_link_libraries("${target}" PRIVATE "${library}")
   if(NOT APPLE)
     target_link_options("${target}" PRIVATE -Wl,--gc-sections)
@@ -91,12 +103,11 @@ function(tenon_among reaches libraries)
 endfunction()
 
 # Sets `fits` if all sources of the target are compiled with the flags that a part made in this folder would have. Where
-# that is not sure, headers are always right: CUDA, a second target of Tenon, options of single sources, a folder with
-# flags of its own.
+# that is not sure, headers are always right: CUDA, options of single sources, a folder with flags of its own.
 function(tenon_has_one_set_of_flags fits target directory)
   set(${fits} FALSE PARENT_SCOPE)
   get_target_property(definitions "${target}" COMPILE_DEFINITIONS)
-  if("${definitions}" MATCHES "TENON_(COMPILED|TARGET)")
+  if("${definitions}" MATCHES "TENON_COMPILED")
     return()
   endif()
   set(variables CMAKE_CXX_FLAGS)
@@ -178,6 +189,7 @@ function(tenon_share_precompiled target)
     target_link_libraries("${owner}" PRIVATE tenon::tenon)
     target_compile_options("${owner}" PRIVATE "$<TARGET_PROPERTY:${target},COMPILE_OPTIONS>")
     target_compile_definitions("${owner}" PRIVATE "$<TARGET_PROPERTY:${target},COMPILE_DEFINITIONS>")
+    tenon_find_targets("${owner}" "${target}")
     set_target_properties("${owner}" PROPERTIES CXX_CLANG_TIDY "" CXX_CPPCHECK "" CXX_CPPLINT ""
       CXX_INCLUDE_WHAT_YOU_USE "")
     foreach(property IN ITEMS COMPILE_FLAGS CXX_STANDARD CXX_EXTENSIONS POSITION_INDEPENDENT_CODE

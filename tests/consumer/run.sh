@@ -78,11 +78,16 @@ parts() { grep -c '"file": ".*/compiled/tenon.cpp"' "$work/build/compile_command
 expect_parts() {
   [ "$(compiled)/$(parts)" = "$1" ] || { echo "FAILED: programs/parts $(compiled)/$(parts), not $1, with: $2"; exit 1; }
 }
-for options in -DTENON_HEADER_ONLY=ON -DSOURCE_OPTIONS=-mavx2 "-DDEFINITIONS=TENON_TARGET=reference"; do
+for options in -DTENON_HEADER_ONLY=ON -DSOURCE_OPTIONS=-mavx2; do
   quietly configure "$options"
   expect_parts 0/0 "$options"
   rm -rf "$work/build"
 done
+quietly configure "-DDEFINITIONS=TENON_TARGET=reference"
+expect_parts 2/1 "a second target"
+[ "$(grep -c -e '-DTENON_TARGET=reference.* -c .*/compiled/tenon.cpp"' "$work/build/compile_commands.json")" -eq 1 ] ||
+  { echo "FAILED: the part for a second target is compiled without it"; exit 1; }
+rm -rf "$work/build"
 
 # With g++ a program whose sources include tenon.hpp, and define nothing before, also in no header of the project, reads
 # it precompiled.

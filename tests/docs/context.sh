@@ -24,7 +24,7 @@ std::string quoted(const std::string& value) { return value.empty() ? "" : "`" +
 std::string legal(const ContextKey& key) {
   switch (key.kind) {
     case KeyKind::mode: return "`graph`, `pynative` (0, 1; `GRAPH_MODE`, `PYNATIVE_MODE`)";
-    case KeyKind::target: return "`CPU`, that of `-DTENON_TARGET`";
+    case KeyKind::target: return "`CPU`, those of `-DTENON_TARGET`";
     case KeyKind::flag: return "`True`, `False`";
     case KeyKind::level: return std::string(key.legal) + ", `True` (2), `False` (0)";
     case KeyKind::gigabytes: return std::string("`2GB`, `0.5GB`, ...") + (*key.legal ? ", at least 1GB" : "");

@@ -56,7 +56,7 @@ case $compiler in
       check separate "$@" -Xcompiler -march=x86-64
       check fused "$@" -Xcompiler -march=x86-64-v3
       check fused "$@" -Xcompiler -march=native
-      check fused "$@" -DTENON_TARGET=reference -Xcompiler -march=native  # with a second target
+      check fused "$@" -DTENON_TARGET=reference,counting "-I$source/tests/support/targets" -Xcompiler -march=native
     done
     exit $faults ;;
 esac

@@ -9,7 +9,7 @@
 //   v01_    the version
 //   3       the highest complete level of x86-64, or a for ARM64 (5: what Ice Lake and Zen 4 have beyond level 4)
 //   24      one letter or digit for each further extension that our code asks about, or compilers use by themselves
-//   GZ      the compiler, then options, then the target beside the CPU, then whether observers can look
+//   GZ      the compiler, then options, then the targets beside the CPU, then whether observers can look
 //
 // g++ and clang share nothing: they evaluate the arguments of one call in different orders, so that a model's
 // operations, traced in constant evaluation, have other numbers, and tables of one would not fit code of the other. Not
@@ -175,9 +175,23 @@
 #define TENON_ABI_UNDEFINED
 #endif
 
-// ---- the target beside the CPU, core/target.hpp
+// ---- the targets beside the CPU, core/target.hpp: up to four names, separated by commas
 #if defined(TENON_TARGET)
+#define TENON_ABI_FIFTH(...) TENON_ABI_FIFTH_OF(__VA_ARGS__)
+#define TENON_ABI_FIFTH_OF(first, second, third, fourth, fifth, ...) fifth
+#define TENON_TARGETS TENON_ABI_FIFTH(TENON_TARGET, 4, 3, 2, 1, )
+#if TENON_TARGETS < 1
+#error "-DTENON_TARGET=reference,mine names one to four folders of tenon/kernel/, separated by commas"
+#endif
+#define TENON_TARGET_1 TENON_ABI_FIFTH(, , , , TENON_TARGET, )
+#define TENON_TARGET_2 TENON_ABI_FIFTH(, , , TENON_TARGET, , )
+#define TENON_TARGET_3 TENON_ABI_FIFTH(, , TENON_TARGET, , , )
+#define TENON_TARGET_4 TENON_ABI_FIFTH(, TENON_TARGET, , , , )
+#if TENON_TARGETS == 1
 #define TENON_ABI_TARGET TENON_TARGET
+#else
+#define TENON_ABI_TARGET TENON_ABI_JOIN(TENON_TARGET_1, _, TENON_TARGET_2, _, TENON_TARGET_3, _, TENON_TARGET_4, )
+#endif
 #else
 #define TENON_ABI_TARGET
 #endif

@@ -51,9 +51,10 @@ static_assert(sizeof(1.0) == sizeof(double),
 
 // What depends on no shape and no model is defined in headers, or, where TENON_COMPILED is defined, once per program in
 // the sources of compiled/, and only declared here: `#if TENON_DEFINES` stands around such definitions, TENON_INLINE
-// before each function that was declared before it. nvcc always takes the headers, and so does a program with a
-// second target (core/target.hpp).
-#if defined(TENON_COMPILED) && !defined(TENON_COMPILED_PART) && !defined(__CUDACC__) && !defined(TENON_TARGET)
+// before each function that was declared before it. nvcc always takes the headers, and so does a program with other
+// targets (core/target.hpp), unless TENON_COMPILED_TARGET says that the sources of compiled/ have them, too.
+#if defined(TENON_COMPILED) && !defined(TENON_COMPILED_PART) && !defined(__CUDACC__) && \
+    (!defined(TENON_TARGET) || defined(TENON_COMPILED_TARGET))
 #define TENON_DEFINES 0
 #else
 #define TENON_DEFINES 1

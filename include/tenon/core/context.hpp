@@ -124,9 +124,9 @@ struct NoTargetScope {
 };
 using StepTarget = std::conditional_t<several_targets, TargetScope, NoTargetScope>;
 
-/// Whether this thread computes on the second target.
+/// Whether this thread computes on another target than the CPU.
 inline bool computes_there() {
-  if constexpr (several_targets) return TargetScope::current() == TargetId::other;
+  if constexpr (several_targets) return TargetScope::current() != TargetId::cpu;
   else return false;
 }
 }  // namespace detail

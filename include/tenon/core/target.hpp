@@ -6,14 +6,23 @@
 
 #include <tenon/core/config.hpp>
 
-// A program computes on the CPU. With -DTENON_TARGET=reference it has a second target, whose folder is
-// kernel/reference/: device_target chooses between the two at run time. The name stands in TENON_ABI, for units with
-// and without it share no code. Without it nothing of what follows costs an instruction.
+// A program computes on the CPU. -DTENON_TARGET=reference gives it a second target, whose folder is kernel/reference/;
+// -DTENON_TARGET=reference,mine gives it two more, and so on up to four. device_target chooses at run time. The names
+// stand in TENON_ABI: units with other targets share no code. Without the flag nothing of this costs an instruction.
 #if defined(TENON_TARGET)
 #define TENON_TARGET_IN(folder) <tenon/kernel/folder/target.hpp>
 #define TENON_TARGET_OF(folder) TENON_TARGET_IN(folder)
-// defines kernel::<folder>::Target, see there what one has
-#include TENON_TARGET_OF(TENON_TARGET)
+// each defines kernel::<folder>::Target, see there what one has
+#include TENON_TARGET_OF(TENON_TARGET_1)
+#if TENON_TARGETS > 1
+#include TENON_TARGET_OF(TENON_TARGET_2)
+#endif
+#if TENON_TARGETS > 2
+#include TENON_TARGET_OF(TENON_TARGET_3)
+#endif
+#if TENON_TARGETS > 3
+#include TENON_TARGET_OF(TENON_TARGET_4)
+#endif
 #endif
 
 namespace tenon::inline TENON_ABI {
@@ -23,18 +32,67 @@ struct Cpu {
   static constexpr std::string_view name = "CPU";
 };
 
-#if defined(TENON_TARGET)
-inline constexpr bool several_targets = true;
-using OtherTarget = kernel::TENON_TARGET::Target;
-#else
-inline constexpr bool several_targets = false;
-using OtherTarget = Cpu;
-#endif
+template <class... Targets>
+struct TargetList {
+  static constexpr int count = int(sizeof...(Targets));
+};
 
-/// Which target, as a number: programs of both stand side by side.
-enum class TargetId : unsigned char { cpu, other };
+/// The targets of the program beside the CPU.
+#if !defined(TENON_TARGET)
+using OtherTargets = TargetList<>;
+#elif TENON_TARGETS == 1
+using OtherTargets = TargetList<kernel::TENON_TARGET_1::Target>;
+#elif TENON_TARGETS == 2
+using OtherTargets = TargetList<kernel::TENON_TARGET_1::Target, kernel::TENON_TARGET_2::Target>;
+#elif TENON_TARGETS == 3
+using OtherTargets =
+    TargetList<kernel::TENON_TARGET_1::Target, kernel::TENON_TARGET_2::Target, kernel::TENON_TARGET_3::Target>;
+#else
+using OtherTargets = TargetList<kernel::TENON_TARGET_1::Target, kernel::TENON_TARGET_2::Target,
+                                kernel::TENON_TARGET_3::Target, kernel::TENON_TARGET_4::Target>;
+#endif
+inline constexpr bool several_targets = OtherTargets::count > 0;
+
+/// Which target, as a number: the CPU, or the place in OtherTargets, counted from 1.
+enum class TargetId : unsigned char { cpu };
+namespace detail {
+template <class Target, class... Others>
+constexpr int target_number(TargetList<Others...>) {
+  int number = 0, place = 0;
+  (static_cast<void>((++place, number = std::is_same_v<Target, Others> ? place : number)), ...);
+  return number;
+}
+template <class... Others>
+constexpr TargetId find_target([[maybe_unused]] std::string_view name, TargetList<Others...>) {
+  TargetId found = TargetId::cpu;
+  int place = 0;
+  (static_cast<void>((++place, found = name == Others::name ? TargetId(place) : found)), ...);
+  return found;
+}
+Cpu first_target(TargetList<>);
+template <class First, class... Rest>
+First first_target(TargetList<First, Rest...>);
+template <class First, class... Rest, class F>
+constexpr decltype(auto) with_target_of(TargetList<First, Rest...>, int number, F f) {
+  if constexpr (sizeof...(Rest) > 0)
+    if (number > 1) return with_target_of(TargetList<Rest...>(), number - 1, f);
+  return f(std::type_identity<First>());
+}
+}  // namespace detail
 template <class Target>
-inline constexpr TargetId target_id = TargetId{several_targets && !std::is_same_v<Target, Cpu>};
+inline constexpr TargetId target_id = TargetId(detail::target_number<Target>(OtherTargets()));
+
+/// The target of that name; the CPU, if no other has it.
+constexpr TargetId target_named(std::string_view name) { return detail::find_target(name, OtherTargets()); }
+
+/// The first target beside the CPU; the CPU, if there is none.
+using OtherTarget = decltype(detail::first_target(OtherTargets()));
+
+/// Calls f(std::type_identity<Target>()) for the target of that number, which is not the CPU.
+template <class F>
+constexpr decltype(auto) with_target(TargetId target, F f) {
+  return detail::with_target_of(OtherTargets(), int(target), f);
+}
 
 namespace detail {
 

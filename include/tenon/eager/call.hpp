@@ -231,7 +231,7 @@ inline bool launched_there([[maybe_unused]] const EagerInfo& call, [[maybe_unuse
     bytes[call.operands + k] = call.several->types[k].bytes(a.n);
     if (k >= call.several->returns && a.buffer[call.operands + k]) kernel = call.several->keeping;
   }
-  launch_there(kernel_there(call.name, kernel), a, bytes, call.effect, call.operands);
+  launch_there(TargetScope::current(), kernel_there(call.name, kernel), a, bytes, call.effect, call.operands);
   return true;
 #else
   return false;

@@ -62,7 +62,8 @@ inline bool Tape::launched_there([[maybe_unused]] const Rule& rule, [[maybe_unus
     bring_to(false, x, a.n, rows[k]);
     a.buffer[k + 1] = x.data;
   }
-  tenon::detail::launch_there(tenon::detail::kernel_there(node.op->name, rule.entry[rule.kernel[id]]), a, bytes,
+  tenon::detail::launch_there(tenon::detail::TargetScope::current(),
+                              tenon::detail::kernel_there(node.op->name, rule.entry[rule.kernel[id]]), a, bytes,
                               node.op->effect, node.operands);
   return true;
 #else

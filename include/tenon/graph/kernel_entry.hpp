@@ -56,8 +56,11 @@ struct KernelEntry {
   bool is_linear = true, is_nchw16n_linear = true;
   const IndexRange* indices = nullptr;      // of an operand; null: none are looked at
   const LeastBatch* least_batch = nullptr;  // null: any batch will do
-  // of a kernel on the CPU: the one on the other target, null if there is none
-  [[no_unique_address]] std::conditional_t<several_targets, const KernelEntry*, NoConfig> elsewhere{};
+  // of a kernel on the CPU: the one on each of the other targets, null if there is none
+  struct Elsewhere {
+    const KernelEntry* on[OtherTargets::count + 1]{};
+  };
+  [[no_unique_address]] std::conditional_t<several_targets, Elsewhere, NoConfig> elsewhere{};
 
   constexpr KernelWork work(long n) const { return is_linear ? linear.of(n) : work_of(n); }
   constexpr KernelWork nchw16n_work(long n) const {

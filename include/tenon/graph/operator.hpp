@@ -171,7 +171,7 @@ struct OperatorRules : OperatorInfo {
   const OperatorRules* chain = nullptr;        // the operator of a chain of element-wise ones with it
   const OperatorRules* with_update = nullptr;  // the operator that it becomes with an update
   const ConvMaxPool* max_pool = nullptr;       // of a convolution: what becomes of it with max pooling after it
-  const OperatorRules* elsewhere = nullptr;    // the same operator on the other target
+  const OperatorRules* elsewhere[OtherTargets::count + 1]{};  // the same operator on each of the other targets
 };
 /// The rules after a node of a graph that is not compiled yet.
 constexpr const OperatorRules& rules_of(const OperatorInfo* op) { return static_cast<const OperatorRules&>(*op); }
@@ -355,6 +355,10 @@ template <class Op, class Target = Cpu>
 inline constexpr OperatorRules info = detail::make_operator_rules<Op, Target>();
 
 namespace detail {
+template <class Op, class... Others>
+constexpr void put_rules(OperatorRules& rules, TargetList<Others...>) {
+  ((rules.elsewhere[int(target_id<Others>)] = &info<Op, Others>), ...);
+}
 template <class Op, class Target>
 constexpr OperatorRules make_operator_rules() {
   using K = FoundKernel<Target, Op>;
@@ -372,16 +376,16 @@ constexpr OperatorRules make_operator_rules() {
     rules.takes_update = true, rules.with_update = &info<typename K::WithUpdate, Target>;
   if constexpr (requires { typename K::WithMaxPool; })
     rules.takes_max_pool = true, rules.max_pool = &K::WithMaxPool::operators;
-  if constexpr (several_targets && std::is_same_v<Target, Cpu>) rules.elsewhere = &info<Op, OtherTarget>;
+  if constexpr (several_targets && std::is_same_v<Target, Cpu>) put_rules<Op>(rules, OtherTargets());
   return rules;
 }
 }  // namespace detail
 /// The same operator on a target, for a node of a trace.
 template <class Target>
 constexpr const OperatorInfo* on_target(const OperatorInfo* op) {
-  static_assert(std::is_same_v<Target, Cpu> || std::is_same_v<Target, OtherTarget>, "a target of this program");
+  static_assert(std::is_same_v<Target, Cpu> || target_id<Target> != TargetId::cpu, "a target of this program");
   if constexpr (std::is_same_v<Target, Cpu>) return op;
-  else return rules_of(op).elsewhere;
+  else return rules_of(op).elsewhere[int(target_id<Target>)];
 }
 
 }  // namespace tenon

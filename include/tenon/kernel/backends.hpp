@@ -1,4 +1,4 @@
-// Which backends a program has: the kernels of the CPU, and those of the second target. Operators and cells include
+// Which backends a program has: the kernels of the CPU, and those of its other targets. Operators and cells include
 // none of them: kernels are looked up where this header is included.
 #pragma once
 #include <tenon/kernel/cpu/kernels.hpp>
@@ -7,5 +7,14 @@
 #if defined(TENON_TARGET)
 #define TENON_KERNELS_IN(folder) <tenon/kernel/folder/kernels.hpp>
 #define TENON_KERNELS_OF(folder) TENON_KERNELS_IN(folder)
-#include TENON_KERNELS_OF(TENON_TARGET)
+#include TENON_KERNELS_OF(TENON_TARGET_1)
+#if TENON_TARGETS > 1
+#include TENON_KERNELS_OF(TENON_TARGET_2)
+#endif
+#if TENON_TARGETS > 2
+#include TENON_KERNELS_OF(TENON_TARGET_3)
+#endif
+#if TENON_TARGETS > 3
+#include TENON_KERNELS_OF(TENON_TARGET_4)
+#endif
 #endif

@@ -61,12 +61,17 @@ struct Compiled {
     return {int(b.nodes.size()), b.error, b.asks_values, b.inner_gradient, int(b.draws.size()), int(b.texts.size())};
   }
   static constexpr Summary summary = summarize();
+  // What the first of some targets lacks that lacks something.
+  static constexpr const Sentence& missing_on(TargetList<>) { return summary.error; }
+  template <class First, class... Rest>
+  static constexpr const Sentence& missing_on(TargetList<First, Rest...>) {
+    if constexpr (!On<First>::missing.empty()) return On<First>::missing;
+    else return missing_on(TargetList<Rest...>());
+  }
   static constexpr const Sentence& find_sentence() {
-#if defined(TENON_TARGET)
-    if constexpr (summary.error.empty() && !std::is_same_v<Target, OtherTarget>) return On<OtherTarget>::missing;
-    else
-#endif
-      return summary.error;
+    if constexpr (several_targets && summary.error.empty() && std::is_same_v<Target, Cpu>)
+      return missing_on(OtherTargets());
+    else return summary.error;
   }
   static constexpr const Sentence& sentence = find_sentence();
   static constexpr bool ok = find_sentence().empty();  // nvcc takes `sentence` for initialized twice if this reads it
@@ -286,17 +291,22 @@ struct Compiled {
 template <class Graph>
 const Program& program_here() {
   if constexpr (several_targets)
-    if (detail::computes_there()) return Graph::template On<OtherTarget>::program;
+    if (detail::computes_there())
+      return with_target(detail::TargetScope::current(),
+                         []<class Target>(std::type_identity<Target>) -> const Program& {
+                           return Graph::template On<Target>::program;
+                         });
   return Graph::program;
 }
 /// An executor of it, one per thread.
 template <class Graph>
 Executor& executor_here() {
   if constexpr (several_targets)
-    if (detail::computes_there()) {
-      thread_local Executor executor(Graph::template On<OtherTarget>::program);
-      return executor;
-    }
+    if (detail::computes_there())
+      return with_target(detail::TargetScope::current(), []<class Target>(std::type_identity<Target>) -> Executor& {
+        thread_local Executor executor(Graph::template On<Target>::program);
+        return executor;
+      });
   thread_local Executor executor(Graph::program);
   return executor;
 }

@@ -46,11 +46,6 @@ requires requires { typename Tag::target_type; }
 struct TargetOf<Tag> {
   using type = typename Tag::target_type;
 };
-template <class Call, class Target>
-constexpr const KernelEntry* entry_on() {
-  if constexpr (HasKernel<Call, Target>) return &kernel_entry<Call, Target>;
-  else return nullptr;  // Compiled::sentence has reported it
-}
 template <class Tag, int K>
 struct KeyAt {
   static constexpr KernelKey value = kernel_key(Tag::graph, Tag::kernels.node[K]);

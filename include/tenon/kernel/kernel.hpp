@@ -217,8 +217,8 @@ constexpr LinearWork linear_between(const KernelWork& one, const KernelWork& two
   return {two.items - one.items, 2 * one.items - two.items, one.cost, one.workspace};
 }
 
-template <class C>
-constexpr const KernelEntry* other_entry();
+template <class C, class Entry, class... Others>
+constexpr void put_entries(Entry& entry, TargetList<Others...>);
 template <class C, class Target>
 constexpr KernelEntry make_kernel_entry() {
   using K = KernelOf<C, Target>;
@@ -246,7 +246,7 @@ constexpr KernelEntry make_kernel_entry() {
       else entry.is_nchw16n_linear = false, entry.nchw16n_work_of = &nchw16n_kernel_work<C, Target>;
     }
   }
-  if constexpr (several_targets && std::is_same_v<Target, Cpu>) entry.elsewhere = other_entry<C>();
+  if constexpr (several_targets && std::is_same_v<Target, Cpu>) put_entries<C>(entry, OtherTargets());
   return entry;
 }
 }  // namespace detail
@@ -256,11 +256,18 @@ concept HasKernel = requires { sizeof(KernelOf<C, Target>); };
 
 template <class C, class Target = Cpu>
 inline constexpr KernelEntry kernel_entry = detail::make_kernel_entry<C, Target>();
-template <class C>
-constexpr const KernelEntry* detail::other_entry() {
-  if constexpr (HasKernel<C, OtherTarget>) return &kernel_entry<C, OtherTarget>;
+namespace detail {
+/// Null where the target has none: Compiled::sentence reports it.
+template <class C, class Target>
+constexpr const KernelEntry* entry_on() {
+  if constexpr (HasKernel<C, Target>) return &kernel_entry<C, Target>;
   else return nullptr;
 }
+template <class C, class Entry, class... Others>
+constexpr void put_entries(Entry& entry, TargetList<Others...>) {
+  ((entry.elsewhere.on[int(target_id<Others>)] = entry_on<C, Others>()), ...);
+}
+}  // namespace detail
 
 namespace detail {
 template <class Key, std::size_t... I>

@@ -18,6 +18,7 @@ struct ArrivingStep {
 
   alignas(16) std::byte value[most];
   std::atomic<bool> here{true};
+  TargetId from{};
   Growing<AnyTensor> view;                       // of `value`, or for a larger output of what the target has
   bool unchecked = false;                        // of a training: its losses are still to be looked at
   long epoch = 0, number = 0, steps_before = 0;  // and where the run was
@@ -33,7 +34,8 @@ struct ArrivingStep {
   }
   /// Until they are here. Throws what a kernel has thrown.
   void wait() const {
-    if (!here.load(std::memory_order_acquire)) OtherTarget::wait();
+    if (!here.load(std::memory_order_acquire))
+      with_target(from, []<class Target>(std::type_identity<Target>) { Target::wait(); });
   }
 };
 
@@ -56,6 +58,7 @@ class ArrivingOutputs {
     next_ = (next_ + 1) % ahead;
     step.here.wait(false, std::memory_order_acquire);
     step.view.clear();
+    step.from = executor.program().target;
     AnyTensor last;
     std::size_t used = 0, last_place = 0;
     for (int k = 0; k < executor.program().outputs; ++k) {
@@ -83,7 +86,8 @@ class ArrivingOutputs {
  private:
   // `here` of the last of the outputs says that all are here, as they come in order.
   static void send(ArrivingStep& step, const AnyTensor& output, std::size_t place, std::atomic<bool>& here) {
-    TargetMemory::instance().fetch(step.value + place, static_cast<std::byte*>(output.data), output.bytes(), here);
+    TargetMemory::instance().fetch(step.from, step.value + place, static_cast<std::byte*>(output.data), output.bytes(),
+                                   here);
   }
 
   ArrivingStep step_[ahead];

@@ -63,7 +63,7 @@ class StepOutputs {
 TENON_INLINE void StepOutputs::take(const Executor& executor) {
 #if defined(TENON_TARGET)
   step_ = nullptr;
-  if (executor.program().target == TargetId::other) {
+  if (executor.program().target != TargetId::cpu) {
     if (!arriving_) arriving_ = Owned<ArrivingOutputs>(new ArrivingOutputs);
     step_ = &arriving_->take(executor);
     return;

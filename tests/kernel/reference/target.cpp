@@ -276,7 +276,7 @@ TEST_CASE("the host cannot touch what the target has") {
   const auto y = x + x, z = y + x;
   (void)z.data();  // from now on the queue is idle
   std::byte* const address = y.storage().address();
-  const std::byte* const beside = detail::TargetMemory::instance().there(address, Use::read);
+  const std::byte* const beside = detail::TargetMemory::instance().there(target_id<Reference>, address, Use::read);
   CHECK(beside != address);
   CHECK(in_child([&] { return read_byte(beside); }) == -SIGSEGV);
   CHECK(in_child([&] { return read_byte(address); }) == -SIGSEGV);

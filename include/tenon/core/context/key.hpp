@@ -235,7 +235,7 @@ struct PackedKeys {
 }
 
 [[gnu::cold]] inline std::string checked_target(const ContextKey& key, std::string_view target) {
-  if (target == OtherTarget::name || is_among("CPU", target)) return std::string(target);
+  if (target_named(target) != TargetId::cpu || is_among("CPU", target)) return std::string(target);
   if (is_among("Ascend Davinci", target))
     refuse_value(key, "'CPU'", target, " It needs Huawei's CANN toolkit, for which Tenon has no backend.");
 #if !defined(__CUDACC__)
@@ -248,7 +248,7 @@ struct PackedKeys {
                  "compile, steps run on the CPU.");
 #endif
   std::vector<std::string> known = words("CPU GPU Ascend");
-  if (several_targets) known.emplace_back(OtherTarget::name);
+  [&]<class... Others>(TargetList<Others...>) { (known.emplace_back(Others::name), ...); }(OtherTargets());
   const std::string hint = did_you_mean(target, known);
   refuse_value(key, text("one of ", quoted_list(known)), target,
                hint.empty() ? " A target of kernel/<folder>/ is compiled in by -DTENON_TARGET=<folder>." : hint);

@@ -36,9 +36,7 @@ struct Context {
   std::string profiling_options = "training_trace";
 
   /// The target of that name.
-  TargetId target() const {
-    return several_targets && device_target == OtherTarget::name ? TargetId::other : TargetId::cpu;
-  }
+  TargetId target() const { return target_named(device_target); }
 
   Context() = default;
   // not inlined where settings change: seven texts each

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <tenon/core/memory/block_of.hpp>
+#include <tenon/core/target.hpp>
 
 namespace tenon::inline TENON_ABI::detail {
 
@@ -19,7 +20,8 @@ class TargetBlock {
   };
   const std::size_t bytes;
   const bool whole;            // one value, which is not divided
-  std::byte* there = nullptr;  // in the target's memory, from the first use on
+  TargetId target{};           // the last one that used it
+  std::byte* there = nullptr;  // in its memory, from the first use on
 
   TargetBlock(std::size_t size, BlockOf what)
       : bytes(size),

@@ -18,6 +18,7 @@
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include <tenon/core/memory/target_block.hpp>
@@ -67,7 +68,7 @@ class TargetMemory {
     std::byte* const begin = block + header;
     const std::lock_guard lock(mutex_);
     const auto at = blocks_.find(begin);
-    if (at->second.there) OtherTarget::free(at->second.there);
+    free_there(at->second);
     ::munmap(begin - in_pages(header), in_pages(header) + in_pages(at->second.bytes));
     blocks_.erase(at);
   }
@@ -89,22 +90,21 @@ class TargetMemory {
     });
     for (const TargetBlock::Piece& piece : moved) {
       if (piece.place != Place::target || look == Look::overwrite) continue;
-      allow(at->first, piece.begin, piece.end, PROT_READ | PROT_WRITE);
-      OtherTarget::copy_out(at->first + piece.begin, block.there + piece.begin, piece.end - piece.begin);
+      copy_out(at, piece.begin, piece.end);
     }
     for (const TargetBlock::Piece& piece : moved) block.move(piece.begin, piece.end, place);
     open_or_close(at, begin, end);
     return data;
   }
-  /// Where the target finds `bytes` of what is known as `data`, 0: up to the end of the block; null for memory that is
+  /// Where a target finds `bytes` of what is known as `data`, 0: up to the end of the block; null for memory that is
   /// none of these blocks. What the host has written beside it goes there, too, so that it is one copy. What overwrites
   /// a block of one value from its begin is taken to overwrite all that counts.
-  std::byte* there(std::byte* data, Use use, std::size_t bytes = 0) {
+  std::byte* there(TargetId target, std::byte* data, Use use, std::size_t bytes = 0) {
     const std::lock_guard lock(mutex_);
     const auto at = around(data);
     if (at == blocks_.end()) return nullptr;
     TargetBlock& block = at->second;
-    make_there(block);
+    make_there(at, target);
     const auto [begin, end] = range(at, data, bytes);
     if (use != Use::overwrite || (block.whole && data != at->first)) take_in(at, begin, end);
     else if (block.whole) block.move(0, block.bytes, Place::host);  // what was in it before may have been larger
@@ -120,20 +120,21 @@ class TargetMemory {
     return around(data) != blocks_.end();
   }
   /// Copies `bytes` of the host's memory to what is known as `data`.
-  void fill(std::byte* data, const void* from, std::size_t bytes) {
+  void fill(TargetId target, std::byte* data, const void* from, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     const auto at = around(data);
-    make_there(at->second);
+    make_there(at, target);
     const auto [begin, end] = range(at, data, bytes);
-    OtherTarget::copy_in(at->second.there + begin, static_cast<const std::byte*>(from), bytes);
+    copy_in(at->second, begin, static_cast<const std::byte*>(from), bytes);
     at->second.move(begin, end, Place::target);
     open_or_close(at, begin, end);
   }
   /// Copies `bytes` of what is known as `data` to other memory of the host, without waiting for it: `done` becomes true
   /// when they are there.
-  void fetch(std::byte* to, std::byte* data, std::size_t bytes, std::atomic<bool>& done) {
-    const std::byte* const from = there(data, Use::read, bytes);
-    if (from) return OtherTarget::copy_out_later(to, from, bytes, done);
+  void fetch(TargetId target, std::byte* to, std::byte* data, std::size_t bytes, std::atomic<bool>& done) {
+    if (const std::byte* const from = there(target, data, Use::read, bytes))
+      return with_target(
+          target, [&]<class Target>(std::type_identity<Target>) { Target::copy_out_later(to, from, bytes, done); });
     std::memcpy(to, data, bytes);
     done = true;
   }
@@ -164,25 +165,70 @@ class TargetMemory {
     for (auto [from, to, place] : taken) {
       if (block.whole && from > 0 && block.is_at(Place::target, 0, 1)) break;  // the value ends before it
       if (block.whole) to = std::min(to, end);
-      OtherTarget::copy_in(block.there + from, at->first + from, to - from);
+      copy_in(block, from, at->first + from, to - from);
       block.move(from, to, Place::both);
       open_or_close(at, from, to);
     }
   }
-  static void make_there(TargetBlock& block) try {
-    if (!block.there) block.there = OtherTarget::allocate(block.bytes);
+  static void copy_in(const TargetBlock& block, std::size_t begin, const std::byte* from, std::size_t bytes) {
+    with_target(block.target,
+                [&]<class Target>(std::type_identity<Target>) { Target::copy_in(block.there + begin, from, bytes); });
+  }
+  static void copy_out(Blocks::iterator at, std::size_t begin, std::size_t end) {
+    allow(at->first, begin, end, PROT_READ | PROT_WRITE);
+    with_target(at->second.target, [&]<class Target>(std::type_identity<Target>) {
+      Target::copy_out(at->first + begin, at->second.there + begin, end - begin);
+    });
+  }
+  static void free_there(TargetBlock& block) {
+    if (std::byte* const old = std::exchange(block.there, nullptr))
+      with_target(block.target, [&]<class Target>(std::type_identity<Target>) { Target::free(old); });
+  }
+  // Memory for a block on a target. What another one has of it comes home before.
+  static void make_there(Blocks::iterator at, TargetId target) {
+    TargetBlock& block = at->second;
+    if (block.there && block.target == target) return;
+    if (block.there) {
+      std::vector<TargetBlock::Piece> moved;
+      block.each(0, block.bytes, [&](const TargetBlock::Piece& piece) {
+        if (piece.place == Place::target) moved.push_back(piece);
+      });
+      for (const TargetBlock::Piece& piece : moved) copy_out(at, piece.begin, piece.end);
+      block.move(0, block.bytes, Place::host);
+      open_or_close(at, 0, block.bytes);
+      free_there(block);
+    }
+    block.target = target;
+    with_target(target, [&]<class Target>(std::type_identity<Target>) { block.there = allocate<Target>(block.bytes); });
+  }
+  template <class Target>
+  static std::byte* allocate(std::size_t bytes) try {
+    return Target::allocate(bytes);
   } catch (const std::bad_alloc&) {
-    throw_error<OutOfMemory>(OtherTarget::name, " has no room for another ", block.bytes,
+    throw_error<OutOfMemory>(Target::name, " has no room for another ", bytes,
                              " bytes: use a smaller batch, or let tensors go.");
+  }
+  // Calls f(function) for what `function_of` has for each target, once where targets have one in common: a queue.
+  template <class Function, class F>
+  static void each_queue(Function function_of, F f) {
+    decltype(with_target(TargetId(1), function_of)) called[OtherTargets::count]{};
+    for (int other = 1; other <= OtherTargets::count; ++other) {
+      const auto function = with_target(TargetId(other), function_of);
+      if (std::find(std::begin(called), std::end(called), function) != std::end(called)) continue;
+      called[other - 1] = function;
+      f(function);
+    }
   }
   // No other thread is in the middle of anything when a process forks: the child would wait for it for ever.
   static void before_fork() {
     instance().mutex_.lock();
-    OtherTarget::before_fork();
+    each_queue([]<class Target>(std::type_identity<Target>) { return &Target::before_fork; },
+               [](auto begin) { begin(); });
   }
   template <bool in_child>
   static void after_fork() {
-    OtherTarget::after_fork(in_child);
+    each_queue([]<class Target>(std::type_identity<Target>) { return &Target::after_fork; },
+               [](auto end) { end(in_child); });
     instance().mutex_.unlock();
   }
   static std::size_t page() {

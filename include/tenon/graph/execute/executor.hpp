@@ -58,7 +58,7 @@ class Executor {
   template <class Policy = NoPolicy>
   void run(const void* const* inputs, long n, const Policy& policy = {}) {
     if constexpr (several_targets)
-      if (program_->target == TargetId::other) return run_there(inputs, n);
+      if (program_->target != TargetId::cpu) return run_there(inputs, n);
     const FlushDenormals flush;
     const int threads = ThreadPool::instance().threads();
     if (n != n_ || threads != threads_) resolve(n, threads);

@@ -16,13 +16,14 @@ inline void bring_home([[maybe_unused]] const Arguments& arguments) {
 
 #if defined(TENON_TARGET)
 namespace detail {
-/// The kernel that stands there for one of the CPU.
+/// The kernel that stands for one of the CPU on the target on which this thread computes.
 inline const KernelEntry& kernel_there(std::string_view op, const KernelEntry* kernel) {
-  if (!kernel->elsewhere)
-    throw_error<RuntimeError>(op, " has no kernel on ", OtherTarget::name, ": write Kernel<tenon::", OtherTarget::name,
-                              ", ...> for it (target/kernel.hpp), or set "
-                              "device_target to CPU.");
-  return *kernel->elsewhere;
+  const TargetId target = TargetScope::current();
+  if (const KernelEntry* const found = kernel->elsewhere.on[int(target)]) return *found;
+  const std::string_view name =
+      with_target(target, []<class Target>(std::type_identity<Target>) { return Target::name; });
+  throw_error<RuntimeError>(op, " has no kernel on ", name, ": write Kernel<tenon::", name,
+                            ", ...> for it (target/kernel.hpp), or set device_target to CPU.");
 }
 
 /// What a call of the second target needs to know of a buffer: how many bytes it has. Buffers that are none of its
@@ -41,11 +42,12 @@ struct Launch {
   }
 };
 
-/// Queues a kernel of the second target after what was queued before. After the result and the operands, `operands` of
+/// Queues a kernel of `target` after what was queued there before. After the result and the operands, `operands` of
 /// them, stand further results. `effect`: it changes its operands, but not the last of several. Without elements in the
 /// result there is nothing to do. `flag`, if given, keeps the call back.
-[[gnu::noinline]] inline void launch_there(const KernelEntry& kernel, const Arguments& named, const BufferBytes& bytes,
-                                           bool effect, int operands, std::byte* flag = nullptr) {
+[[gnu::noinline]] inline void launch_there(TargetId target, const KernelEntry& kernel, const Arguments& named,
+                                           const BufferBytes& bytes, bool effect, int operands,
+                                           std::byte* flag = nullptr) {
   if (!effect && bytes[0] == 0) return;
   TargetMemory& memory = TargetMemory::instance();
   using Use = TargetMemory::Use;
@@ -61,21 +63,22 @@ struct Launch {
     const Use use = changed ? Use::change : result ? Use::overwrite : Use::read;
     const std::size_t size = std::size_t(bytes[k]);
     void*& buffer = launch.arguments.buffer[k];
-    buffer = memory.there(data, use, size);
+    buffer = memory.there(target, data, use, size);
     if (buffer) continue;
     copy[k] = Storage(size);
     std::memcpy(copy[k].data(), data, size);
-    buffer = memory.there(copy[k].address(), use, size);
+    buffer = memory.there(target, copy[k].address(), use, size);
   }
   const KernelWork work = kernel.work(named.n);
   launch.items = work.items;
   if (work.workspace) {
     std::byte* room = named.workspace;
     if (!room) copy[max_operands + 1] = Storage(std::size_t(work.workspace)), room = copy[max_operands + 1].address();
-    launch.arguments.workspace = memory.there(room, Use::overwrite, std::size_t(work.workspace));
+    launch.arguments.workspace = memory.there(target, room, Use::overwrite, std::size_t(work.workspace));
   }
-  if (flag) launch.unless = reinterpret_cast<const std::int32_t*>(memory.there(flag, Use::read, sizeof(std::int32_t)));
-  OtherTarget::enqueue(launch);
+  if (flag)
+    launch.unless = reinterpret_cast<const std::int32_t*>(memory.there(target, flag, Use::read, sizeof(std::int32_t)));
+  with_target(target, [&]<class Target>(std::type_identity<Target>) { Target::enqueue(launch); });
   if (effect && copy[1]) std::memcpy(named.buffer[1], copy[1].data(), std::size_t(bytes[1]));
 }
 }  // namespace detail

@@ -42,7 +42,7 @@ namespace detail {
       r.instruction->kernel->run(a, 0, 1);
     } else {
       std::byte* const flag = r.instruction->guarded ? base_[int(Region::state)] + overflow_state : nullptr;
-      detail::launch_there(*r.instruction->kernel, a, bytes, node.op->effect, node.operands, flag);
+      detail::launch_there(program_->target, *r.instruction->kernel, a, bytes, node.op->effect, node.operands, flag);
     }
     tell([&](const auto& observer) { observer.after(node, a); });
   }
@@ -69,7 +69,7 @@ namespace detail {
       else {
         if (own.bytes() < std::size_t(bytes[k]))
           own = TargetBytes(std::size_t(bytes[k]), "a column of a batch", detail::BlockOf::scratch);
-        detail::TargetMemory::instance().fill(own.address(), data, std::size_t(bytes[k]));
+        detail::TargetMemory::instance().fill(program_->target, own.address(), data, std::size_t(bytes[k]));
         now = own.address();
       }
     }
