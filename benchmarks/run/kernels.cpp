@@ -143,12 +143,16 @@ double convolution(const Table& table, const char* what, const Conv2dSizes& s, b
 double pool(const Table& table, const char* what, const kernel::Pool2dSizes& s) {
   const Floats x = numbers(s.planes * s.h * s.w), dy = numbers(s.planes * s.oh * s.ow);
   Floats y(dy.size()), dx(x.size());
+  std::vector<std::uint8_t> places(dy.size());
   char name[80];
   std::snprintf(name, sizeof name, "%s max", what);
   double sum = table.row(name, 0, [&] { kernel::max_pool2d(s, x.data(), y.data(), 0, s.planes); });
+  std::snprintf(name, sizeof name, "%s max with places", what);
+  sum += table.row(name, 0, [&] { kernel::max_pool2d_places(s, x.data(), y.data(), places.data(), 0, s.planes); });
   std::snprintf(name, sizeof name, "%s max backward", what);
-  return sum + table.row(name, 0,
-                         [&] { kernel::max_pool2d_backward(s, x.data(), dy.data(), dx.data(), 0, s.planes, nullptr); });
+  return sum + table.row(name, 0, [&] {
+    kernel::max_pool2d_backward(s, places.data(), dy.data(), dx.data(), 0, s.planes, nullptr);
+  });
 }
 
 /// Stride and "same" padding for an odd kernel.

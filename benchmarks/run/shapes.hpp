@@ -26,6 +26,19 @@ struct Products {
   }
 };
 
+/// MaxPool2d as in a training: with the places of the maxima as second result.
+struct MaxPoolWithPlaces : Operator<MaxPoolWithPlaces, "MaxPoolWithPlaces"> {
+  using Config = ops::Pool2dAttributes;
+  static constexpr None derivative{};
+  static constexpr ResultTypes shape(const OperandTypes& in, const Config& c, Sentence& error) {
+    return ops::MaxPool2d::shape(in, c, error);
+  }
+};
+}  // namespace benchmark
+template <>
+struct tenon::Kernel<tenon::Cpu, benchmark::MaxPoolWithPlaces> : tenon::Kernel<tenon::Cpu, tenon::ops::MaxPool2d> {};
+namespace benchmark {
+
 /// Windows of KH x KW on images of C x H x W. What comes twice is vertical, then horizontal.
 template <int C, int H, int W, int KH, int KW, int SH, int SW, int PH, int PW>
 struct Pool {
@@ -33,9 +46,7 @@ struct Pool {
       .kernel = {KH, KW}, .stride = {SH, SW}, .pad_mode = PadMode::pad, .padding = {PH, PH, PW, PW}};
   using Image = Tensor<float, Shape<dyn, C, H, W>>;
   static constexpr auto attributes = ops::detail::pool_attributes(options, Image::dims);
-  static constexpr ops::AvgPool2dGrad::Config gradient{
-      KH, KW, SH, SW, attributes.top, attributes.left, attributes.oh, attributes.ow, attributes.count_include_pad,
-      H,  W};
+  static constexpr ops::AvgPool2dGrad::Config gradient{attributes, Image::dims};
   using Result = decltype(max_pool2d<options>(std::declval<Image>()));
   static Work make(const std::string& what, long n) {
     if (what == "max") return operation([](const auto& x) { return max_pool2d<options>(x); }, operand<Image>(n, 0));
@@ -43,16 +54,14 @@ struct Pool {
     if (what == "avg_backward")
       return operation([](const auto& dy) { return apply<ops::AvgPool2dGrad, gradient>({}, dy); },
                        operand<Result>(n, third_operand));
-    const auto backward = [](const auto& x, const auto& dy) {
-      return apply<ops::MaxPool2dGrad, attributes>({}, x, dy);
+    const auto backward = [](const auto& places, const auto& dy) {
+      return apply<ops::MaxPool2dGrad, gradient>({}, places, dy);
     };
-    if (what == "max_backward") return operation(backward, operand<Image>(n, 0), operand<Result>(n, third_operand));
-    return operation(
-        [=](const auto& x, const auto& dy) {
-          max_pool2d<options>(x);
-          return backward(x, dy);
-        },
-        operand<Image>(n, 0), operand<Result>(n, third_operand));
+    const auto places = [](const auto& x) { return std::get<1>(apply<MaxPoolWithPlaces, attributes>({}, x)); };
+    if (what == "max_backward")
+      return operation(backward, places(operand<Image>(n, 0)), operand<Result>(n, third_operand));
+    return operation([=](const auto& x, const auto& dy) { return backward(places(x), dy); }, operand<Image>(n, 0),
+                     operand<Result>(n, third_operand));
   }
 };
 

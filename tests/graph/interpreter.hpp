@@ -106,21 +106,25 @@ class Interpreter {
     Node convolution = node;
     convolution.op = &info<ops::Conv2d>;
     for (int axis : {2, 3}) convolution.type.extent[axis] = node.attributes.word[axis + 5];
-    if (is<ops::Conv2dMaxPool>(node)) return convolution;
-    --convolution.operands;  // the room for argmaxes
-    for (int k = 2; k < convolution.operands; ++k) convolution.operand[k] = node.operand[k + 1];
+    convolution.parts = 0;
     return convolution;
   }
   Symbol pooled(const Node& node) const {
     const Node convolution = convolution_of(node);
     return pooling(ops::MaxPool2d::id, node.type, node.type, {{computed(convolution), convolution.type}});
   }
-  // The argmaxes stand for the convolution's result.
+  // Result k of a call.
+  static Symbol further(const Symbol& call, int k) { return {mixed(call.hash, std::uint64_t(k))}; }
+  // The argmaxes are the places of the maxima, and stand for the convolution's result.
   Symbol spread(const Node& node) const {
     const TensorType y = graph_[node.operand[1]].type;
-    const Symbol result = value(node.operand[0]);
-    const Symbol in[]{
-        result, pooling(ops::MaxPool2dGrad::id, node.type, y, {{result, node.type}, {value(node.operand[1]), y}})};
+    const Node& joined = graph_[graph_[node.operand[0]].operand[0]];
+    const ops::Pool2dGradAttributes attributes(tenon::detail::halving_pool(y.extent[2], y.extent[3]), node.type);
+    std::uint64_t h = mixed(mixed(std::uint64_t(ops::MaxPool2dGrad::id), hash_of(node.type)), 0);
+    for (int word : pack(attributes).word) h = mixed(h, std::uint64_t(word));
+    h = mixed(mixed(h, value(node.operand[0]).hash), hash_of(y.with(Dtype::uint8)));
+    h = mixed(mixed(h, value(node.operand[1]).hash), hash_of(y));
+    const Symbol in[]{computed(convolution_of(joined)), {h}};
     return step(nullptr, ops::ReluGrad::id, node.type.dtype, in, 2);
   }
   // The operator that reads the whole gradient instead of a list of argmaxes.
@@ -160,9 +164,7 @@ class Interpreter {
       if (node.operands > 2) change(node.operand[2], mixed(h, 2));
       place = place_[std::size_t(node.operand[0])];
     } else {
-      if (is<ops::Conv2dMaxPoolArgmax>(node))
-        buffer_[place_[std::size_t(node.operand[2])]] = computed(convolution_of(node));
-      place = new_buffer(computed(node));
+      place = new_buffer(node.op->part ? further(value(node.operand[0]), part_number(node)) : computed(node));
     }
   }
   std::size_t leaf(const Node& node) {  // leaves of one kind and number are one buffer
@@ -211,7 +213,7 @@ template <int N>
 bool kernels_can_run(const Graph<N>& graph) {
   for (int id = 0; id < graph.count; ++id) {
     const Node& node = graph[id];
-    const int own = is<ops::Fused>(node) ? 0 : is<ops::Conv2dMaxPoolArgmax>(node) ? 3 : 2;
+    const int own = is<ops::Fused>(node) ? 0 : 2;
     if (node.steps > max_steps || node.operands > max_operands || node.program + 2 * node.steps > graph.program_length)
       return false;
     for (int k = own; node.steps && k < node.operands; ++k) {

@@ -1,5 +1,6 @@
 // Graphs built by hand, without a trace and without a kernel: what the tests of passes and plans start from.
 #pragma once
+#include <tenon/graph/part.hpp>
 #include <tenon/kernel/compiled.hpp>
 #include <tenon/ops/conv2d.hpp>
 #include <tenon/ops/pool2d.hpp>
@@ -75,9 +76,19 @@ struct Maker {
       node.operand[node.operands++] = id;
     }
     Sentence error;
-    node.type = Op::shape(types, config, error);
+    node.type = first_of(Op::shape(types, config, error));
     node.attributes = pack(config);
     return add(node);
+  }
+  /// Result k of a call.
+  constexpr int result(int call, int k) {
+    OperandTypes types;
+    for (; types.count < graph[call].operands; ++types.count)
+      types.type[types.count] = graph[graph[call].operand[types.count]].type;
+    const int part = call_with<ops::ResultPart>({k}, call);
+    graph[part].type = rules_of(graph[call].op).results(types, graph[call].attributes)[k];
+    graph[call].parts |= 1 << k;
+    return part;
   }
   template <class Op, class... Ids>
   constexpr int call(Ids... ids) {

@@ -44,49 +44,52 @@ constexpr TensorType pooled(std::string_view op, const TensorType& x, const Pool
   else y.extent[2] = a.oh, y.extent[3] = a.ow;
   return y;
 }
+// The type of x for that of y.
+constexpr TensorType image_of(TensorType y, const Pool2dGradAttributes& c) {
+  y.extent[2] = c.h, y.extent[3] = c.w;
+  return y;
+}
 }  // namespace detail
 
-/// dy at the place of each window's first maximum. Operands: x, dy. Not for users.
+/// dy at the place of each window's first maximum. Operands: the places, which MaxPool2d has kept, and dy. Not for
+/// users.
 struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
   static constexpr int operands_before_epilogue = 2;
-  using Config = Pool2dAttributes;
+  using Config = Pool2dGradAttributes;
   static constexpr bool per_sample = true;
   static constexpr None derivative{};
-  static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
+  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
+    return detail::image_of(in[1], c);
+  }
 };
 
 /// The largest element of each window; the first one in row-major order wins a tie.
 ///
 /// x           [n, C, H, W]; floating-point or integer
 /// result      [n, C, OH, OW], extents by pad_mode; padding is never the largest element
-/// derivative  dy to the argmax
+/// derivative  dy to the argmax, whose place in its window, r * kw + k, is kept: a byte, or int32 for windows of more
+///             than 256 elements
 /// source      MindSpore's MaxPool
 struct MaxPool2d : Operator<MaxPool2d, "MaxPool"> {
   using Config = Pool2dAttributes;
   static constexpr bool per_sample = true;
-  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
-    return detail::pooled("MaxPool2d", in[0], c, error);
+  static constexpr int returns = 1;
+  static constexpr ResultTypes shape(const OperandTypes& in, const Config& c, Sentence& error) {
+    const TensorType y = detail::pooled("MaxPool2d", in[0], c, error);
+    return {y, y.with(long(c.kh) * c.kw <= 256 ? Dtype::uint8 : Dtype::int32)};
   }
   static constexpr void derivative(Derivative& d) {
-    d.flows_to(0, d.call_with<MaxPool2dGrad>(d.config<MaxPool2d>(), d.operand(0), d.gradient()));
+    d.flows_to(0, d.call_with<MaxPool2dGrad>({d.config<MaxPool2d>(), d.type(0)}, d.result(1), d.gradient()));
   }
 };
 
 struct AvgPool2d;
 /// dy / count spread over each window. Operand: dy. Not for users.
 struct AvgPool2dGrad : Operator<AvgPool2dGrad, "AvgPoolGrad"> {
-  struct Config {
-    int kh = 1, kw = 1, stride_h = 1, stride_w = 1, top = 0, left = 0, oh = 0, ow = 0, count_include_pad = 0, h = 0,
-        w = 0;
-    constexpr operator Pool2dAttributes() const {
-      return {kh, kw, stride_h, stride_w, top, left, oh, ow, count_include_pad};
-    }
-  };
+  using Config = Pool2dGradAttributes;
   static constexpr bool per_sample = true;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
-    TensorType x = in[0];
-    x.extent[2] = c.h, x.extent[3] = c.w;
-    return x;
+    return detail::image_of(in[0], c);
   }
   static constexpr void derivative(Derivative& d);
 };
@@ -107,11 +110,7 @@ struct AvgPool2d : Operator<AvgPool2d, "AvgPool"> {
     return detail::pooled("AvgPool2d", in[0], c, error);
   }
   static constexpr void derivative(Derivative& d) {
-    const Config c = d.config<AvgPool2d>();
-    const TensorType x = d.type(0);
-    d.flows_to(0, d.call_with<AvgPool2dGrad>(
-                      {c.kh, c.kw, c.stride_h, c.stride_w, c.top, c.left, c.oh, c.ow, c.count_include_pad, x[2], x[3]},
-                      d.gradient()));
+    d.flows_to(0, d.call_with<AvgPool2dGrad>({d.config<AvgPool2d>(), d.type(0)}, d.gradient()));
   }
 };
 

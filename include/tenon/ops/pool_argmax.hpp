@@ -5,14 +5,6 @@
 
 namespace tenon::inline TENON_ABI::ops {
 
-/// Room for the number of each window's argmax; Conv2dMaxPoolArgmax writes it. It has no kernel to speak of. Only
-/// graphs contain it.
-struct PoolArgmax : Operator<PoolArgmax, "PoolArgmax"> {
-  static constexpr bool per_sample = true;
-  static constexpr None derivative{};
-  static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
-};
-
 /// MaxPool2dGrad with ReluGrad after it: dy at the place of each window's argmax, unless that is not greater than 0.
 /// Operands: argmaxes, dy. Only graphs contain it.
 struct MaxPoolSpread : Operator<MaxPoolSpread, "MaxPoolSpread"> {

@@ -190,7 +190,7 @@ struct Windows : Operator<Windows, "MaxPool"> {
   using Config = ops::Pool2dAttributes;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
-    return ops::MaxPool2d::shape(in, c, error);
+    return first_of(ops::MaxPool2d::shape(in, c, error));
   }
 };
 
@@ -212,8 +212,12 @@ struct Pooling {
   }
   // The gradient of it, up to the ReLU's operand.
   constexpr int gradient(const ops::Pool2dAttributes& window) {
-    return make.call<ops::ReluGrad>(
-        convolution, make.call_with<ops::MaxPool2dGrad>(window, convolution, make.input(make.graph[result].type, 2)));
+    return make.call<ops::ReluGrad>(convolution, of_maximum(window));
+  }
+  // The gradient of the maximum.
+  constexpr int of_maximum(const ops::Pool2dAttributes& window) {
+    const TensorType image = make.graph[convolution].type, maximum = make.graph[result].type;
+    return make.call_with<ops::MaxPool2dGrad>({window, image}, make.result(result, 1), make.input(maximum, 2));
   }
 };
 }  // namespace
@@ -266,8 +270,7 @@ TEST_CASE("fuse: where the gradient is asked for, numbers of argmaxes take the p
   narrow.make.output(narrow.gradient({2, 2, 2, 2, 0, 0, 3, 3}));
   CHECK(find<ops::MaxPoolSpread>(fused(narrow.make.graph)) < 0);
   Pooling linear(6, window, {{4, 1, 1}, 3, Dtype::float32}, Dtype::float32, 8);  // a gradient that no ReLU clips
-  linear.make.output(linear.make.call_with<ops::MaxPool2dGrad>(
-      window, linear.convolution, linear.make.input(linear.make.graph[linear.result].type, 2)));
+  linear.make.output(linear.of_maximum(window));
   CHECK(find<ops::MaxPoolSpread>(fused(linear.make.graph)) < 0);
 }
 
@@ -286,10 +289,11 @@ struct Convolution {
     const int y = make.call<Relu>(
         make.call<Add>(make.call_with<ops::Conv2d>(settings, x, w), make.input({{4, 1, 1}, 3, Dtype::float32}, 1)));
     const ops::Pool2dAttributes window{2, 2, 2, 2, 0, 0, size / 2, size / 2};
-    make.output(make.call_with<ops::MaxPool2d>(window, y));
-    gradient =
-        make.call<ops::ReluGrad>(y, make.call_with<ops::MaxPool2dGrad>(
-                                        window, y, make.input({{dyn, 4, size / 2, size / 2}, 4, Dtype::float32}, 2)));
+    const int maximum = make.call_with<ops::MaxPool2d>(window, y);
+    make.output(maximum);
+    const int dy = make.input({{dyn, 4, size / 2, size / 2}, 4, Dtype::float32}, 2);
+    gradient = make.call<ops::ReluGrad>(
+        y, make.call_with<ops::MaxPool2dGrad>({window, make.graph[y].type}, make.result(maximum, 1), dy));
   }
   void add_weight() {
     settings.first = settings.second = 3;

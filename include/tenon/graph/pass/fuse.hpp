@@ -91,7 +91,7 @@ class Fuser {
         if (writes(graph_, buffers_, graph_[id], k)) changed_[buffers_.owner[graph_[id].operand[k]]] = id;
     }
     for (int id = 0; id < graph_.count; ++id)
-      if (joins_[id]) keep_argmaxes(graph_, id);
+      if (const int product = graph_[id].operand[0]; joins_[id] && keep_argmaxes(graph_, id)) keep_[product] = false;
     compact(graph_, to_, keep_);
     sum_lists_late(graph_);
     return graph_;
@@ -186,11 +186,12 @@ class Fuser {
   constexpr void into_convolution(int id) {
     const int product = graph_[id].operand[0];
     if (!unchanged(product) || !joins_pool(graph_, graph_[id], graph_[product])) return;
-    if (uses_[product] == 1) {
+    if (uses_[product] == 1 && !graph_[id].parts) {
       graph_[id] = joined_node(graph_[id], graph_[product], joined_operators(graph_[product]).joined);
       keep_[product] = false;
     }
-    joins_[id] = uses_[product] == 3;  // the gradient reads it twice
+    if (uses_[product] == 2)  // the ReLU's gradient reads it, too
+      each_part(graph_, id, [&](int places, int) { joins_[id] = uses_[places] == 1; });
   }
   // Replaces node `id` by the fused one, if its program finds room; a program that it replaces at the end of the pool
   // goes.

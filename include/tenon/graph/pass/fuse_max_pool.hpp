@@ -45,16 +45,16 @@ constexpr const ConvMaxPool& joined_operators(const Node& convolution) { return 
 constexpr Node joined_node(const Node& pool, Node product, const OperatorRules* joined) {
   product.op = joined;
   product.type = pool.type;
-  product.location = pool.location, product.scope = pool.scope;
+  product.location = pool.location, product.scope = pool.scope, product.parts = pool.parts;
   return product;
 }
 
-/// True if node `gradient` is that of a maximum over windows of `product` and of the ReLU between: all that it reads of
-/// the convolution is which element of a window won, and whether it is greater than 0.
+/// True if node `gradient` is that of the maximum over windows `pool` and of the ReLU before it, whose result is
+/// `product`: all that it reads of the convolution is which element of a window won, and whether it is greater than 0.
 template <int N>
-constexpr bool reads_argmaxes(const Graph<N>& graph, const Node& gradient, int product, const Attributes& window) {
-  if (!is<ops::MaxPool2dGrad>(gradient) || gradient.operand[0] != product || gradient.attributes != window ||
-      gradient.steps != 1 || gradient.operand[2] != product)
+constexpr bool reads_argmaxes(const Graph<N>& graph, const Node& gradient, int product, int pool) {
+  if (!is<ops::MaxPool2dGrad>(gradient) || maker(graph, gradient.operand[0]) != pool || gradient.steps != 1 ||
+      gradient.operand[2] != product)
     return false;
   const Step step = Step::unpack(graph.program[gradient.program], graph.program[gradient.program + 1]);
   return is<ops::ReluGrad>(step) && step.source[0] == 1 && step.source[1] == 0;
@@ -119,27 +119,24 @@ constexpr void list_argmaxes(Graph<N>& graph, int spread, const ConvMaxPool& bec
                                                       : becomes.input_from_list;
 }
 
-/// Joins the maximum over windows, node `pool`, to the convolution whose result the gradient reads, too: in place of
-/// the result there will be room for the argmaxes' numbers.
+/// Joins the maximum over windows, node `pool`, to the convolution whose result the gradient reads, too: the places of
+/// the maxima become numbers of argmaxes, and nothing reads the result any more. False if that cannot be done.
 template <int N>
-constexpr void keep_argmaxes(Graph<N>& graph, int pool) {
+constexpr bool keep_argmaxes(Graph<N>& graph, int pool) {
   const int product = graph[pool].operand[0];
-  Node joined = graph[product], &maximum = graph[pool];
-  const ConvMaxPool& becomes = joined_operators(joined);
-  if (maximum.type.extent[3] < least_windows || joined.operands == max_operands) return;
+  const Node maximum = graph[pool];
+  const ConvMaxPool& becomes = joined_operators(graph[product]);
+  if (maximum.type.extent[3] < least_windows || graph[product].operands == max_operands) return false;
   int gradient = -1;
   for (int id = pool + 1; id < graph.count && gradient < 0; ++id)
-    if (reads_argmaxes(graph, graph[id], product, maximum.attributes)) gradient = id;
-  if (gradient < 0) return;
-  for (int k = joined.operands++; k > 2; --k) joined.operand[k] = joined.operand[k - 1];
-  joined.operand[2] = product;
-  joined = joined_node(maximum, joined, becomes.joined_with_argmax);
-  Node room = maximum;
-  room.op = becomes.argmax, room.operands = 0, room.attributes = {};
+    if (reads_argmaxes(graph, graph[id], product, pool)) gradient = id;
+  if (gradient < 0) return false;
+  graph[pool] = joined_node(maximum, graph[product], becomes.joined_with_argmax);
   Node& spread = graph[gradient];
+  graph[spread.operand[0]].type = maximum.type;
   spread.op = becomes.spread, spread.operands = 2, spread.steps = 0, spread.attributes = {};
-  graph[product] = room, graph[pool] = joined;
   list_argmaxes(graph, gradient, becomes);
+  return true;
 }
 
 /// Puts gradients of weights before the sums of the same lists, which find there what those add up anyway

@@ -50,23 +50,36 @@ struct Kernel<Reference, ops::MaxPool2d> : kernel::reference::Whole {
   template <class Call>
   static void run(const Arguments& a, long, long) {
     using T = typename Call::Result;
-    for (long k = 0; k < Call::result.count(a.n); ++k) {
-      const auto window = kernel::reference::window_of(k, Call::result, Call::operand(0), Call::config(), a.n);
-      a.result<T>()[k] = a.operand<T>(0)[kernel::reference::largest_of(window, a.operand<T>(0))];
+    constexpr ops::Pool2dAttributes c = Call::config();
+    const TensorType &x = Call::operand(0), &y = Call::result;
+    for (long k = 0; k < y.count(a.n); ++k) {
+      const long best = kernel::reference::largest_of(kernel::reference::window_of(k, y, x, c, a.n), a.operand<T>(0));
+      a.result<T>()[k] = a.operand<T>(0)[best];
+      if constexpr (has_result<Call, 1>) {
+        const kernel::reference::Index from = kernel::reference::index_of(best, x, a.n),
+                                       window = kernel::reference::index_of(k, y, a.n);
+        const long row = from[2] - window[2] * c.stride_h + c.top, column = from[3] - window[3] * c.stride_w + c.left;
+        using Place = std::remove_pointer_t<decltype(result_of<Call, 1>(a))>;
+        result_of<Call, 1>(a)[k] = static_cast<Place>(row * c.kw + column);
+      }
     }
   }
 };
 
-/// Operands x, dy.
+/// Operands places, dy.
 template <>
 struct Kernel<Reference, ops::MaxPool2dGrad> : kernel::reference::Whole {
   template <class Call>
   static void run(const Arguments& a, long, long) {
     using T = typename Call::Result;
+    constexpr ops::Pool2dAttributes c = Call::config();
     std::vector<double> dx(std::size_t(Call::result.count(a.n)));
     for (long k = 0; k < Call::operand(1).count(a.n); ++k) {
-      const auto window = kernel::reference::window_of(k, Call::operand(1), Call::operand(0), Call::config(), a.n);
-      dx[std::size_t(kernel::reference::largest_of(window, a.operand<T>(0)))] += double(a.operand<T>(1)[k]);
+      kernel::reference::Index at = kernel::reference::index_of(k, Call::operand(1), a.n);
+      const long place = long(a.operand<typename Call::template Operand<0>>(0)[k]);
+      at[2] += at[2] * (c.stride_h - 1) - c.top + place / c.kw;
+      at[3] += at[3] * (c.stride_w - 1) - c.left + place % c.kw;
+      dx[std::size_t(kernel::reference::place(at, Call::result, a.n))] += double(a.operand<T>(1)[k]);
     }
     for (std::size_t i = 0; i < dx.size(); ++i) a.result<T>()[i] = static_cast<T>(dx[i]);
   }

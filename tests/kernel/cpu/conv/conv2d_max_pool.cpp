@@ -78,7 +78,9 @@ struct Case {
     kernel::max_pool2d(pool, y.data(), r.y.data(), 0, pool.planes);
     if (!spreads()) return r;
     r.gradient.resize(y.size());
-    kernel::max_pool2d_backward(pool, y.data(), dy.data(), r.gradient.data(), 0, pool.planes, nullptr);
+    std::vector<std::uint8_t> places(r.y.size());
+    kernel::max_pool2d_places(pool, y.data(), r.y.data(), places.data(), 0, pool.planes);
+    kernel::max_pool2d_backward(pool, places.data(), dy.data(), r.gradient.data(), 0, pool.planes, nullptr);
     for (std::size_t i = 0; i < y.size(); ++i) r.gradient[i] = y[i] <= 0 ? 0.0f : r.gradient[i];
     return r;
   }

@@ -84,6 +84,29 @@ void check_blocks(const Pool2dSizes& s, const std::vector<float>& x, const std::
   }
 }
 
+/// Maxima whose places are kept, as bytes and as int32, and their gradient.
+template <class P, class T>
+void check_places_of(const Pool2dSizes& s, const std::vector<T>& x, const std::vector<T>& dy, long parts,
+                     const Expected<T>& expected) {
+  reference::Workspace workspace(kernel::pool2d_backward_workspace<T>(s));
+  std::vector<T> y(dy.size(), T(7)), dx(x.size(), T(7));
+  std::vector<P> places(dy.size(), P(77));
+  reference::in_parts(s.planes, parts, [&](long begin, long end) {
+    kernel::max_pool2d_places(s, x.data(), y.data(), places.data(), begin, end);
+  });
+  CHECK(reference::same_bits(y, expected.maximum));
+  reference::in_parts(s.planes, parts, [&](long begin, long end) {
+    kernel::max_pool2d_backward(s, places.data(), dy.data(), dx.data(), begin, end, workspace.data());
+  });
+  CHECK(reference::same_bits(dx, expected.from_maximum));
+}
+template <class T>
+void check_places(const Pool2dSizes& s, const std::vector<T>& x, const std::vector<T>& dy, long parts,
+                  const Expected<T>& expected) {
+  if (s.kh * s.kw <= 256) check_places_of<std::uint8_t>(s, x, dy, parts, expected);
+  check_places_of<std::int32_t>(s, x, dy, parts, expected);
+}
+
 template <class T>
 void check(const Pool2dSizes& s, bool count_include_pad, std::uint64_t seed) {
   CAPTURE(described(s));
@@ -95,16 +118,13 @@ void check(const Pool2dSizes& s, bool count_include_pad, std::uint64_t seed) {
     if (random.below(3) == 0) v = T(random.below(2) ? -0.0f : 0.0f);
   const Expected<T> expected(s, x, dy, count_include_pad);
   if constexpr (std::is_same_v<T, float>) check_blocks(s, x, dy, count_include_pad, expected);
-  reference::Workspace workspace(kernel::pool2d_backward_workspace<T>(s));
+  [[maybe_unused]] reference::Workspace workspace(kernel::pool2d_backward_workspace<T>(s));
   for (long parts = 1; parts <= 3; ++parts) {
     std::vector<T> y(dy.size(), T(7)), dx(x.size(), T(7));
     reference::in_parts(s.planes, parts,
                         [&](long begin, long end) { kernel::max_pool2d(s, x.data(), y.data(), begin, end); });
     CHECK(reference::same_bits(y, expected.maximum));
-    reference::in_parts(s.planes, parts, [&](long begin, long end) {
-      kernel::max_pool2d_backward(s, x.data(), dy.data(), dx.data(), begin, end, workspace.data());
-    });
-    CHECK(reference::same_bits(dx, expected.from_maximum));
+    if constexpr (!std::is_integral_v<T>) check_places(s, x, dy, parts, expected);
     if constexpr (!std::is_integral_v<T>) {
       reference::in_parts(s.planes, parts, [&](long begin, long end) {
         kernel::avg_pool2d(s, x.data(), y.data(), count_include_pad, begin, end);
@@ -132,9 +152,8 @@ void check_maxima(const Pool2dSizes& s, std::uint64_t seed) {
     if (const std::uint64_t drawn = random.below(rare); drawn < 2) v = T(special[random.below(5)]);
     else if (drawn < rare / 2) v = T(0.25f);
   const Expected<T> expected(s, x, dy, true);
-  reference::Workspace workspace(kernel::pool2d_backward_workspace<T>(s));
   for (long parts = 1; parts <= 3; ++parts) {
-    std::vector<T> y(dy.size(), T(7)), dx(x.size(), T(7));
+    std::vector<T> y(dy.size(), T(7));
     reference::in_parts(s.planes, parts,
                         [&](long begin, long end) { kernel::max_pool2d(s, x.data(), y.data(), begin, end); });
     CHECK(reference::same_bits(y, expected.maximum));
@@ -147,10 +166,7 @@ void check_maxima(const Pool2dSizes& s, std::uint64_t seed) {
       });
       CHECK(reference::same_bits(in_blocks, expected.maximum));
     }
-    reference::in_parts(s.planes, parts, [&](long begin, long end) {
-      kernel::max_pool2d_backward(s, x.data(), dy.data(), dx.data(), begin, end, workspace.data());
-    });
-    CHECK(reference::same_bits(dx, expected.from_maximum));
+    if constexpr (!std::is_integral_v<T>) check_places(s, x, dy, parts, expected);
   }
 }
 
@@ -219,9 +235,10 @@ TEST_CASE("pool2d: the layers of networks") {
   check<float>({12, 28, 28, 14, 14, 2, 2, 2, 2, 0, 0}, false, 10);
   check<float>({12, 10, 10, 5, 5, 2, 2, 2, 2, 0, 0}, false, 11);
   check<float>({3, 112, 112, 56, 56, 3, 3, 2, 2, 1, 1}, true, 12);
-  check<float>({8, 9, 10, 5, 5, 2, 2, 2, 2, 0, 0}, false, 13);    // "same": the last row of windows hangs over
-  check<float>({5, 7, 7, 1, 1, 7, 7, 1, 1, 0, 0}, false, 14);     // global
-  check<float>({2, 61, 97, 12, 19, 5, 5, 5, 5, 0, 0}, true, 15);  // side by side: one sum for the rows of a window
+  check<float>({8, 9, 10, 5, 5, 2, 2, 2, 2, 0, 0}, false, 13);     // "same": the last row of windows hangs over
+  check<float>({5, 7, 7, 1, 1, 7, 7, 1, 1, 0, 0}, false, 14);      // global
+  check<float>({3, 20, 30, 2, 2, 19, 29, 1, 1, 0, 0}, false, 23);  // more places than a byte has
+  check<float>({2, 61, 97, 12, 19, 5, 5, 5, 5, 0, 0}, true, 15);   // side by side: one sum for the rows of a window
   check<float>({3, 29, 97, 29, 33, 1, 3, 1, 3, 0, 1}, true, 16);
   check<float>({2, 40, 101, 10, 34, 2, 2, 4, 3, 0, 0}, false, 17);  // with gaps
   check<double>({2, 40, 101, 19, 25, 3, 4, 2, 4, 0, 0}, false, 18);
@@ -244,8 +261,11 @@ TEST_CASE("max_pool2d: the first maximum of a window gets the gradient") {
   const Pool2dSizes s{1, 2, 4, 1, 2, 2, 2, 2, 2, 0, 0};
   const float x[]{1, 3, 5, 5, 3, 3, 5, 5}, dy[]{10, 20};
   float y[2], dx[8];
-  kernel::max_pool2d(s, x, y, 0, 1);
-  kernel::max_pool2d_backward(s, x, dy, dx, 0, 1, nullptr);
+  std::uint8_t places[2];
+  kernel::max_pool2d_places(s, x, y, places, 0, 1);
+  kernel::max_pool2d_backward(s, places, dy, dx, 0, 1, nullptr);
+  CHECK(int(places[0]) == 1);
+  CHECK(int(places[1]) == 0);
   CHECK(y[0] == 3);
   CHECK(y[1] == 5);
   const float expected[]{0, 10, 20, 0, 0, 0, 0, 0};

@@ -186,7 +186,7 @@ KernelWork nchw16n_pooling_work(const Conv2dSizes& s);
 }  // namespace detail
 
 TENON_EXACT_BEGIN
-/// The kernel of both operators. keeps: operand 2 is the room for the argmaxes.
+/// The kernel of both operators. keeps: there are argmaxes.
 template <bool keeps>
 struct PoolingConv2d {
   static constexpr KernelFacts facts{.channel_axis = 1, .nchw16n = Nchw16n::wants};
@@ -208,13 +208,13 @@ struct PoolingConv2d {
 
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
-    conv2d_max_pool(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), argmaxes(a), begin,
-                    end, a.workspace, steps<Call>(a, more_operands<Call>()));
+    conv2d_max_pool(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), argmaxes<Call>(a),
+                    begin, end, a.workspace, steps<Call>(a, more_operands<Call>()));
   }
   template <class Call>
   static void run_nchw16n(const Arguments& a, long begin, long end) {
-    nchw16n_conv2d_max_pool(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), argmaxes(a),
-                            begin, end, a.workspace, steps<Call>(a, more_operands<Call>()),
+    nchw16n_conv2d_max_pool(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(),
+                            argmaxes<Call>(a), begin, end, a.workspace, steps<Call>(a, more_operands<Call>()),
                             nchw16n_tiles_for<one_sample<Call>.group_outputs()>());
   }
 
@@ -237,13 +237,14 @@ struct PoolingConv2d {
   }
   template <class Call>
   static void run_kept(const Arguments& a, long begin, long end) {
-    conv2d_max_pool_kept(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(), argmaxes(a),
-                         begin, end, a.workspace, steps<Call>(a, more_operands<Call>()));
+    conv2d_max_pool_kept(sizes<Call>(a.n), a.operand<float>(0), a.operand<float>(1), a.result<float>(),
+                         argmaxes<Call>(a), begin, end, a.workspace, steps<Call>(a, more_operands<Call>()));
   }
 
  private:
+  template <class Call>
   static float* argmaxes([[maybe_unused]] const Arguments& a) {
-    if constexpr (keeps) return a.changed<float>(2);
+    if constexpr (keeps) return result_of<Call, 1>(a);
     else return nullptr;
   }
   template <class Call>

@@ -10,8 +10,12 @@ namespace tenon::inline TENON_ABI::kernel {
 
 /// As max_pool2d, x and y in NCHW16n; planes are those of all blocks.
 void nchw16n_max_pool2d(const Pool2dSizes& s, const float* x, float* y, long begin, long end);
+/// As max_pool2d_places, all in NCHW16n.
+template <class P>
+void nchw16n_max_pool2d_places(const Pool2dSizes& s, const float* x, float* y, P* places, long begin, long end);
 /// As max_pool2d_backward.
-void nchw16n_max_pool2d_backward(const Pool2dSizes& s, const float* x, const float* dy, float* dx, long begin,
+template <class P>
+void nchw16n_max_pool2d_backward(const Pool2dSizes& s, const P* places, const float* dy, float* dx, long begin,
                                  long end);
 /// As avg_pool2d.
 void nchw16n_avg_pool2d(const Pool2dSizes& s, const float* x, float* y, bool count_include_pad, long begin, long end);
@@ -22,6 +26,7 @@ void nchw16n_avg_pool2d_backward(const Pool2dSizes& s, const float* dy, float* d
 #if TENON_DEFINES
 namespace detail {
 using SampleVector = Simd<float, block_width>;
+using SamplePlaces = Simd<std::int32_t, block_width>;
 
 // Calls body(plane of x, plane of y, lane) for each plane and each vector of its samples.
 template <class Body>
@@ -100,29 +105,21 @@ inline void nchw16n_max_pool_2x2(const Pool2dSizes& s, const float* x, float* y,
     }
   });
 }
-inline void nchw16n_max_pool_2x2_backward(const Pool2dSizes& s, const float* x, const float* dy, float* dx, long begin,
-                                          long end) {
+template <class P>
+void nchw16n_max_pool_2x2_backward(const Pool2dSizes& s, const P* places, const float* dy, float* dx, long begin,
+                                   long end) {
   const SampleVector zero(0.0f);
   each_nchw16n_plane(s, begin, end, [&](long from, long to) {
     if (2 * s.oh < s.h || 2 * s.ow < s.w)  // pixels outside of every window
       for (long p = 0; p < s.h * s.w; ++p) zero.store(dx + from + p * block_samples);
     for (long i = 0; i < s.oh; ++i)
       for (long j = 0; j < s.ow; ++j) {
-        const long at = from + (2 * i * s.w + 2 * j) * block_samples,
-                   place[4]{at, at + block_samples, at + s.w * block_samples, at + (s.w + 1) * block_samples};
-        const SampleVector gradient = SampleVector::load(dy + to + (i * s.ow + j) * block_samples);
-        SampleVector best = SampleVector::load(x + place[0]), out[4]{gradient, zero, zero, zero};
+        const long at = from + (2 * i * s.w + 2 * j) * block_samples, own = to + (i * s.ow + j) * block_samples,
+                   pixel[4]{at, at + block_samples, at + s.w * block_samples, at + (s.w + 1) * block_samples};
+        const SampleVector gradient = SampleVector::load(dy + own);
+        const SamplePlaces place = load_places<std::int32_t, block_width>(places + own);
 #pragma GCC unroll 4
-        for (int t = 1; t < 4; ++t) {
-          const SampleVector value = SampleVector::load(x + place[t]);
-          const auto takes = takes_over(value, best);
-#pragma GCC unroll 4
-          for (int before = 0; before < t; ++before) out[before] = SampleVector(takes ? zero.lanes : out[before].lanes);
-          out[t] = SampleVector(takes ? gradient.lanes : zero.lanes);
-          best = SampleVector(takes ? value.lanes : best.lanes);
-        }
-#pragma GCC unroll 4
-        for (int t = 0; t < 4; ++t) out[t].store(dx + place[t]);
+        for (int t = 0; t < 4; ++t) SampleVector(place.lanes == t ? gradient.lanes : zero.lanes).store(dx + pixel[t]);
       }
   });
 }
@@ -135,33 +132,53 @@ inline void nchw16n_max_pool_2x2_backward(const Pool2dSizes& s, const float* x, 
                                               [](auto value, const detail::PoolWindow&) { return value; });
 }
 
-[[gnu::noinline]] TENON_INLINE void nchw16n_max_pool2d_backward(const Pool2dSizes& s, const float* x, const float* dy,
-                                                                float* dx, long begin, long end) {
+template <class P>
+[[gnu::noinline]] void nchw16n_max_pool2d_places(const Pool2dSizes& s, const float* x, float* y, P* places, long begin,
+                                                 long end) {
   using V = detail::SampleVector;
-  if (detail::are_2x2<float>(s)) return detail::nchw16n_max_pool_2x2_backward(s, x, dy, dx, begin, end);
+  using I = detail::SamplePlaces;
   detail::each_nchw16n_plane(s, begin, end, [&](long from, long to) {
-    for (long p = 0; p < s.h * s.w; ++p) V(0.0f).store(dx + from + p * block_samples);
     for (long i = 0; i < s.oh; ++i)
-      for (long j = 0; j < s.ow; ++j) {
+      for (long j = 0; j < s.ow; ++j, to += block_samples) {
         const detail::PoolWindow at = detail::window(s, i, j);
-        const auto place = [&](long r, long k) { return from + (r * s.w + k) * block_samples; };
-        V best = V::load(x + place(at.top, at.left)), argmax(0.0f);
-        float number = 0;
-        for (long r = at.top; r < at.bottom; ++r)
-          for (long k = at.left; k < at.right; ++k, ++number) {
-            const V value = V::load(x + place(r, k));
+        const float* row = x + from + (at.top * s.w + at.left) * block_samples;
+        std::int32_t number =
+            std::int32_t((at.top - i * s.stride_h + s.pad_top) * s.kw + at.left - j * s.stride_w + s.pad_left);
+        const std::int32_t next_row = std::int32_t(s.kw - (at.right - at.left));
+        V best = V::load(row);
+        I place(number);
+        for (long r = at.top; r < at.bottom; ++r, row += s.w * block_samples, number += next_row)
+          for (long k = 0; k < at.right - at.left; ++k, ++number) {
+            const V value = V::load(row + k * block_samples);
             const auto takes = detail::takes_over(value, best);
-            argmax = V(takes ? V(number).lanes : argmax.lanes), best = V(takes ? value.lanes : best.lanes);
+            place = I(takes ? I(number).lanes : place.lanes), best = V(takes ? value.lanes : best.lanes);
           }
-        const V gradient = V::load(dy + to + (i * s.ow + j) * block_samples);
-        number = 0;
-        for (long r = at.top; r < at.bottom; ++r)
-          for (long k = at.left; k < at.right; ++k, ++number) {
-            const V difference = argmax - V(number);  // 0 where this element won
-            const V share =
-                choose_greater(difference, V(0.0f), V(0.0f), choose_greater(V(0.0f), difference, V(0.0f), gradient));
-            (V::load(dx + place(r, k)) + share).store(dx + place(r, k));
-          }
+        best.store(y + to);
+        detail::store_places(place, places + to);
+      }
+  });
+}
+
+template <class P>
+[[gnu::noinline]] void nchw16n_max_pool2d_backward(const Pool2dSizes& s, const P* places, const float* dy, float* dx,
+                                                   long begin, long end) {
+  using V = detail::SampleVector;
+  if (detail::are_2x2<float>(s)) return detail::nchw16n_max_pool_2x2_backward(s, places, dy, dx, begin, end);
+  const V zero(0.0f);
+  detail::each_nchw16n_plane(s, begin, end, [&](long from, long to) {
+    for (long p = 0; p < s.h * s.w; ++p) zero.store(dx + from + p * block_samples);
+    for (long i = 0; i < s.oh; ++i)
+      for (long j = 0; j < s.ow; ++j, to += block_samples) {
+        const detail::PoolWindow at = detail::window(s, i, j);
+        const V gradient = V::load(dy + to);
+        const auto place = detail::load_places<std::int32_t, block_width>(places + to);
+        for (long r = at.top; r < at.bottom; ++r) {
+          float* sum = dx + from + (r * s.w + at.left) * block_samples;
+          std::int32_t number =
+              std::int32_t((r - i * s.stride_h + s.pad_top) * s.kw + at.left - j * s.stride_w + s.pad_left);
+          for (long k = at.left; k < at.right; ++k, ++number, sum += block_samples)
+            (V::load(sum) + V(place.lanes == number ? gradient.lanes : zero.lanes)).store(sum);
+        }
       }
   });
 }

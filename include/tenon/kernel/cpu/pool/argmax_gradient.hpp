@@ -81,29 +81,8 @@ TENON_EXACT_END
 namespace tenon::inline TENON_ABI {
 
 namespace ops {
-struct PoolArgmax;
 struct MaxPoolSpread;
 }  // namespace ops
-
-template <>
-struct Kernel<Cpu, ops::PoolArgmax> {
-  static constexpr KernelFacts facts{.nchw16n = Nchw16n::wants};
-  static constexpr bool linear_work = true;
-  template <class Call>
-  static constexpr long items(long) {
-    return 0;
-  }
-  template <class Call>
-  static void run(const Arguments&, long, long) {}
-  template <class Call>
-  static constexpr bool runs_alike() {
-    return true;
-  }
-  template <class Call>
-  static constexpr KernelWork nchw16n_work(long) {
-    return {};
-  }
-};
 
 template <>
 struct Kernel<Cpu, ops::MaxPoolSpread> {

@@ -143,6 +143,30 @@ template <class Fold, class A>
   }
 }
 
+/// to[q] = the maximum of window q's taps, place[q] = the number of the first tap that has it. No element is NaN.
+template <class A>
+[[gnu::noinline]] void fold_places(const long* tap, long taps, const A* from, A* to, PoolPlace<A>* place,
+                                   long columns) {
+  using V = Simd<A>;
+  using I = Simd<PoolPlace<A>, V::width>;
+  const I one(1);
+  for (long q = 0; q < columns; q += grid_step<A>, from += grid_step<A>) {
+    V a = V::load(from + *tap), b = V::load(from + *tap + V::width);
+    I at_a(0), at_b(0), number(0);
+    for (long t = 1; t < taps; ++t) {
+      const A* const at = from + tap[t];
+      const V next_a = V::load(at), next_b = V::load(at + V::width), before_a = a, before_b = b;
+      number = number + one;
+      a = max(next_a, a), b = max(next_b, b);
+      // compared with itself: the chain of maxima need not wait for it
+      at_a = I(a.lanes > before_a.lanes ? number.lanes : at_a.lanes);
+      at_b = I(b.lanes > before_b.lanes ? number.lanes : at_b.lanes);
+    }
+    a.store(to + q), b.store(to + q + V::width);
+    at_a.store(place + q), at_b.store(place + q + V::width);
+  }
+}
+
 /// to[i * to_row + q] = the fold of the window that begins at column q of row i of windows, which begins at from + i *
 /// from_row. Two vectors at a time, of which the last two overlap those before.
 template <class Fold, class A>

@@ -6,7 +6,7 @@
 #if TENON_DEFINES
 #include <tenon/kernel/cpu/pool/grid.hpp>
 #include <tenon/kernel/cpu/pool/max_gradient.hpp>
-#include <tenon/kernel/cpu/pool/max_gradient_planes.hpp>
+#include <tenon/kernel/cpu/reduce/all_finite.hpp>
 #endif
 
 TENON_EXACT_BEGIN
@@ -38,15 +38,19 @@ constexpr std::size_t pool2d_backward_workspace(const Pool2dSizes& s) {
 template <class T>
 void max_pool2d(const Pool2dSizes& s, const T* x, T* y, long begin, long end);
 
-/// max_pool2d_backward where detail::are_2x2 or some_2x2.
-template <class T>
-void max_pool2d_backward_2x2(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long begin, long end);
+/// The same, and places = which element of its window each maximum is: r * kw + k for row r and column k, of a window
+/// at the border as if it were whole. Floating point only; P is an integer type that has kh * kw - 1.
+template <class T, class P>
+void max_pool2d_places(const Pool2dSizes& s, const T* x, T* y, P* places, long begin, long end);
 
-/// dx = dy at the place of each window's first maximum (found again from x), added up in row-major order of the
-/// windows; else 0.
-template <class T>
-[[gnu::noinline]] void max_pool2d_backward(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long begin, long end,
-                                           void* workspace);
+/// max_pool2d_backward where detail::are_2x2 or some_2x2.
+template <class T, class P>
+void max_pool2d_backward_2x2(const Pool2dSizes& s, const P* places, const T* dy, T* dx, long begin, long end);
+
+/// dx = dy at these places, added up in row-major order of the windows; else 0.
+template <class T, class P>
+[[gnu::noinline]] void max_pool2d_backward(const Pool2dSizes& s, const P* places, const T* dy, T* dx, long begin,
+                                           long end, void* workspace);
 
 /// y = (((0 + x0) + x1) + ...) / count over the elements of x in each window; count is kh * kw, or without
 /// count_include_pad (the rule of pad mode "same") the number of these elements. Floating point only; 16-bit floats add
@@ -91,56 +95,48 @@ void pool_maxima(const Pool2dSizes& s, const T* x, T* y, long begin, long end, l
   pool<Maximum>(s, x, y, begin, end, first_row, last_row, [](auto value, const PoolWindow&) { return value; });
 }
 
-// Position of the maximum: the first element begins, a later one takes over only if it is greater or NaN.
-template <class T>
-[[gnu::always_inline]] inline long first_maximum(const Pool2dSizes& s, const T* x, const PoolWindow& at) {
+// The same with the place of each: the first element begins, a later one takes over only if it is greater or NaN.
+template <class T, class P>
+[[gnu::noinline]] void pool_places(const Pool2dSizes& s, const T* x, T* y, P* places, long begin, long end,
+                                   long first_row, long last_row) {
   using A = PoolValue<T>;
-  long best = at.top * s.w + at.left;
-  A value = static_cast<A>(x[best]);
-  for (long y = at.top; y < at.bottom; ++y)
-    for (long k = at.left; k < at.right; ++k) {
-      const A other = static_cast<A>(x[y * s.w + k]);
-      best = takes_over(other, value) ? y * s.w + k : best;
-      value = takes_over(other, value) ? other : value;
-    }
-  return best;
+  for (long plane = begin; plane < end; ++plane)
+    for (long i = first_row; i < last_row; ++i)
+      for (long j = 0; j < s.ow; ++j) {
+        const PoolWindow at = window(s, i, j);
+        const T* const own = x + plane * s.h * s.w;
+        const long top = i * s.stride_h - s.pad_top, left = j * s.stride_w - s.pad_left;
+        A best = static_cast<A>(own[at.top * s.w + at.left]);
+        long place = (at.top - top) * s.kw + at.left - left;
+        for (long r = at.top; r < at.bottom; ++r)
+          for (long k = at.left; k < at.right; ++k) {
+            const A other = static_cast<A>(own[r * s.w + k]);
+            place = takes_over(other, best) ? (r - top) * s.kw + k - left : place;
+            best = takes_over(other, best) ? other : best;
+          }
+        y[(plane * s.oh + i) * s.ow + j] = static_cast<T>(best);
+        places[(plane * s.oh + i) * s.ow + j] = static_cast<P>(place);
+      }
 }
 
-// The gradient of the maximum for a row of windows of 2 x 2 side by side, of which only Rows rows may be there, in a
-// plane that has been cleared. A value that is greater than all before it takes the gradient away from them: without
-// NaN the result is that of first_maximum. x, dx: the first pixel; w: from row to row; `plus`: added to the gradient;
-// `probe` is a sum of products of neighbours: NaN if an element is, and for some infinite or huge ones as well.
-template <int Lanes, int Rows, class T>
-[[gnu::always_inline]] inline void spread_row_2x2(const T* x, const T* dy, T* dx, long w, long windows, T plus,
-                                                  Simd<T, Lanes>& probe) {
+// What a row of windows of 2 x 2 side by side sends back, where only the rows First .. First + Rows - 1 of them are
+// there. dx: their first pixel; w: from row to row; `plus`: added to the gradient.
+template <int Lanes, int First, int Rows, class T, class P>
+[[gnu::always_inline]] inline void spread_row_2x2(const P* places, const T* dy, T* dx, long w, long windows, T plus) {
   using V = Simd<T, Lanes>;
-  constexpr int values = 2 * Rows;
+  using I = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;
   const V zero(T(0));
   for (long j = 0; j < windows; j += Lanes) {
     const long start = j + Lanes <= windows ? j : windows - Lanes;
     const V gradient = V::load(dy + start) + V(plus);
-    V v[values], out[values];
+    const auto place = load_places<I, Lanes>(places + start);
 #pragma GCC unroll 2
     for (int r = 0; r < Rows; ++r) {
-      const T* const from = x + r * w + 2 * start;
-      const V a = V::load(from), b = V::load(from + Lanes);
-      v[2 * r] = every_second(a, b, 0), v[2 * r + 1] = every_second(a, b, 1);
-      probe = fmadd(a, b, probe);
-    }
-    V best = v[0];
-    out[0] = gradient;
-#pragma GCC unroll 4
-    for (int t = 1; t < values; ++t) {
-#pragma GCC unroll 4
-      for (int before = 0; before < t; ++before) out[before] = choose_greater(v[t], best, zero, out[before]);
-      out[t] = choose_greater(v[t], best, gradient, zero);
-      best = max(v[t], best);
-    }
-#pragma GCC unroll 2
-    for (int r = 0; r < Rows; ++r) {
+      const I left = 2 * (First + r), right = left + 1;
+      const V a(place.lanes == left ? gradient.lanes : zero.lanes),
+          b(place.lanes == right ? gradient.lanes : zero.lanes);
       T* const to = dx + r * w + 2 * start;
-      interleaved(out[2 * r], out[2 * r + 1], 0).store(to),
-          interleaved(out[2 * r], out[2 * r + 1], 1).store(to + Lanes);
+      interleaved(a, b, 0).store(to), interleaved(a, b, 1).store(to + Lanes);
     }
   }
 }
@@ -151,7 +147,8 @@ constexpr bool some_2x2(const Pool2dSizes& s) {
   const bool alike = s.kh == 2 && s.kw == 2 && s.stride_h == 2 && s.stride_w == 2 && s.pad_top <= 1 && s.pad_left <= 1;
   return are_2x2<T>(s) || (alike && whole_end(s) - whole_begin(s) >= pool_lanes<T>);
 }
-// The maximum of a row of such windows that none is cut of. `probe` as in spread_row_2x2.
+// The maximum of a row of such windows that none is cut of. `probe` is a sum of products of neighbours: NaN if an
+// element is, and for some infinite or huge ones as well.
 template <int Lanes, class T>
 [[gnu::always_inline]] inline void maxima_row_2x2(const T* x, T* y, long w, long windows, Simd<T, Lanes>& probe) {
   using V = Simd<T, Lanes>;
@@ -174,39 +171,57 @@ template <int Lanes, class T>
   if (any_nan(probe)) pool_maxima(s, x, y, begin, end, 0, s.oh);
 }
 
-// max_pool2d_backward for such windows, one by one.
-template <class T>
-[[gnu::noinline, gnu::cold]] void spread_one_by_one(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long planes,
-                                                    T plus) {
-  for (long p = 0; p < planes * s.h * s.w; ++p) dx[p] = T(0);
-  for (; planes > 0; --planes, x += s.h * s.w, dx += s.h * s.w)
-    for (long i = 0; i < s.oh; ++i)
-      for (long j = 0; j < s.ow; ++j) dx[first_maximum(s, x, window(s, i, j))] = *dy++ + plus;
+// The same with places.
+template <int Lanes, class T, class P>
+[[gnu::noinline]] void places_2x2(const Pool2dSizes& s, const T* x, T* y, P* places, long begin, long end) {
+  using V = Simd<T, Lanes>;
+  using I = Simd<std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>, Lanes>;
+  V probe(T(0));
+  for (long plane = begin; plane < end; ++plane)
+    for (long i = 0; i < s.oh; ++i) {
+      const T *const upper = x + (plane * s.h + 2 * i) * s.w, *const lower = upper + s.w;
+      const long to = (plane * s.oh + i) * s.ow;
+      for (long j = 0; j < s.ow; j += Lanes) {
+        const long start = j + Lanes <= s.ow ? j : s.ow - Lanes;
+        const V a = V::load(upper + 2 * start), b = V::load(upper + 2 * start + Lanes), c = V::load(lower + 2 * start),
+                d = V::load(lower + 2 * start + Lanes);
+        probe = fmadd(c, d, fmadd(a, b, probe));
+        V best = every_second(a, b, 0);
+        I place(0);
+        const auto meet = [&](V other, int number) __attribute__((always_inline)) {
+          place = I(other.lanes > best.lanes ? I(number).lanes : place.lanes);
+          best = max(other, best);
+        };
+        meet(every_second(a, b, 1), 1), meet(every_second(c, d, 0), 2), meet(every_second(c, d, 1), 3);
+        best.store(y + to + start);
+        store_places(place, places + to + start);
+      }
+    }
+  if (any_nan(probe)) pool_places(s, x, y, places, begin, end, 0, s.oh);
 }
+
 // max_pool2d_backward for such windows.
-template <int Lanes, class T>
-[[gnu::noinline]] void spread_2x2(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long planes) {
+template <int Lanes, class T, class P>
+[[gnu::noinline]] void spread_2x2(const Pool2dSizes& s, const P* places, const T* dy, T* dx, long planes) {
   const T plus = are_2x2<T>(s) ? T(-0.0) : T(0);
   const long left = whole_begin(s), right = whole_end(s);
   const bool covers = right - left == s.ow && 2 * s.ow == s.w && 2 * s.oh - s.pad_top >= s.h;  // all pixels are written
-  const T *const first_x = x, *const first_dy = dy;
-  T* const first_dx = dx;
-  Simd<T, Lanes> probe(T(0));
-  for (long plane = 0; plane < planes; ++plane, x += s.h * s.w, dx += s.h * s.w) {
+  for (long plane = 0; plane < planes; ++plane, dx += s.h * s.w) {
     for (long p = 0; p < s.h * s.w && !covers; ++p) dx[p] = T(0);
-    for (long i = 0; i < s.oh; ++i, dy += s.ow) {
+    for (long i = 0; i < s.oh; ++i, dy += s.ow, places += s.ow) {
       const PoolWindow at = window(s, i, 0);
-      const long first = at.top * s.w + 2 * left - s.pad_left;
       const long windows = right - left;
-      if (at.bottom - at.top == 2)
-        spread_row_2x2<Lanes, 2>(x + first, dy + left, dx + first, s.w, windows, plus, probe);
-      else spread_row_2x2<Lanes, 1>(x + first, dy + left, dx + first, s.w, windows, plus, probe);
+      T* const first = dx + at.top * s.w + 2 * left - s.pad_left;
+      if (at.bottom - at.top == 2) spread_row_2x2<Lanes, 0, 2>(places + left, dy + left, first, s.w, windows, plus);
+      else if (at.top > 2 * i - s.pad_top)
+        spread_row_2x2<Lanes, 1, 1>(places + left, dy + left, first, s.w, windows, plus);
+      else spread_row_2x2<Lanes, 0, 1>(places + left, dy + left, first, s.w, windows, plus);
+      const long corner = (2 * i - s.pad_top) * s.w - s.pad_left;
       if (right - left < s.ow)
         for (long j = left > 0 ? 0 : right; j < s.ow; j = j + 1 == left ? right : j + 1)
-          dx[first_maximum(s, x, window(s, i, j))] = dy[j] + plus;
+          dx[corner + 2 * j + places[j] / 2 * s.w + places[j] % 2] = dy[j] + plus;
     }
   }
-  if (any_nan(probe)) spread_one_by_one(s, first_x, first_dy, first_dx, planes, plus);
 }
 
 // Adds up what the windows send back to a plane: spread(sums, i, j, window) for all windows in row-major order.
@@ -262,30 +277,60 @@ void max_pool2d(const Pool2dSizes& s, const T* x, T* y, long begin, long end) {
   detail::pool_maxima(s, x, y, begin, end, 0, s.oh);
 }
 
-template <class T>
-void max_pool2d_backward_2x2(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long begin, long end) {
-  const auto spread = s.ow >= detail::pool_lanes<T> ? &detail::spread_2x2<detail::pool_lanes<T>, T>
-                                                    : &detail::spread_2x2<detail::half_lanes<T>, T>;
-  spread(s, x + begin * s.h * s.w, dy + begin * s.oh * s.ow, dx + begin * s.h * s.w, end - begin);
+template <class T, class P>
+void max_pool2d_places(const Pool2dSizes& s, const T* x, T* y, P* places, long begin, long end) {
+  using A = detail::PoolValue<T>;
+  if constexpr (std::is_floating_point_v<T>)
+    if (detail::are_2x2<T>(s)) {
+      constexpr int lanes = detail::pool_lanes<T>, half = detail::half_lanes<T>;
+      return s.ow >= lanes ? detail::places_2x2<lanes>(s, x, y, places, begin, end)
+                           : detail::places_2x2<half>(s, x, y, places, begin, end);
+    }
+  if (const detail::PoolGrid<A> grid(s); grid.rows > 0) {
+    detail::GridCells<A> best;
+    detail::GridCells<detail::PoolPlace<A>> place;
+    const long plane_cells = grid.image.plane(), pitch = grid.image.pitch;
+    const auto take = [&](long plane, long planes, long i0, long rows, const A* cells) {
+      if (may_hold_nan(cells, grid.parts * grid.half))
+        return detail::pool_places(s, x, y, places, plane, plane + planes, i0, i0 + rows);
+      for (long p = plane; p < plane + planes; ++p, cells += plane_cells) {
+        detail::fold_places(grid.tap, grid.taps, cells, best.cell, place.cell, rows * pitch);
+        detail::pick_windows(best.cell, rows * pitch / grid.step, grid.step);
+        detail::pick_windows(place.cell, rows * pitch / grid.step, grid.step);
+        copy_matrix(best.cell, pitch / grid.step, 1, y + (p * s.oh + i0) * s.ow, s.ow, rows, s.ow, 0);
+        for (long i = 0; i < rows; ++i)
+          detail::narrow_places(place.cell + i * (pitch / grid.step), places + (p * s.oh + i0 + i) * s.ow, s.ow);
+      }
+    };
+    return detail::each_band(s, grid, x, -std::numeric_limits<A>::infinity(), begin, end, take);
+  }
+  detail::pool_places(s, x, y, places, begin, end, 0, s.oh);
 }
 
-template <class T>
-void max_pool2d_backward(const Pool2dSizes& s, const T* x, const T* dy, T* dx, long begin, long end, void* workspace) {
+template <class T, class P>
+void max_pool2d_backward_2x2(const Pool2dSizes& s, const P* places, const T* dy, T* dx, long begin, long end) {
+  const auto spread = s.ow >= detail::pool_lanes<T> ? &detail::spread_2x2<detail::pool_lanes<T>, T, P>
+                                                    : &detail::spread_2x2<detail::half_lanes<T>, T, P>;
+  spread(s, places + begin * s.oh * s.ow, dy + begin * s.oh * s.ow, dx + begin * s.h * s.w, end - begin);
+}
+
+template <class T, class P>
+void max_pool2d_backward(const Pool2dSizes& s, const P* places, const T* dy, T* dx, long begin, long end,
+                         void* workspace) {
   using A = detail::PoolValue<T>;
-  if constexpr (std::is_same_v<A, T> && std::is_floating_point_v<T>)
-    if (detail::some_2x2<T>(s)) return max_pool2d_backward_2x2(s, x, dy, dx, begin, end);
-  const auto one_by_one = [&](long first, long last) {
-    detail::pool_backward(s, dx, first, last, workspace,
-                          [&](A* sums, long plane, long i, long j, const detail::PoolWindow& at) {
-                            A& to = sums[detail::first_maximum(s, x + plane * s.h * s.w, at)];
-                            to = static_cast<A>(to + static_cast<A>(dy[(plane * s.oh + i) * s.ow + j]));
-                          });
-  };
-  if constexpr (std::is_same_v<A, float>)
-    if (detail::spreads(s)) begin = detail::spread_planes(s, x, dy, dx, begin, end, one_by_one);
-  if constexpr (!std::is_integral_v<T>)
-    if (detail::place_rows<A>(s) > 0) return detail::place_planes(s, x, dy, dx, begin, end, workspace, one_by_one);
-  one_by_one(begin, end);
+  if constexpr (std::is_same_v<A, T>)
+    if (detail::some_2x2<T>(s)) return max_pool2d_backward_2x2(s, places, dy, dx, begin, end);
+  if (const long around = detail::surrounding<A>(s))
+    return detail::gather_planes(s, around, places, dy, dx, begin, end);
+  const detail::PlaceOffsets offset(s);
+  for (long plane = begin; plane < end; ++plane) {
+    T* const to = dx + plane * s.h * s.w;
+    A* sums = static_cast<A*>(workspace);
+    if constexpr (std::is_same_v<A, T>) sums = to;
+    clear(sums, s.h * s.w);
+    detail::scatter_plane(s, offset, places + plane * s.oh * s.ow, dy + plane * s.oh * s.ow, sums);
+    if constexpr (!std::is_same_v<A, T>) copy_row(sums, to, s.h * s.w);
+  }
 }
 
 template <class T>

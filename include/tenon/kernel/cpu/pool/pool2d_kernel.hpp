@@ -49,16 +49,21 @@ struct Kernel<Cpu, ops::MaxPool2dGrad> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
+    const auto* const places = a.operand<Places<Call>>(0);
     const kernel::Pool2dSizes sizes = kernel::detail::pool_sizes<Call, true>(a.n);
     // the other ways are not compiled then
     if constexpr (std::is_floating_point_v<T> && kernel::detail::are_2x2<T>(kernel::detail::pooled_sample<Call, true>))
-      kernel::max_pool2d_backward_2x2(sizes, a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end);
-    else kernel::max_pool2d_backward(sizes, a.operand<T>(0), a.operand<T>(1), a.result<T>(), begin, end, a.workspace);
+      kernel::max_pool2d_backward_2x2(sizes, places, a.operand<T>(1), a.result<T>(), begin, end);
+    else kernel::max_pool2d_backward(sizes, places, a.operand<T>(1), a.result<T>(), begin, end, a.workspace);
     finish<Call>(a, begin, end, Call::result.span(2, 4));
   }
   template <class Call>
   static constexpr KernelWork nchw16n_work(long n) {
     return kernel::detail::pool_nchw16n_work(Call::operand(1), Call::result, n);
+  }
+  // Places are no images, but have the layout of the call that made them.
+  static constexpr bool fits_nchw16n(const TensorType& result, const TensorType* operand, int operands) {
+    return tenon::detail::images_only(result, operand + 1, operands - 1);
   }
   template <class Call>
   static void run_nchw16n(const Arguments& a, long begin, long end) {
@@ -67,19 +72,21 @@ struct Kernel<Cpu, ops::MaxPool2dGrad> {
     kernel::Pool2dSizes sizes = kernel::detail::pool_sizes<Call, true>(a.n);
     sizes.h /= bands, sizes.oh /= bands;
     for (long band = begin * bands; band < end * bands; ++band) {
-      kernel::nchw16n_max_pool2d_backward(sizes, a.operand<float>(0), a.operand<float>(1), a.result<float>(), band,
-                                          band + 1);
+      kernel::nchw16n_max_pool2d_backward(sizes, a.operand<Places<Call>>(0), a.operand<float>(1), a.result<float>(),
+                                          band, band + 1);
       if constexpr (Call::steps > 0)
         kernel::apply_steps<Call, false>(a, band * elements, elements, band / bands % channels);
     }
   }
 
  private:
+  template <class Call>
+  using Places = typename Call::template Operand<0>;
   // Windows that do not overlap cut a plane into bands, each as good as a plane. An epilogue finds a small one in the
   // nearest cache.
   template <class Call>
   static constexpr int bands_of() {
-    constexpr ops::Pool2dAttributes c = Call::config();
+    constexpr auto c = Call::config();
     constexpr int most = 8 << 10, rows = Call::result[2], row = Call::result[3] * block_samples * int(sizeof(float));
     int bands = 1;
     if (c.kh == c.stride_h && c.top == 0 && c.oh * c.kh == rows)
@@ -111,6 +118,8 @@ struct Kernel<Cpu, ops::MaxPool2d> {
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
     const kernel::Pool2dSizes sizes = kernel::detail::pool_sizes<Call, false>(a.n);
+    if constexpr (has_result<Call, 1>)
+      return kernel::max_pool2d_places(sizes, a.operand<T>(0), a.result<T>(), result_of<Call, 1>(a), begin, end);
     if constexpr (in_blocks<Call>)
       begin = kernel::max_pool2d_in_blocks(sizes, a.operand<T>(0), a.result<T>(), begin, end, a.workspace);
     kernel::max_pool2d(sizes, a.operand<T>(0), a.result<T>(), begin, end);
@@ -121,13 +130,16 @@ struct Kernel<Cpu, ops::MaxPool2d> {
   }
   template <class Call>
   static void run_nchw16n(const Arguments& a, long begin, long end) {
-    kernel::nchw16n_max_pool2d(kernel::detail::pool_sizes<Call, false>(a.n), a.operand<float>(0), a.result<float>(),
-                               begin, end);
+    const kernel::Pool2dSizes sizes = kernel::detail::pool_sizes<Call, false>(a.n);
+    if constexpr (has_result<Call, 1>)
+      kernel::nchw16n_max_pool2d_places(sizes, a.operand<float>(0), a.result<float>(), result_of<Call, 1>(a), begin,
+                                        end);
+    else kernel::nchw16n_max_pool2d(sizes, a.operand<float>(0), a.result<float>(), begin, end);
   }
 
  private:
   template <class Call>
-  static constexpr bool in_blocks = std::is_same_v<typename Call::Result, float> &&
+  static constexpr bool in_blocks = std::is_same_v<typename Call::Result, float> && !has_result<Call, 1> &&
                                     kernel::detail::max_in_blocks(kernel::detail::pooled_sample<Call, false>);
 };
 

@@ -1,5 +1,7 @@
 // Pooling windows, what all pooling kernels share: the sizes, the rows and columns of a window, its folds.
 #pragma once
+#include <cstdint>
+
 #include <tenon/kernel/cpu/gemm/tile.hpp>
 
 TENON_EXACT_BEGIN
@@ -36,6 +38,40 @@ template <class T>
 template <class T, int W>
 [[gnu::always_inline]] inline auto takes_over(Simd<T, W> x, Simd<T, W> best) {
   return (x.lanes > best.lanes) | (x.lanes != x.lanes);
+}
+
+/// What vectors count places in a window with, r * kw + k for row r and column k.
+template <class A>
+using PoolPlace = std::conditional_t<sizeof(A) == 8, std::int64_t, std::int32_t>;
+/// Such places as lanes.
+template <class I, int W, class P>
+[[gnu::always_inline]] inline Simd<I, W> load_places(const P* from) {
+  typedef P Narrow __attribute__((vector_size(sizeof(P) * W), aligned(alignof(P)), may_alias));
+  [[maybe_unused]] const auto* const narrow = reinterpret_cast<const Narrow*>(from);
+#if defined(__AVX2__) && !defined(__clang__)
+  // g++ would widen the elements one by one
+  if constexpr (sizeof(P) == 1 && sizeof(I) * W >= 16 && sizeof(I) * W <= simd_bytes) {
+    Simd<I, W> wide;
+    if constexpr (sizeof(I) == 4) asm("vpmovzxbd {%1, %0|%0, %1}" : "=v"(wide.lanes) : "m"(*narrow));
+    else asm("vpmovzxbq {%1, %0|%0, %1}" : "=v"(wide.lanes) : "m"(*narrow));
+    return wide;
+  } else
+#endif
+    return Simd<I, W>(__builtin_convertvector(*narrow, typename Simd<I, W>::Vector));
+}
+template <class P, class I, int W>
+[[gnu::always_inline]] inline void store_places(Simd<I, W> places, P* to) {
+  typedef P Narrow __attribute__((vector_size(sizeof(P) * W), aligned(alignof(P)), may_alias));
+  *reinterpret_cast<Narrow*>(to) = __builtin_convertvector(places.lanes, Narrow);
+}
+
+/// `count` places as elements of another integer type.
+template <class I, class P>
+[[gnu::noinline]] void narrow_places(const I* from, P* to, long count) {
+  constexpr int width = simd_width<I>;
+  long c = 0;
+  for (; c + width <= count; c += width) store_places(Simd<I>::load(from + c), to + c);
+  for (; c < count; ++c) to[c] = static_cast<P>(from[c]);
 }
 
 struct Maximum {
