@@ -46,6 +46,20 @@ Storage run_on_images(const KernelEntry* kernel, Nchw16n use, bool effect, const
 /// Makes room for the results after the first, and tells a kernel of `operands` operands where it is.
 void make_further(const FurtherResults& further, Arguments& a, int operands, bool blocks);
 
+#if defined(TENON_TARGET)
+/// A result that is no image but in NCHW16n, as rows.
+inline Storage further_as_rows(const Storage& blocks, const TensorType& type, long n) {
+  const std::size_t size = size_of(type.dtype);
+  const long features = type.count(1);
+  Storage made(static_cast<std::size_t>(type.bytes(n)));
+  const std::byte* const from = tenon::detail::home(blocks.address());
+  for (long s = 0, to = 0; s < n; ++s)
+    for (long f = 0; f < features; ++f, ++to)
+      std::memcpy(made.data() + std::size_t(to) * size, from + std::size_t(nchw16n_place(s, f, features)) * size, size);
+  return made;
+}
+#endif
+
 #if TENON_DEFINES
 TENON_INLINE bool runs_in_nchw16n(const KernelEntry& kernel, Nchw16n use, long n, const OperandLayout* operand,
                                   int operands) {

@@ -59,7 +59,10 @@ inline bool Tape::launched_there([[maybe_unused]] const Rule& rule, [[maybe_unus
     // recorded on the CPU, which has a layout of its own
     OperandLayout x{operand[k]->data, operand[k]->storage ? &operand[k]->storage : nullptr,
                     is_image(type) ? type.count(1) : 0};
-    bring_to(false, x, a.n, rows[k]);
+    if (x.storage && !x.features && x.storage->made_in_nchw16n()) {
+      rows[k] = further_as_rows(*x.storage, type, a.n);
+      x.data = rows[k].data();
+    } else bring_to(false, x, a.n, rows[k]);
     a.buffer[k + 1] = x.data;
   }
   tenon::detail::launch_there(tenon::detail::TargetScope::current(),
