@@ -18,17 +18,27 @@ struct PlaceOffsets {
       for (int k = 0; k < s.kw; ++k) at[place++] = std::int32_t(r * s.w + k);
   }
 };
-/// sums += dy at the places of a plane's windows, in their order.
-template <class T, class A, class P>
-[[gnu::noinline]] void scatter_plane(const Pool2dSizes& s, const PlaceOffsets& offset, const P* places, const T* dy,
-                                     A* sums) {
+/// sums += dy at the places of the windows of some planes, in the windows' order. The planes take turns: a sum that was
+/// just stored is not read at once.
+template <int planes, class T, class A, class P>
+[[gnu::noinline]] void scatter_planes(const Pool2dSizes& s, const PlaceOffsets& offset, const P* places, const T* dy,
+                                      A* sums) {
+  const long windows = s.oh * s.ow, pixels = s.h * s.w;
   for (long i = 0; i < s.oh; ++i, places += s.ow, dy += s.ow) {
     A* corner = sums + ((i * s.stride_h - s.pad_top) * s.w - s.pad_left);
     for (long j = 0; j < s.ow; ++j, corner += s.stride_w) {
-      A* to = corner;
-      if constexpr (sizeof(P) == 1) to += offset.at[places[j]];
-      else to += long(places[j]) / s.kw * s.w + long(places[j]) % s.kw;
-      *to = static_cast<A>(*to + static_cast<A>(dy[j]));
+      A* to[planes];
+      A sum[planes];
+#pragma GCC unroll 4
+      for (int p = 0; p < planes; ++p) {
+        const P place = places[p * windows + j];
+        to[p] = corner + p * pixels;
+        if constexpr (sizeof(P) == 1) to[p] += offset.at[place];
+        else to[p] += long(place) / s.kw * s.w + long(place) % s.kw;
+        sum[p] = static_cast<A>(*to[p] + static_cast<A>(dy[p * windows + j]));
+      }
+#pragma GCC unroll 4
+      for (int p = 0; p < planes; ++p) *to[p] = sum[p];
     }
   }
 }

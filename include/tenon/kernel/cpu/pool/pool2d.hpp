@@ -323,13 +323,19 @@ void max_pool2d_backward(const Pool2dSizes& s, const P* places, const T* dy, T* 
   if (const long around = detail::surrounding<A>(s))
     return detail::gather_planes(s, around, places, dy, dx, begin, end);
   const detail::PlaceOffsets offset(s);
-  for (long plane = begin; plane < end; ++plane) {
-    T* const to = dx + plane * s.h * s.w;
+  const long windows = s.oh * s.ow, pixels = s.h * s.w;
+  long plane = begin;
+  if constexpr (std::is_same_v<A, T>)
+    for (constexpr int together = 2; plane + together <= end; plane += together) {
+      clear(dx + plane * pixels, together * pixels);
+      detail::scatter_planes<together>(s, offset, places + plane * windows, dy + plane * windows, dx + plane * pixels);
+    }
+  for (; plane < end; ++plane) {
     A* sums = static_cast<A*>(workspace);
-    if constexpr (std::is_same_v<A, T>) sums = to;
-    clear(sums, s.h * s.w);
-    detail::scatter_plane(s, offset, places + plane * s.oh * s.ow, dy + plane * s.oh * s.ow, sums);
-    if constexpr (!std::is_same_v<A, T>) copy_row(sums, to, s.h * s.w);
+    if constexpr (std::is_same_v<A, T>) sums = dx + plane * pixels;
+    clear(sums, pixels);
+    detail::scatter_planes<1>(s, offset, places + plane * windows, dy + plane * windows, sums);
+    if constexpr (!std::is_same_v<A, T>) copy_row(sums, dx + plane * pixels, pixels);
   }
 }
 
