@@ -193,6 +193,39 @@ TEST_CASE("the kernel calls of a step are the same bytes in each step") {
   check(LanguageModel{}, texts(200, 2), nn::Adam{.learning_rate = 0.01f}, DynamicLossScaleManager{});
 }
 
+TEST_CASE_TEMPLATE("a step comes in one piece; recorded once and replayed, it has the same bits", Net, LanguageModel,
+                   support::SmallResNet) {
+  const ContextScope scope(there);
+  constexpr bool has_dropout = std::is_same_v<Net, support::SmallResNet>;
+  const auto data = [] {
+    if constexpr (has_dropout) return images<3, 8, 8>(40, 4, 5);
+    else return texts(40, 4);
+  }();
+  std::vector<float> weights[2];
+  std::vector<double> losses[2];
+  for (const bool replays : {false, true}) {
+    Net net;
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Adam{.learning_rate = 0.01f}, DynamicLossScaleManager{}};
+    Count count{1};
+    kernel::counting::replays = replays;
+    model.train(2, data, count);
+    kernel::counting::replays = false;
+    REQUIRE(count.steps.size() == 20);
+    for (std::size_t i = 0; i < count.steps.size(); ++i) {
+      CHECK(count.steps[i].submits == 1);
+      CHECK(count.steps[i].replayed == (replays && i > 0));
+    }
+    losses[replays] = count.losses;
+    for (const auto& [name, parameter] : net.parameters_dict()) {
+      const auto values = parameter.view().template as<float>();
+      weights[replays].insert(weights[replays].end(), values.begin(), values.end());
+    }
+  }
+  CHECK(losses[0] == losses[1]);
+  CHECK(weights[0] == weights[1]);
+  if (!has_dropout) CHECK(losses[0].back() < losses[0].front());
+}
+
 TEST_CASE("a loss that is not finite ends the run, and the error names its step, though nobody reads losses") {
   const ContextScope scope(there);
   std::vector<float> x(100 * 4, 0.5f);

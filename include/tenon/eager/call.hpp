@@ -231,7 +231,12 @@ inline bool launched_there([[maybe_unused]] const EagerInfo& call, [[maybe_unuse
     bytes[call.operands + k] = call.several->types[k].bytes(a.n);
     if (k >= call.several->returns && a.buffer[call.operands + k]) kernel = call.several->keeping;
   }
-  launch_there(TargetScope::current(), kernel_there(call.name, kernel), a, bytes, call.effect, call.operands);
+  launch_there({.target = TargetScope::current(),
+                .name = call.name,
+                .kernel = kernel_there(call.name, kernel),
+                .effect = call.effect,
+                .operands = call.operands},
+               a, bytes);
   return true;
 #else
   return false;

@@ -65,9 +65,12 @@ inline bool Tape::launched_there([[maybe_unused]] const Rule& rule, [[maybe_unus
     } else bring_to(false, x, a.n, rows[k]);
     a.buffer[k + 1] = x.data;
   }
-  tenon::detail::launch_there(tenon::detail::TargetScope::current(),
-                              tenon::detail::kernel_there(node.op->name, rule.entry[rule.kernel[id]]), a, bytes,
-                              node.op->effect, node.operands);
+  tenon::detail::launch_there({.target = tenon::detail::TargetScope::current(),
+                               .name = node.op->name,
+                               .kernel = tenon::detail::kernel_there(node.op->name, rule.entry[rule.kernel[id]]),
+                               .effect = node.op->effect,
+                               .operands = node.operands},
+                              a, bytes);
   return true;
 #else
   return false;

@@ -123,9 +123,11 @@ class Executor {
       policy.after(program_->node[r.instruction->node], r.arguments);
     }
   }
-  // On the second target: one kernel after the other goes into its queue.
+  // On another target: it gets the calls of all instructions at once.
   void run_there(const void* const* inputs, long n);
 #if defined(TENON_TARGET)
+  void list_there(Resolved& r);
+  void submit_there();
   bool inputs_there(Resolved& r, const detail::BufferBytes& bytes);
 #endif
   // What another program may have taken to the second target.
@@ -252,6 +254,7 @@ class Executor {
     TargetBytes constants;
     detail::Growing<TargetBytes> column;
     detail::Growing<void*> now;  // where each column of this step is, null: nowhere yet
+    detail::Growing<detail::Launch> launches;
   } there_;
 #endif
 };

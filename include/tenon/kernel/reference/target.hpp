@@ -189,6 +189,11 @@ struct Reference {
   }
   /// Until all that is in the queue is done. Throws what a kernel has thrown.
   static void wait() { queue().wait(); }
+  /// Runs the kernel calls of a step after all that is in the queue.
+  template <class Step, class Launches>
+  static void submit(const Step&, const Launches& launches) {
+    for (const auto& launch : launches) enqueue(launch);
+  }
   /// Calls `work` after all that is in the queue.
   template <class Work>
   static void enqueue(Work work) {

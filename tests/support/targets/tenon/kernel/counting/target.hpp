@@ -1,8 +1,12 @@
 // A target of tests: Counting is Reference, and counts what passes between the host and the target.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <cstring>
+#include <map>
+#include <span>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <tenon/kernel/reference/target.hpp>
@@ -13,7 +17,8 @@ namespace kernel::counting {
 
 /// Since the last reset().
 struct Counts {
-  long launches = 0;
+  long submits = 0, launches = 0;
+  long replayed = 0;  // submits
   long copies_in = 0, bytes_in = 0;
   long copies_out = 0, bytes_out = 0;
   long waits = 0;  // of the host, until all that is in the queue is done
@@ -22,6 +27,8 @@ inline Counts counts;
 /// The kernel calls since the last reset(), if `keeps_launches`, as the bytes that the target gets.
 inline std::vector<std::byte> launched;
 inline bool keeps_launches = false;
+/// Whether the kernel calls of graphs are recorded and replayed.
+inline bool replays = false;
 inline void reset() {
   counts = {};
   launched.clear();
@@ -51,14 +58,21 @@ struct Counting : Reference {
     ++kernel::counting::counts.waits;
     Reference::wait();
   }
-  template <class Work>
-  static void enqueue(const Work& work) {
-    ++kernel::counting::counts.launches;
-    if (kernel::counting::keeps_launches) {
-      const auto* const first = reinterpret_cast<const std::byte*>(&work);
-      kernel::counting::launched.insert(kernel::counting::launched.end(), first, first + sizeof work);
-    }
-    Reference::enqueue(work);
+  template <class Step, class Launches>
+  static void submit(const Step& step, const Launches& launches) {
+    ++kernel::counting::counts.submits;
+    kernel::counting::counts.launches += long(launches.size());
+    const auto bytes = std::as_bytes(launches);
+    if (kernel::counting::keeps_launches)
+      kernel::counting::launched.insert(kernel::counting::launched.end(), bytes.begin(), bytes.end());
+    if (!kernel::counting::replays || !step.program) return Reference::submit(step, launches);
+    // A step that has been recorded runs as it was then, if it is the same.
+    using Launch = std::remove_cvref_t<decltype(launches[0])>;
+    static std::map<std::pair<const void*, long>, std::vector<Launch>> recorded;
+    std::vector<Launch>& before = recorded[{step.program, step.n}];
+    if (std::ranges::equal(bytes, std::as_bytes(std::span(before)))) ++kernel::counting::counts.replayed;
+    else before.assign(launches.begin(), launches.end());
+    Reference::submit(step, before);
   }
 };
 
