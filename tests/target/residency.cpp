@@ -131,6 +131,33 @@ TEST_CASE("a language model with Adam, whose numbers change in each step") {
   check_training<LanguageModel>(texts(24, 4), 4 * 12 * 4, numbers, nn::Adam{.learning_rate = 0.01f});
 }
 
+TEST_CASE("sums over batches and clipped gradients stay there, with the bits of PyNative mode") {
+  const auto train = [](Mode mode, const auto& optimizer) {
+    const ContextScope scope({.mode = mode, .device_target = "Counting", .num_threads = 1, .seed = 5});
+    support::Mlp net;
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, optimizer};
+    Count count;
+    model.train(1, images<20>(36, 3, 4), count);
+    if (mode == Mode::graph) check_steps(count.steps, 3 * (20 + 1) * 4, 64 * (Structure<support::Mlp>::count + 1), 0);
+    std::vector<float> all;
+    for (const auto& list : {named_parameters(net), model.optimizer_state()})
+      for (const auto& [name, tensor] : list) {
+        const auto values = tensor.template as<float>();
+        all.insert(all.end(), values.begin(), values.end());
+      }
+    return all;
+  };
+  const auto check = [&](const auto& optimizer) {
+    const std::vector<float> graph = train(Mode::graph, optimizer);
+    CHECK(graph == train(Mode::pynative, optimizer));
+    return graph;
+  };
+  const nn::Adam adam{.learning_rate = 0.01f};
+  const auto all = check(nn::AccumulateGradients{adam, 3});
+  CHECK(all != check(nn::ClipByGlobalNorm{nn::AccumulateGradients{adam, 3}, 0.01f}));
+  CHECK(all != check(nn::ClipByValue{adam, 0.001f}));
+}
+
 TEST_CASE("metrics get the prediction, in one wait for each batch") {
   const ContextScope scope(there);
   support::SmallResNet net;
