@@ -33,6 +33,12 @@ class TargetBlock {
   void each(std::size_t begin, std::size_t end, F f) const {
     for (std::size_t i = after(begin) - 1; i < borders_.size() && borders_[i].begin < end; ++i) f(piece(i));
   }
+  /// True if one of the pieces between `begin` and `end` is at `place`.
+  bool has(Place place, std::size_t begin, std::size_t end) const {
+    bool any = false;
+    each(begin, end, [&](const Piece& p) { any |= p.place == place; });
+    return any;
+  }
   /// True if all pieces between `begin` and `end` are at `place`.
   bool is_at(Place place, std::size_t begin, std::size_t end) const {
     bool all = true;

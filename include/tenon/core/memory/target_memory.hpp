@@ -11,8 +11,6 @@
 #include <tenon/core/target.hpp>
 #if defined(TENON_TARGET)
 #include <pthread.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <atomic>
@@ -21,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include <tenon/core/memory/closed_pages.hpp>
 #include <tenon/core/memory/target_block.hpp>
 #endif
 
@@ -36,9 +35,8 @@ inline std::byte* make_block(std::size_t header, std::size_t bytes, BlockOf) {
 inline void remove_block(std::byte* block, std::size_t) { ::operator delete(block, std::align_val_t(block_alignment)); }
 #else
 
-/// All blocks of the process. No code reads or writes by its address what the target alone has: pages that have nothing
-/// else are closed, so that a missing home() call crashes immediately. What both have can be read: other threads may
-/// read it on the host while the target reads it, too.
+/// All blocks of the process, and who has which of their bytes. No code reads or writes by its address what a target
+/// alone has. What both have can be read: other threads may read it on the host while the target reads it, too.
 class TargetMemory {
  public:
   /// What a kernel does with a buffer.
@@ -52,14 +50,9 @@ class TargetMemory {
     return *memory;
   }
 
-  /// Pages of their own, so that they can be closed; `header` stands before them, in a page that stays open. Scratch
-  /// memory has addresses alone until the host looks at a value in it.
+  /// `header` bytes stand before the block. Scratch memory has addresses alone until the host looks at a value in it.
   std::byte* make(std::size_t header, std::size_t bytes, BlockOf what) {
-    const std::size_t size = in_pages(header) + in_pages(bytes);
-    void* const pages = ::mmap(nullptr, size, what == BlockOf::scratch ? PROT_NONE : PROT_READ | PROT_WRITE,
-                               MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (pages == MAP_FAILED) throw std::bad_alloc();
-    std::byte* const begin = static_cast<std::byte*>(pages) + in_pages(header);
+    std::byte* const begin = map_pages(header, bytes, what == BlockOf::scratch);
     const std::lock_guard lock(mutex_);
     blocks_.try_emplace(begin, bytes, what);
     return begin - header;
@@ -69,7 +62,7 @@ class TargetMemory {
     const std::lock_guard lock(mutex_);
     const auto at = blocks_.find(begin);
     free_there(at->second);
-    ::munmap(begin - in_pages(header), in_pages(header) + in_pages(at->second.bytes));
+    unmap_pages(begin, header, at->second.bytes);
     blocks_.erase(at);
   }
 
@@ -82,7 +75,7 @@ class TargetMemory {
     TargetBlock& block = at->second;
     const auto [begin, end] = range(at, data, block.whole ? 0 : bytes);
     const Place place = look == Look::read ? Place::both : Place::host;
-    if (look == Look::read ? !has(block, Place::target, begin, end) : block.is_at(Place::host, begin, end)) return data;
+    if (look == Look::read ? !block.has(Place::target, begin, end) : block.is_at(Place::host, begin, end)) return data;
     std::vector<TargetBlock::Piece> moved;
     block.each(begin, end, [&, from = begin, to = end](TargetBlock::Piece piece) {
       piece.begin = std::max(piece.begin, from), piece.end = std::min(piece.end, to);
@@ -93,7 +86,7 @@ class TargetMemory {
       copy_out(at, piece.begin, piece.end);
     }
     for (const TargetBlock::Piece& piece : moved) block.move(piece.begin, piece.end, place);
-    open_or_close(at, begin, end);
+    close_pages(at->first, at->second, begin, end);
     return data;
   }
   /// Where a target finds `bytes` of what is known as `data`, 0: up to the end of the block; null for memory that is
@@ -110,7 +103,7 @@ class TargetMemory {
     else if (block.whole) block.move(0, block.bytes, Place::host);  // what was in it before may have been larger
     if (use != Use::read && !block.is_at(Place::target, begin, end)) {
       block.move(begin, end, Place::target);
-      open_or_close(at, begin, end);
+      close_pages(at->first, at->second, begin, end);
     }
     return block.there + (data - at->first);
   }
@@ -127,7 +120,7 @@ class TargetMemory {
     const auto [begin, end] = range(at, data, bytes);
     copy_in(at->second, begin, static_cast<const std::byte*>(from), bytes);
     at->second.move(begin, end, Place::target);
-    open_or_close(at, begin, end);
+    close_pages(at->first, at->second, begin, end);
   }
   /// Copies `bytes` of what is known as `data` to other memory of the host, without waiting for it: `done` becomes true
   /// when they are there.
@@ -150,11 +143,6 @@ class TargetMemory {
     const std::size_t begin = std::size_t(data - at->first), all = at->second.bytes;
     return {at->second.whole ? 0 : begin, bytes ? std::min(begin + bytes, all) : all};
   }
-  static bool has(const TargetBlock& block, Place place, std::size_t begin, std::size_t end) {
-    bool any = false;
-    block.each(begin, end, [&](const TargetBlock::Piece& piece) { any |= piece.place == place; });
-    return any;
-  }
   // Copies the pieces which the host has written, and of which a part is wanted.
   static void take_in(Blocks::iterator at, std::size_t begin, std::size_t end) {
     TargetBlock& block = at->second;
@@ -167,7 +155,7 @@ class TargetMemory {
       if (block.whole) to = std::min(to, end);
       copy_in(block, from, at->first + from, to - from);
       block.move(from, to, Place::both);
-      open_or_close(at, from, to);
+      close_pages(at->first, at->second, from, to);
     }
   }
   static void copy_in(const TargetBlock& block, std::size_t begin, const std::byte* from, std::size_t bytes) {
@@ -175,7 +163,7 @@ class TargetMemory {
                 [&]<class Target>(std::type_identity<Target>) { Target::copy_in(block.there + begin, from, bytes); });
   }
   static void copy_out(Blocks::iterator at, std::size_t begin, std::size_t end) {
-    allow(at->first, begin, end, PROT_READ | PROT_WRITE);
+    open_pages(at->first, begin, end);
     with_target(at->second.target, [&]<class Target>(std::type_identity<Target>) {
       Target::copy_out(at->first + begin, at->second.there + begin, end - begin);
     });
@@ -195,7 +183,7 @@ class TargetMemory {
       });
       for (const TargetBlock::Piece& piece : moved) copy_out(at, piece.begin, piece.end);
       block.move(0, block.bytes, Place::host);
-      open_or_close(at, 0, block.bytes);
+      close_pages(at->first, at->second, 0, block.bytes);
       free_there(block);
     }
     block.target = target;
@@ -230,37 +218,6 @@ class TargetMemory {
     each_queue([]<class Target>(std::type_identity<Target>) { return &Target::after_fork; },
                [](auto end) { end(in_child); });
     instance().mutex_.unlock();
-  }
-  static std::size_t page() {
-    static const std::size_t bytes = std::size_t(::sysconf(_SC_PAGESIZE));
-    return bytes;
-  }
-  static std::size_t in_pages(std::size_t bytes) { return (bytes + page() - 1) / page() * page(); }
-  // Pages around the bytes `from` .. `to` of a block.
-  static void allow(std::byte* block, std::size_t from, std::size_t to, int access) {
-    from = from / page() * page(), to = in_pages(to);
-    if (::mprotect(block + from, to - from, access) != 0)
-      throw_error<OutOfMemory>("The system has no room for the pages of another ", to - from,
-                               " bytes that can be closed: see its limit of mappings (vm.max_map_count).");
-  }
-  // Gives the pages of a part of a block the access that the host may have.
-  static void open_or_close(Blocks::iterator at, std::size_t from, std::size_t to) {
-    const TargetBlock& block = at->second;
-    if (block.whole) from = 0, to = block.bytes;
-    const auto access = [&](std::size_t begin) {
-      std::size_t end = std::min(begin + page(), block.bytes);
-      if (block.whole) begin = 0, end = 1;
-      return has(block, Place::host, begin, end)   ? PROT_READ | PROT_WRITE
-             : has(block, Place::both, begin, end) ? PROT_READ
-                                                   : PROT_NONE;
-    };
-    for (std::size_t begin = from / page() * page(); begin < to;) {
-      const int wanted = access(begin);
-      std::size_t end = begin + page();
-      while (end < to && access(end) == wanted) end += page();
-      allow(at->first, begin, end, wanted);
-      begin = end;
-    }
   }
   Blocks::iterator around(std::byte* data) {
     auto at = blocks_.upper_bound(data);
