@@ -9,6 +9,7 @@ using namespace tenon;
 /// a + b and a - b, of [n, C].
 struct SumDifference : Operator<SumDifference, "SumDifference"> {
   static constexpr bool per_sample = true;
+  static constexpr int returns = 2;
   static constexpr ResultTypes shape(const OperandTypes& in, const NoConfig&, Sentence& error) {
     if (!(in[0] == in[1])) error << "SumDifference of " << in[0] << " and " << in[1] << ": they must be alike";
     return {in[0], in[0]};

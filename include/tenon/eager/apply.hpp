@@ -77,6 +77,15 @@ constexpr std::uint64_t immediate_number(const X& x, N value) {
   }
 }
 
+/// What a call returns that has failed, or follows one.
+template <class Op>
+constexpr auto broken_results(Builder* b) {
+  if constexpr (Op::returns == 1) return Broken(b);
+  else
+    return [b]<std::size_t... K>(std::index_sequence<K...>) {
+      return std::tuple{(void(K), Broken(b))...};
+    }(std::make_index_sequence<std::size_t(Op::returns)>());
+}
 template <class I, Dtype half>
 using TracedResult = Traced<ResultElement<I>, typename ShapeIn<I, ResultShape<I>, half>::type>;
 template <class I, class... V>
@@ -86,7 +95,7 @@ constexpr auto apply_traced(const std::source_location& at, std::uint64_t immedi
   b->location = at;
   if constexpr (!I::ok) {
     b->fail(I::sentence);
-    return Broken(b);
+    return broken_results<typename I::Op>(b);
   } else {
     const int operand[]{lift(*b, v)...};
     b->location = at;
@@ -277,7 +286,7 @@ constexpr auto apply_with(const std::source_location& at, std::uint64_t immediat
        else return nullptr;
      }(operands)),
      ...);
-    return Broken(b);
+    return detail::broken_results<Op>(b);
   } else {
     static_assert(((detail::is_traced<V> || detail::is_tensor<V>) || ...),
                   "an operator needs at least one operand that is not a parameter or a number: bring a parameter in by "

@@ -224,7 +224,7 @@ inline void begin_effect(const EagerInfo& call, const EagerOperand* operand) {
 inline bool launched_there([[maybe_unused]] const EagerInfo& call, [[maybe_unused]] const Arguments& a) {
 #if defined(TENON_TARGET)
   if (!computes_there() || call.host_effect) return false;
-  long bytes[max_operands + 1]{call.result.bytes(a.n)};
+  long bytes[max_buffers]{call.result.bytes(a.n)};
   for (int k = 0; k < call.operands; ++k) bytes[k + 1] = call.types->type[k].bytes(a.n);
   const KernelEntry* kernel = call.kernel;
   for (int k = 1; call.several && k < call.several->types.count; ++k) {

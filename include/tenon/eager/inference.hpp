@@ -100,12 +100,14 @@ struct Inference {
   static constexpr ResultTypes results = inferred.types;
   static constexpr TensorType result_type = results[0];
   /// Results that the caller gets.
-  static constexpr int returns = results.count < Op::returns ? results.count : Op::returns;
+  static constexpr int returns = Op::returns;
   static constexpr KernelKey value =
       kernel_key(&info<Op>, result_type, types.type, types.count, attributes, nullptr, 0, (1 << returns) - 2);
-  static_assert(results.count == 1 || (!Op::effect && !Op::elementwise && types.count + results.count <= max_operands),
-                "an operator with several results has no effect and is not element-wise, and its operands and results "
-                "together are at most six");
+  static_assert(
+      !ok || (returns <= results.count && types.count + results.count <= max_buffers),
+      "an operator returns no more results than its shape rule names; operands and results are at most eight");
+  static_assert(!ok || results.count == 1 || (!Op::effect && !Op::elementwise),
+                "an operator with several results has no effect and is not element-wise");
 };
 /// A result of a call in the place of its first.
 template <class I, int k>

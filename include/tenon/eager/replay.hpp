@@ -51,7 +51,7 @@ inline bool Tape::launched_there([[maybe_unused]] const Rule& rule, [[maybe_unus
   const Node& node = rule.node[id];
   Arguments a = named;
   Storage rows[max_operands];
-  long bytes[max_operands + 1]{node.type.bytes(a.n)};
+  long bytes[max_buffers]{node.type.bytes(a.n)};
   each_part(rule.node, id, [&](int part, int k) { bytes[node.operands + k] = rule.node[part].type.bytes(a.n); });
   for (int k = 0; k < node.operands; ++k) {
     const TensorType& type = rule.node[node.operand[k]].type;

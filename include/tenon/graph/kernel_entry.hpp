@@ -10,7 +10,7 @@ namespace tenon::inline TENON_ABI {
 
 /// What a kernel is called with: pointers to result and operands, the batch size, and scratch memory of the thread.
 struct Arguments {
-  void* buffer[max_operands + 1]{};  // 0: result; k + 1: operand k
+  void* buffer[max_buffers]{};  // 0: result; k + 1: operand k; then the other results
   long n = 1;
   std::uint64_t immediate = 0;
   std::byte* workspace = nullptr;

@@ -19,6 +19,8 @@ inline constexpr int max_operands = 6, max_attributes = 12;
 
 /// Results that an operator can have. Beside the first they are its parts (graph/part.hpp).
 inline constexpr int max_results = 4;
+/// Results and operands of one call together.
+inline constexpr int max_buffers = max_operands + 2;
 
 /// A node's number for each operand of a call; -1, as at first: none.
 struct OperandNodes {
@@ -141,7 +143,7 @@ struct OperatorInfo {
   // operator has apply<T, config>(numbers, count, gradient, changed), see ApplyMomentum
   bool update = false;
   bool holds_update = false;  // a product and an update: word `update_word` of the attributes is the id of the update
-  int returns = max_results;  // the first results, which callers get
+  int returns = 1;            // the first results, which callers get
   // if the result depends on n, sample s of it comes from sample s of the operands that do, at any n
   bool per_sample = false;
   bool indices = false;       // says which elements of an operand are places in another tensor
@@ -225,11 +227,10 @@ using OperatorById = typename decltype(operator_of(detail::OperatorTag<Id>{}))::
 ///
 /// Optional members:
 ///
-///     static constexpr ResultTypes shape(...);                           of an operator with several results; calls
-///                                                                        return a std::tuple of them
-///     static constexpr int returns = 1;                                  only the first results are for the caller:
-///                                                                        the others are computed where the derivative
-///                                                                        reads them
+///     static constexpr ResultTypes shape(...);                           of an operator with several results
+///     static constexpr int returns = 2;                                  how many of them a call returns, as a
+///                                                                        std::tuple if not 1; the others are computed
+///                                                                        where the derivative reads them
 ///     static constexpr bool per_sample = true;                           samples are independent, and no kernel uses
 ///                                                                        their number
 ///     static constexpr IndexRange indices(const OperandTypes&, const Config&);
@@ -247,7 +248,7 @@ struct Operator {
   static constexpr int id = detail::RegisteredOperator<Op>::id;
   static constexpr bool leaf = false, effect = false, view = false, part = false, elementwise = false, update = false,
                         per_sample = false;
-  static constexpr int returns = max_results;
+  static constexpr int returns = 1;
 };
 
 namespace detail {

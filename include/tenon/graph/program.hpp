@@ -58,7 +58,7 @@ struct Instruction {
   bool sums = false;     // what it makes of each tile of a group is added up
   int group = 0;         // instructions of a group run together for one tile after the other; 0: for the whole batch
   std::uint64_t immediate = 0;
-  BufferPlace buffer[max_operands + 1]{};
+  BufferPlace buffer[max_buffers]{};
 
   /// True if images are NCHW16n for `samples` of a batch of n: each tile chooses for itself where none of its images
   /// leaves it.

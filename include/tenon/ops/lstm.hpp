@@ -3,6 +3,7 @@
 #include <tuple>
 
 #include <tenon/ops/concat.hpp>
+#include <tenon/ops/full_like.hpp>
 #include <tenon/ops/recurrent.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -37,22 +38,6 @@ constexpr void check_lstm(const OperandTypes& in, Sentence& error) {
 }
 }  // namespace detail
 
-/// The time loop: i, f, g, o, c, and h of every step, [n, T, 6 H]. Operands as of LSTM, from x on. Gradients do not
-/// pass through it but through LSTM, which reads it. Not for users.
-struct LstmStates : Operator<LstmStates, "LSTMStates"> {
-  using Config = RecurrentAttributes;
-  static constexpr None derivative{};
-  static constexpr double flops(const OperandTypes& in, const TensorType&, const Config&, long n) {
-    return 2 * double(in[0].count(n)) / in[0][2] * double(in[1].count(1) + in[2].count(1));
-  }
-  static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence& error) {
-    detail::check_lstm(in, error);
-    TensorType t = in[0];
-    if (error.empty()) t.extent[2] = 6 * in[2][1];
-    return t;
-  }
-};
-
 /// The gradient of the gates' arguments, [n, T, 4 H]; with first states, the gradient of the first c after that of
 /// each sample, [n, T 4 H + H]. Operands: states, recurrent weight, the gradient of LSTM's result, and the first states
 /// if there are any. Not for users.
@@ -72,46 +57,59 @@ struct LstmGrad : Operator<LstmGrad, "LSTMGrad"> {
 /// A layer of long short-term memory:  i, f, o = sigmoid, g = tanh of x W_inputᵀ + h Wᵀ + bias;  c = f c + i g;  h = o
 /// tanh(c)
 ///
-/// states      what LSTMStates made of the other operands
 /// x           [n, T, features] of float32 or float64
 /// W_input, W  [4 H, features] and [4 H, H], with the gates in the order i, f, g, o
 /// bias        [4 H], or left out: zeros
 /// first       [n, 2, H], h and c before the first step, or left out: zeros
-/// result      h of all steps, [n, T, H]; with `last` h and c of the last step, [n, 2, H]
-/// derivative  to all but the states; a time loop for each of the two results that has a gradient. There is no second
-///             derivative
+/// results     h of all steps, [n, T, H]; h and c of the last step, [n, 2, H]
+/// derivative  a time loop for each of the two results that has a gradient; i, f, g, o, and c of every step are kept
+///             for it. There is no second derivative
 /// order       x W_inputᵀ + h Wᵀ is one chain over the features, then the units, if they are one segment of a MatMul,
 ///             else the segments of x W_inputᵀ, then those of h Wᵀ; gradients of weights are MatMuls over samples and
 ///             steps
 /// source      Hochreiter and Schmidhuber 1997; gates as MindSpore's and PyTorch's LSTM have them
 struct Lstm : Operator<Lstm, "LSTM"> {
   using Config = RecurrentAttributes;
-  static constexpr int parts = 6, c = 4, h = 5;
-  static constexpr TensorType shape(const OperandTypes& in, const Config& config, Sentence&) {
-    TensorType t = detail::part_of(in[0], parts, config.last);
-    if (config.last) t.extent[1] = 2;
-    return t;
+  static constexpr int returns = 2;
+  static constexpr double flops(const OperandTypes& in, const TensorType&, const Config&, long n) {
+    return 2 * double(in[0].count(n)) / in[0][2] * double(in[1].count(1) + in[2].count(1));
+  }
+  static constexpr ResultTypes shape(const OperandTypes& in, const Config&, Sentence& error) {
+    TensorType all = in[0], last = in[0], states = in[0];
+    detail::check_lstm(in, error);
+    if (error.empty()) {
+      all.extent[2] = last.extent[2] = in[2][1], states.extent[2] = 5 * in[2][1];
+      last.extent[1] = 2;
+    }
+    return {all, last, states};
   }
   static constexpr void derivative(Derivative& d) {
-    const Config config = d.config<Lstm>();
-    const int states = d.operand(0), x = d.operand(1), weight = d.operand(3), features = d.type(1)[2],
-              hidden = d.type(3)[1];
-    const int bias = d.operands() > 4 && d.type(4).rank == 1 ? 4 : 0,
-              first = d.operands() > 4 + (bias > 0) ? d.operands() - 1 : 0;
-    TensorType gates_type = d.type(1);
+    for (const int last : {0, 1})
+      if (d.has_gradient(last)) flow(d, last);
+  }
+
+ private:
+  static constexpr void flow(Derivative& d, int of) {
+    Config config = d.config<Lstm>();
+    config.last = of;
+    const int states = d.result(2), x = d.operand(0), weight = d.operand(2), features = d.type(0)[2],
+              hidden = d.type(2)[1];
+    const int bias = d.operands() > 3 && d.type(3).rank == 1 ? 3 : 0,
+              first = d.operands() > 3 + (bias > 0) ? d.operands() - 1 : 0;
+    TensorType gates_type = d.type(0);
     gates_type.extent[2] = 4 * hidden;
     const detail::RecurrentDerivative rule{d, gates_type, hidden, config.reverse != 0};
-    const RecurrentPrevious::Config before{config.reverse, h, parts};
-    const int loop = first ? d.call_with<LstmGrad>(config, states, weight, d.gradient(), d.operand(first))
-                           : d.call_with<LstmGrad>(config, states, weight, d.gradient());
+    const RecurrentPrevious::Config before{config.reverse, 0, 1};
+    const int loop = first ? d.call_with<LstmGrad>(config, states, weight, d.gradient(of), d.operand(first))
+                           : d.call_with<LstmGrad>(config, states, weight, d.gradient(of));
     const int gates = first ? rule.gates_of(loop) : loop;
-    d.flows_to(1, rule.through(gates, d.operand(2), features));
-    const int previous = first ? d.call_with<RecurrentPrevious>(before, states, d.operand(first))
-                               : d.call_with<RecurrentPrevious>(before, states);
+    d.flows_to(0, rule.through(gates, d.operand(1), features));
+    const int previous = first ? d.call_with<RecurrentPrevious>(before, d.result(0), d.operand(first))
+                               : d.call_with<RecurrentPrevious>(before, d.result(0));
     // the gates are packed once
     const int both = rule.weight(gates, d.call_with<Concat>({2}, x, previous), features + hidden);
-    d.flows_to(2, d.call_with<Split>({1, 0, features, 0, features + hidden}, both));
-    d.flows_to(3, d.call_with<Split>({1, features, hidden, 0, features + hidden}, both));
+    d.flows_to(1, d.call_with<Split>({1, 0, features, 0, features + hidden}, both));
+    d.flows_to(2, d.call_with<Split>({1, features, hidden, 0, features + hidden}, both));
     if (bias) d.flows_to(bias, gates);
     if (first) d.flows_to(first, d.call_with<Concat>({1}, rule.first_through(gates, weight), rule.state_of(loop)));
   }
@@ -121,13 +119,8 @@ struct Lstm : Operator<Lstm, "LSTM"> {
 template <bool reverse = false, Operand X, Operand V, Operand W, Operand... More>
 constexpr auto lstm(const X& x, const V& input_weight, const W& weight, const More&... bias_and_states) {
   static_assert(sizeof...(More) <= 2, "lstm takes a bias and first states after the weights, or one of them, or none");
-  const auto at = std::source_location::current();
-  const auto states = apply<LstmStates, RecurrentAttributes{reverse}>(at, x, input_weight, weight, bias_and_states...);
-  // one after the other: the order in which arguments are computed is left open
-  const auto all = apply<Lstm, RecurrentAttributes{reverse}>(at, states, x, input_weight, weight, bias_and_states...);
-  const auto last =
-      apply<Lstm, RecurrentAttributes{reverse, true}>(at, states, x, input_weight, weight, bias_and_states...);
-  return std::tuple(all, last);
+  return apply<Lstm, RecurrentAttributes{reverse}>(std::source_location::current(), x, input_weight, weight,
+                                                   bias_and_states...);
 }
 
 }  // namespace tenon::ops

@@ -7,7 +7,7 @@
 using namespace tenon;
 
 void run_kernels(const kernel::Lstm<float>& layer, const float* x, float* y, long n, void* scratch) {
-  kernel::lstm(layer, x, y, 0, n, scratch);
+  kernel::lstm(layer, x, y, static_cast<float*>(nullptr), static_cast<float*>(nullptr), 0, n, scratch);
   if (n < 0) throw_error<ValueError>("Asked for ", n, " rows of ", x[0]);
 }
 std::vector<float> random_numbers(std::size_t count) {

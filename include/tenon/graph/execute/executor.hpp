@@ -101,7 +101,7 @@ class Executor {
     bool active = true, conditional = false;
     bool runs = true;           // in a group
     std::size_t group_end = 0;  // of the first instruction of a group: the instruction after its last one
-    long step[max_operands + 1]{}, own[max_operands + 1]{};  // bytes from tile to tile, from thread to thread
+    long step[max_buffers]{}, own[max_buffers]{};  // bytes from tile to tile, from thread to thread
     // of a sum: its size, where it is in the parts of sums, and in the scratch of a thread
     long sum_bytes = 0, partial = 0, sum_part = 0;
   };

@@ -33,7 +33,7 @@ inline const KernelEntry& kernel_there(std::string_view op, const KernelEntry* k
 
 /// What a call of the second target needs to know of a buffer: how many bytes it has. Buffers that are none of its
 /// blocks (numbers in the program, rows of a data set in PyNative mode) are copied there for the call.
-using BufferBytes = long[max_operands + 1];
+using BufferBytes = long[max_buffers];
 
 /// A kernel call as a target gets it, with addresses in its memory. Steps of one graph and one batch size have the same
 /// calls, byte by byte, as long as the executor's memory stays: a target can record them once and replay them.
@@ -83,7 +83,7 @@ struct CallThere {
   Launch launch;
   launch.run = call.kernel.run, launch.name = call.name, launch.node = call.node;
   launch.arguments.n = named.n, launch.arguments.immediate = named.immediate;
-  for (int k = 0; k <= max_operands; ++k) {
+  for (int k = 0; k < max_buffers; ++k) {
     auto* const data = static_cast<std::byte*>(named.buffer[k]);
     if (!data) continue;
     const bool result = k == 0 || k > call.operands, changed = call.effect && (result || k == 1 || k < call.operands);
@@ -100,7 +100,7 @@ struct CallThere {
   launch.items = work.items;
   if (work.workspace) {
     std::byte* room = named.workspace;
-    if (!room) room = (copy[max_operands + 1] = Storage(std::size_t(work.workspace))).address();
+    if (!room) room = (copy[max_buffers] = Storage(std::size_t(work.workspace))).address();
     launch.arguments.workspace = memory.there(call.target, room, Use::overwrite, std::size_t(work.workspace));
   }
   if (call.flag) {
@@ -112,7 +112,7 @@ struct CallThere {
 /// A call of PyNative mode, which is a step of its own.
 [[gnu::noinline]] inline void launch_there(const CallThere& call, const Arguments& named, const BufferBytes& bytes) {
   if (call.is_empty(bytes)) return;
-  Storage copy[max_operands + 2];
+  Storage copy[max_buffers + 1];
   const Launch launch = prepare_launch(call, named, bytes, copy);
   submit(call.target, {}, {&launch, 1});
   if (call.effect && copy[1]) std::memcpy(named.buffer[1], copy[1].data(), std::size_t(bytes[1]));

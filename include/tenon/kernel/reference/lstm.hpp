@@ -1,5 +1,6 @@
 // LSTM: long short-term memory step by step, forward and backward.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -9,48 +10,60 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {
 
 namespace ops {
-struct LstmStates;
+struct Lstm;
 struct LstmGrad;
 }  // namespace ops
 
 namespace kernel::reference {
 /// The parts of the states, the first four of which are the gates, too.
 struct LstmKernel : Whole {
-  enum Part : int { in_gate, forget_gate, cell_gate, out_gate, cell, hidden_state, parts };
+  enum Part : int { in_gate, forget_gate, cell_gate, out_gate, cell, parts };
 };
 }  // namespace kernel::reference
 
 /// i, f, o = sigmoid, g = tanh of x W_inputᵀ + h Wᵀ + bias;  c = f c + i g;  h = o tanh(c)
 template <>
-struct Kernel<Reference, ops::LstmStates> : kernel::reference::LstmKernel {
+struct Kernel<Reference, ops::Lstm> : kernel::reference::LstmKernel {
   template <class Call>
   static void run(const Arguments& a, long, long) {
     using namespace kernel::reference;
     using T = typename Call::Result;
     constexpr bool bias = Call::operands > 3 && Call::operand(3).rank == 1, first = Call::operands > 3 + bias;
     constexpr long hidden = Call::operand(2)[1], features = Call::operand(0)[2];
-    constexpr StatePlace state{parts, hidden}, first_state{2, hidden};
+    constexpr StatePlace state{parts, hidden}, ends{2, hidden};
     T* const y = a.result<T>();
+    std::vector<T> h(hidden), c_before(hidden);
     for_each_walk<Call>(Call::result, a.n, [&](const Walk& walk) {
-      for (long step = 0; step < walk.steps; ++step)
+      const auto start = [&](bool of_c, long u) {
+        return first ? a.operand<T>(3 + bias)[ends(walk.sample, of_c, u)] : T(0);
+      };
+      for (long u = 0; u < hidden; ++u) h[std::size_t(u)] = start(false, u), c_before[std::size_t(u)] = start(true, u);
+      for (long step = 0; step < walk.steps; ++step) {
         for (long u = 0; u < hidden; ++u) {
-          const auto before = [&](int part, long v) -> double {
-            if (step) return y[state(walk.row(step - 1), part, v)];
-            return first ? a.operand<T>(3 + bias)[first_state(walk.sample, part == cell, v)] : T(0);
-          };
           const auto argument = [&](int gate) {
             const T *const x = a.operand<T>(0) + walk.row(step) * features,
                            *const from_x = a.operand<T>(1) + (gate * hidden + u) * features,
                            *const from_h = a.operand<T>(2) + (gate * hidden + u) * hidden;
             return sum_of(features, [&](long k) { return double(x[k]) * double(from_x[k]); }) +
-                   sum_of(hidden, [&](long v) { return before(hidden_state, v) * double(from_h[v]); }) +
+                   sum_of(hidden, [&](long v) { return double(h[std::size_t(v)]) * double(from_h[v]); }) +
                    (bias ? double(a.operand<T>(3)[gate * hidden + u]) : 0.0);
           };
           const double i = sigmoid(argument(in_gate)), f = sigmoid(argument(forget_gate)),
                        g = std::tanh(argument(cell_gate)), o = sigmoid(argument(out_gate)),
-                       c = f * before(cell, u) + i * g, h = o * std::tanh(c);
-          const double part[]{i, f, g, o, c, h};
-          for (int p = 0; p < parts; ++p) y[state(walk.row(step), p, u)] = static_cast<T>(part[p]);
+                       c = f * double(c_before[std::size_t(u)]) + i * g;
+          c_before[std::size_t(u)] = static_cast<T>(c);
+          y[walk.row(step) * hidden + u] = static_cast<T>(o * std::tanh(c));
+          [[maybe_unused]] const double part[]{i, f, g, o, c};
+          if constexpr (has_result<Call, 2>)
+            for (int p = 0; p < parts; ++p)
+              result_of<Call, 2>(a)[state(walk.row(step), p, u)] = static_cast<T>(part[p]);
+        }
+        std::copy_n(y + walk.row(step) * hidden, hidden, h.begin());
+      }
+      if constexpr (has_result<Call, 1>)
+        for (long u = 0; u < hidden; ++u) {
+          result_of<Call, 1>(a)[ends(walk.sample, 0, u)] = h[std::size_t(u)];
+          result_of<Call, 1>(a)[ends(walk.sample, 1, u)] = c_before[std::size_t(u)];
         }
     });
   }

@@ -10,7 +10,6 @@ namespace tenon::inline TENON_ABI {
 namespace ops {
 struct RecurrentPrevious;
 struct Gru;
-struct Lstm;
 }  // namespace ops
 
 namespace kernel::reference {
@@ -67,26 +66,6 @@ struct Kernel<Reference, ops::Gru> : kernel::reference::Whole {
     constexpr kernel::reference::StatePlace at{Call::Op::parts, hidden};
     for (long i = 0; i < Call::result.count(a.n); ++i)
       a.result<T>()[i] = a.operand<T>(0)[at(i / hidden, Call::Op::h, i % hidden)];
-  }
-};
-
-/// The same, or h and c of the last step.
-template <>
-struct Kernel<Reference, ops::Lstm> : kernel::reference::Whole {
-  template <class Call>
-  static void run(const Arguments& a, long, long) {
-    using T = typename Call::Result;
-    constexpr long hidden = Call::result[2];
-    constexpr kernel::reference::StatePlace at{Call::Op::parts, hidden};
-    if constexpr (!Call::config().last) Kernel<Reference, ops::Gru>::run<Call>(a, 0, 1);
-    else
-      kernel::reference::for_each_walk<Call>(Call::operand(0), a.n, [&](const auto& walk) {
-        const long last = walk.row(walk.steps - 1);
-        for (long u = 0; u < hidden; ++u) {
-          a.result<T>()[walk.sample * 2 * hidden + u] = a.operand<T>(0)[at(last, Call::Op::h, u)];
-          a.result<T>()[(walk.sample * 2 + 1) * hidden + u] = a.operand<T>(0)[at(last, Call::Op::c, u)];
-        }
-      });
   }
 };
 

@@ -19,7 +19,7 @@
 using namespace tenon;
 
 namespace {
-constexpr long samples = 41, steps = 32, features = 5, hidden = 64, states_of_one = steps * 6 * hidden,
+constexpr long samples = 41, steps = 32, features = 5, hidden = 64, states_of_one = steps * 5 * hidden,
                gates_of_one = steps * 4 * hidden + hidden;
 
 std::vector<float> numbers(long count, double size) {
@@ -43,7 +43,10 @@ TEST_CASE("lstm: many samples have the bits that each has alone, whatever place 
   const Aligned scratch(long(
       (kernel::lstm_workspace<float>(features, hidden) + kernel::lstm_grad_workspace<float>(hidden)) / sizeof(float)));
   const Aligned states(samples * states_of_one + 1), gates(samples * gates_of_one + 1),
-      one_states(samples * states_of_one), one_gates(samples * gates_of_one);
+      one_states(samples * states_of_one), one_gates(samples * gates_of_one), all(samples * steps * hidden),
+      one_all(samples * steps * hidden), last(samples * 2 * hidden), one_last(samples * 2 * hidden),
+      packed(kernel::lstm_weight_bytes<float>(hidden) / long(sizeof(float)));
+  kernel::keep_lstm_weight(weight.data(), hidden, packed.data());
   const auto bytes = [](long of_one) { return std::size_t(samples * of_one) * sizeof(float); };
   REQUIRE(kernel::detail::goes_past_caches(gates.data(), hidden, samples * gates_of_one));
   REQUIRE_FALSE(kernel::detail::goes_past_caches(gates.data() + 1, hidden, samples * gates_of_one));
@@ -52,16 +55,25 @@ TEST_CASE("lstm: many samples have the bits that each has alone, whatever place 
   for (const bool reverse : {false, true}) {
     const kernel::Lstm<float> layer{steps,         features,    hidden,      reverse, input_weight.data(),
                                     weight.data(), bias.data(), first.data()};
+    kernel::Lstm<float> with_packed = layer;
+    with_packed.weight = nullptr, with_packed.packed = packed.data();
     for (long i = 0; i < samples; ++i) {
-      kernel::lstm(layer, x.data(), one_states.data(), i, i + 1, scratch.data());
+      kernel::lstm(i % 2 ? with_packed : layer, x.data(), one_all.data(), one_last.data(), one_states.data(), i, i + 1,
+                   scratch.data());
       kernel::lstm_grad(layer, one_states.data(), dh.data(), static_cast<const float*>(nullptr), one_gates.data(), i,
                         i + 1, scratch.data());
     }
     CHECK(one_gates.data()[3] != 0);
     for (const long offset : {0, 1}) {
       CAPTURE(offset);
-      kernel::lstm(layer, x.data(), states.data() + offset, 0, samples, scratch.data());
+      kernel::lstm(layer, x.data(), all.data(), last.data(), states.data() + offset, 0, samples, scratch.data());
       CHECK(std::memcmp(states.data() + offset, one_states.data(), bytes(states_of_one)) == 0);
+      CHECK(std::memcmp(all.data(), one_all.data(), bytes(steps * hidden)) == 0);
+      CHECK(std::memcmp(last.data(), one_last.data(), bytes(2 * hidden)) == 0);
+      float* const none = nullptr;  // nobody reads the states, or the last ones
+      std::fill_n(all.data(), samples * steps * hidden, -2.0f);
+      kernel::lstm(layer, x.data(), all.data(), none, none, 0, samples, scratch.data());
+      CHECK(std::memcmp(all.data(), one_all.data(), bytes(steps * hidden)) == 0);
       kernel::lstm_grad(layer, one_states.data(), dh.data(), static_cast<const float*>(nullptr), gates.data() + offset,
                         0, samples, scratch.data());
       CHECK(std::memcmp(gates.data() + offset, one_gates.data(), bytes(gates_of_one)) == 0);
@@ -78,9 +90,11 @@ TEST_CASE("lstm: long sums are made of segments, for many samples and for each a
   std::fill_n(input_weight.begin() + 2 * units * inputs, units * inputs, weight);
   const kernel::Lstm<float> layer{length, inputs, units, false, input_weight.data(), zeros.data(), nullptr, nullptr};
   const Aligned scratch(long(kernel::lstm_workspace<float>(inputs, units) / sizeof(float)));
-  std::vector<float> together(std::size_t(rows * length * 6 * units)), alone(together);
-  kernel::lstm(layer, x.data(), together.data(), 0, rows, scratch.data());
-  for (long i = 0; i < rows; ++i) kernel::lstm(layer, x.data(), alone.data(), i, i + 1, scratch.data());
+  std::vector<float> together(std::size_t(rows * length * 5 * units)), alone(together), all(together);
+  float* const last = nullptr;
+  kernel::lstm(layer, x.data(), all.data(), last, together.data(), 0, rows, scratch.data());
+  for (long i = 0; i < rows; ++i)
+    kernel::lstm(layer, x.data(), all.data(), last, alone.data(), i, i + 1, scratch.data());
   CHECK(std::memcmp(together.data(), alone.data(), together.size() * sizeof(float)) == 0);
   const double g = std::tanh(double(factor) * weight * inputs);
   CHECK(std::abs(together[2 * units] - g) < 4e-6 * g);  // of one chain: 8e-6
@@ -92,9 +106,11 @@ TEST_CASE("lstm: features and units that are several segments together, many sam
              x = numbers(rows * length * inputs, 1);
   const kernel::Lstm<float> layer{length, inputs, units, true, input_weight.data(), weight.data(), nullptr, nullptr};
   const Aligned scratch(long(kernel::lstm_workspace<float>(inputs, units) / sizeof(float)));
-  std::vector<float> together(std::size_t(rows * length * 6 * units)), alone(together);
-  kernel::lstm(layer, x.data(), together.data(), 0, rows, scratch.data());
-  for (long i = 0; i < rows; ++i) kernel::lstm(layer, x.data(), alone.data(), i, i + 1, scratch.data());
+  std::vector<float> together(std::size_t(rows * length * 5 * units)), alone(together), all(together);
+  float* const last = nullptr;
+  kernel::lstm(layer, x.data(), all.data(), last, together.data(), 0, rows, scratch.data());
+  for (long i = 0; i < rows; ++i)
+    kernel::lstm(layer, x.data(), all.data(), last, alone.data(), i, i + 1, scratch.data());
   CHECK(std::memcmp(together.data(), alone.data(), together.size() * sizeof(float)) == 0);
 }
 
@@ -107,8 +123,8 @@ TEST_CASE("lstm and gru: a row of a million units is stored vector by vector") {
     const float* const row = states.data() + part * units;
     return row[0] != -2 && std::memcmp(row, row + 1, std::size_t(units - 1) * sizeof(float)) == 0;
   };
-  kernel::detail::lstm_cell<false>(units, product.data(), static_cast<const float*>(nullptr), c.data(), h.data(),
-                                   states.data(), states.data());
+  kernel::detail::lstm_cell<true, false>(units, product.data(), static_cast<const float*>(nullptr), c.data(), h.data(),
+                                         states.data() + 5 * units, states.data(), states.data());
   for (long part = 0; part < 6; ++part) CHECK(is_one_value(part));
   states.assign(states.size(), -2.0f);
   kernel::detail::gru_cell(units, product.data(), product.data(), static_cast<const float*>(nullptr), h.data(),

@@ -6,7 +6,7 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// A layer, as it is seen forward and backward. States of a step and sample: i, f, g, o, c, h, `hidden` numbers each.
+/// A layer, as it is seen forward and backward. States of a step and sample: i, f, g, o, c, `hidden` numbers each.
 template <class A>
 struct Lstm {
   long steps, features, hidden;
@@ -14,7 +14,8 @@ struct Lstm {
   const A *input_weight, *weight;  // [4 hidden, features], [4 hidden, hidden]
   const A* bias;                   // [4 hidden], or null: zeros
   const A* first;                  // h and c before the first step, [n, 2, hidden], or null: zeros
-  static constexpr long gates = 4, parts = 6;
+  const void* packed = nullptr;    // the second weight as keep_lstm_weight has packed it for a single sample
+  static constexpr long gates = 4, parts = 5;
 
   constexpr long at(long sample, long step) const { return sample * steps + (reverse ? steps - 1 - step : step); }
   const A* first_h(long sample) const { return first + sample * 2 * hidden; }
@@ -52,13 +53,23 @@ constexpr std::size_t lstm_grad_workspace(long hidden) {
   return StepWeight<A>::bytes(4 * hidden, hidden, recurrent_rows) + std::size_t(recurrent_rows * width) * sizeof(A);
 }
 
-/// states[sample][time] = i, f, g, o, c, h for the samples begin .. end - 1:
+/// all[sample][time] = h, last[sample] = h, c of the last step, and states[sample][time] = i, f, g, o, c (null: nobody
+/// reads them) for the samples begin .. end - 1:
 ///   i, f, o = sigmoid, g = tanh of (x W + h W) + bias, where x W + h W is one chain over the features, then the units
 ///   of h, if they are one segment together, else the segments of x W, then those of h W;
 ///   c = f c + i g;  h = o tanh(c)
 /// x           [n, steps, features]
 template <class A>
-[[gnu::noinline]] void lstm(const Lstm<A>& layer, const A* x, A* states, long begin, long end, void* workspace);
+[[gnu::noinline]] void lstm(const Lstm<A>& layer, const A* x, A* all, A* last, A* states, long begin, long end,
+                            void* workspace);
+
+/// Packs the second weight of a layer for single samples.
+template <class A>
+constexpr long lstm_weight_bytes(long hidden) {
+  return long(StepWeight<A>::bytes(hidden, 4 * hidden, 1));
+}
+template <class A>
+[[gnu::noinline]] void keep_lstm_weight(const A* weight, long hidden, void* to);
 
 /// The gradient of x W, [n, steps, 4 hidden], from those of all h ([n, steps, hidden]) or of the last h and c ([n, 2,
 /// hidden]; the other one null). If there are first states, the gradient of the first c follows after the rows of each
@@ -69,10 +80,11 @@ template <class A>
 
 #if TENON_DEFINES
 namespace detail {
-// One sample and step: from the products, x W + h W, and the bias (null: zeros) to the states. c continues, h is
-// copied.
-template <bool past_caches, class A>
-[[gnu::noinline]] void lstm_cell(long hidden, const A* product, const A* bias, A* c, A* h, A* state, A* next) {
+// One sample and step: from the products, x W + h W, and the bias (null: zeros) to the states, if they are kept. c
+// continues, h is copied.
+template <bool keeps, bool past_caches, class A>
+[[gnu::noinline]] void lstm_cell(long hidden, const A* product, const A* bias, A* c, A* h, A* result, A* state,
+                                 A* next) {
   using V = Simd<A>;
   for (long u = 0; u < hidden; u += V::width) {
     const long count = hidden - u;
@@ -84,9 +96,13 @@ template <bool past_caches, class A>
     const V cell = fmadd(f, V::load(c + u), i * g), out = o * gate_tanh(cell);
     cell.store(c + u);
     out.store(h + u);
-    const V part[]{i, f, g, o, cell, out};
-#pragma GCC unroll 6
-    for (long k = 0; k < 6; ++k) store_part<past_caches>(part[k], state + k * hidden + u, count, next + k * hidden + u);
+    store_some(out, result + u, count);
+    if constexpr (keeps) {
+      const V part[]{i, f, g, o, cell};
+#pragma GCC unroll 5
+      for (long k = 0; k < 5; ++k)
+        store_part<past_caches>(part[k], state + k * hidden + u, count, next + k * hidden + u);
+    }
   }
 }
 
@@ -126,7 +142,7 @@ template <bool past_caches, class A>
 }  // namespace detail
 
 template <class A>
-void lstm(const Lstm<A>& layer, const A* x, A* states, long begin, long end, void* workspace) {
+void lstm(const Lstm<A>& layer, const A* x, A* all, A* last, A* states, long begin, long end, void* workspace) {
   const long hidden = layer.hidden, gates = 4 * hidden, features = layer.features, parts = Lstm<A>::parts * hidden;
   const detail::LstmScratch<A> scratch{features, hidden};
   const long width = scratch.product_row(), input_row = scratch.input_row(), cell_row = scratch.cell_row();
@@ -136,15 +152,19 @@ void lstm(const Lstm<A>& layer, const A* x, A* states, long begin, long end, voi
   A* const c = reinterpret_cast<A*>(base + scratch.cells());
   const bool alone = end - begin == 1;
   const long before_h = alone ? 0 : features;
+  const bool packed = alone && layer.packed;
   StepWeight<A> input_weight(features, gates, recurrent_rows, base),
-      weight(before_h + hidden, gates, recurrent_block(begin, end), base + (alone ? scratch.second_weight() : 0));
+      weight(before_h + hidden, gates, recurrent_block(begin, end),
+             packed ? const_cast<void*>(layer.packed) : base + (alone ? scratch.second_weight() : 0));
   if (alone) input_weight.pack(layer.input_weight, 1, features);
   else weight.pack(layer.input_weight, 1, features, 0, features);
-  weight.pack(layer.weight, 1, hidden, before_h, before_h + hidden);
+  if (!packed) weight.pack(layer.weight, 1, hidden, before_h, before_h + hidden);
   const bool one_chain = features + hidden <= segment_units<A>;
   const StepSums onto_x = one_chain ? StepSums::resume : StepSums::add;
-  const bool past_caches = detail::goes_past_caches(states, hidden, (end - begin) * layer.steps * parts);
-  const auto cell = past_caches ? &detail::lstm_cell<true, A> : &detail::lstm_cell<false, A>;
+  const bool past_caches = states && detail::goes_past_caches(states, hidden, (end - begin) * layer.steps * parts);
+  const auto cell = past_caches ? &detail::lstm_cell<true, true, A>
+                    : states    ? &detail::lstm_cell<true, false, A>
+                                : &detail::lstm_cell<false, false, A>;
   is_nchw16n(begin, end, [&](long first, long rows) {
     clear(input, recurrent_rows * input_row);
     clear(c, recurrent_rows * cell_row);
@@ -170,15 +190,24 @@ void lstm(const Lstm<A>& layer, const A* x, A* states, long begin, long end, voi
         if (has_h) weight.multiply(h, input_row, 1, here, width, onto_x);
       }
       for (long i = 0; i < rows; ++i) {
-        A* const own = states + layer.at(first + i, step) * parts;
-        const bool last = step + 1 == layer.steps;
-        if (!alone && !last) detail::fetch(x + layer.at(first + i, step + 1) * features, features);
-        cell(hidden, here + i * width, layer.bias, c + i * cell_row, h + i * input_row, own,
-             last ? own : states + layer.at(first + i, step + 1) * parts);
+        const bool at_end = step + 1 == layer.steps;
+        const long own = layer.at(first + i, step), next = at_end ? own : layer.at(first + i, step + 1);
+        if (!alone && !at_end) detail::fetch(x + next * features, features);
+        cell(hidden, here + i * width, layer.bias, c + i * cell_row, h + i * input_row, all + own * hidden,
+             states ? states + own * parts : nullptr, states ? states + next * parts : nullptr);
       }
+    }
+    for (long i = 0; last && i < rows; ++i) {
+      copy_row(h + i * input_row, last + (first + i) * 2 * hidden, hidden);
+      copy_row(c + i * cell_row, last + ((first + i) * 2 + 1) * hidden, hidden);
     }
   });
   if (past_caches) settle_stores();
+}
+
+template <class A>
+void keep_lstm_weight(const A* weight, long hidden, void* to) {
+  StepWeight<A>(hidden, 4 * hidden, 1, to).pack(weight, 1, hidden);
 }
 
 template <class A>
@@ -229,7 +258,6 @@ TENON_EXACT_END
 namespace tenon::inline TENON_ABI {
 
 namespace ops {
-struct LstmStates;
 struct LstmGrad;
 struct Lstm;
 }  // namespace ops
@@ -244,7 +272,7 @@ struct LstmOperands {
 }  // namespace kernel
 
 template <>
-struct Kernel<Cpu, ops::LstmStates> {
+struct Kernel<Cpu, ops::Lstm> {
   template <class Call>
   static constexpr long items(long n) {
     return Call::result.size(0, n);
@@ -259,6 +287,35 @@ struct Kernel<Cpu, ops::LstmStates> {
   }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
+    run_with<Call>(a, a.operand<typename Call::Result>(2), nullptr, begin, end);
+  }
+
+  static constexpr int kept_operand = 2;
+  template <class Call>
+  static constexpr bool keeps_operand() {
+    return true;
+  }
+  template <class Call>
+  static long kept_bytes(long n) {
+    return Call::result.size(0, n) == 1 ? kernel::lstm_weight_bytes<typename Call::Result>(Call::operand(2)[1]) : 0;
+  }
+  template <class Call>
+  static void keep(const void* weight, long, void* to) {
+    kernel::keep_lstm_weight(static_cast<const typename Call::Result*>(weight), Call::operand(2)[1], to);
+  }
+  template <class Call>
+  static constexpr KernelWork kept_work(long n) {
+    return kernel_work<Call>(n);
+  }
+  template <class Call>
+  static void run_kept(const Arguments& a, long begin, long end) {
+    run_with<Call>(a, nullptr, a.operand<std::byte>(2), begin, end);
+  }
+
+ private:
+  template <class Call>
+  static void run_with(const Arguments& a, const typename Call::Result* weight, const void* packed, long begin,
+                       long end) {
     using T = typename Call::Result;
     using Has = kernel::LstmOperands<Call>;
     const kernel::Lstm<T> layer{Call::result[1],
@@ -266,10 +323,14 @@ struct Kernel<Cpu, ops::LstmStates> {
                                 Call::operand(2)[1],
                                 Call::config().reverse != 0,
                                 a.operand<T>(1),
-                                a.operand<T>(2),
+                                weight,
                                 Has::bias ? a.operand<T>(3) : nullptr,
-                                Has::state ? a.operand<T>(3 + Has::bias) : nullptr};
-    kernel::lstm(layer, a.operand<T>(0), a.result<T>(), begin, end, a.workspace);
+                                Has::state ? a.operand<T>(3 + Has::bias) : nullptr,
+                                packed};
+    T *last = nullptr, *states = nullptr;
+    if constexpr (has_result<Call, 1>) last = result_of<Call, 1>(a);
+    if constexpr (has_result<Call, 2>) states = result_of<Call, 2>(a);
+    kernel::lstm(layer, a.operand<T>(0), a.result<T>(), last, states, begin, end, a.workspace);
   }
 };
 
@@ -301,27 +362,6 @@ struct Kernel<Cpu, ops::LstmGrad> {
                                 nullptr,
                                 Call::operands > 3 ? a.operand<T>(3) : nullptr};
     kernel::lstm_grad(layer, a.operand<T>(0), all_h, last_states, a.result<T>(), begin, end, a.workspace);
-  }
-};
-
-template <>
-struct Kernel<Cpu, ops::Lstm> {
-  template <class Call>
-  static constexpr long items(long n) {
-    return Call::result.size(0, n);
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    using Op = typename Call::Op;
-    constexpr long steps = Call::operand(0)[1], hidden = Call::result[2], width = Op::parts * hidden;
-    if constexpr (Call::config().last) {
-      for (long sample = begin; sample < end; ++sample) {
-        const T* const state = a.operand<T>(0) + (sample * steps + (Call::config().reverse ? 0 : steps - 1)) * width;
-        kernel::copy_row(state + Op::h * hidden, a.result<T>() + sample * 2 * hidden, hidden);
-        kernel::copy_row(state + Op::c * hidden, a.result<T>() + (sample * 2 + 1) * hidden, hidden);
-      }
-    } else kernel::copy_states(a.operand<T>(0), steps, width, hidden, Op::h, a.result<T>(), begin, end);
   }
 };
 
