@@ -160,9 +160,7 @@ TEST_CASE("lstm: reverse runs from the last step to the first") {
 TEST_CASE("lstm and gru: operands that do not fit are named") {
   const TensorType x = type_of<float, Shape<dyn, 5, 3>>, input = type_of<float, Shape<8, 3>>,
                    weight = type_of<float, Shape<8, 2>>, bias = type_of<float, Shape<8>>;
-  const auto lstm = [](std::initializer_list<TensorType> types) {
-    return support::refusal<ops::Lstm>({}, types);
-  };
+  const auto lstm = [](std::initializer_list<TensorType> types) { return support::refusal<ops::Lstm>({}, types); };
   CHECK(lstm({x, input, weight}) == "");
   CHECK(lstm({x, input, weight, bias, type_of<float, Shape<dyn, 2, 2>>}) == "");
   CHECK(lstm({type_of<float, Shape<dyn, 3>>, input, weight}) == "LSTM needs an input [n,T,features], got [n,3]");
