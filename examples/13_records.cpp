@@ -1,5 +1,6 @@
 // Lesson 13: training from a MindRecord file with three images of different sizes per row.
 // link: json sqlite png jpeg
+#include <algorithm>
 #include <cstdio>
 
 #include <tenon/dataset/mind_record.hpp>

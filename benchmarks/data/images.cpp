@@ -2,6 +2,7 @@
 // `images FOLDER`. A line `WORK WORKERS` on stdin is answered by the seconds of one epoch, those of
 // the processor, and the mean of its numbers.
 // link: jpeg png
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <ctime>

@@ -3,6 +3,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "support.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 

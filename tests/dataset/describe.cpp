@@ -1,5 +1,7 @@
 // describe: a data set as a table; and what a data set says of itself.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <algorithm>
+
 #include "support.hpp"
 
 #include <tenon/dataset/batch/batch.hpp>

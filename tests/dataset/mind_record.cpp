@@ -1,5 +1,7 @@
 // MindRecord files as a data set: columns checked when opened, samples of unequal size, several images in a row.
 // link: sqlite json
+#include <algorithm>
+
 #include "support.hpp"
 
 #if __has_include(<sqlite3.h>) && __has_include(<nlohmann/json.hpp>)

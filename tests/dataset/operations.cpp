@@ -2,6 +2,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "support.hpp"
 
+#include <algorithm>
 #include <set>
 
 #include <tenon/dataset/batch/batch.hpp>

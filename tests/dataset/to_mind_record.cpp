@@ -3,6 +3,7 @@
 #include "support.hpp"
 
 #if __has_include(<sqlite3.h>) && __has_include(<nlohmann/json.hpp>)
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>

@@ -3,6 +3,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT
 #include "../vision/support.hpp"
 
+#include <algorithm>
 #include <cstdio>
 
 using namespace support;

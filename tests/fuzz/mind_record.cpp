@@ -1,6 +1,7 @@
 // Readers of MindRecord files, fed by libFuzzer: they may refuse the bytes with an error of Tenon's, and nothing else.
 // The environment's TENON_READER says which one: 0 the file, 1 its index, 2 the parts of a row, 3 the list of a
 // commit. TENON_SEEDS names a folder to which the first files are written.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

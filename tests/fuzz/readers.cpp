@@ -2,6 +2,7 @@
 // environment's TENON_READER says which one, from 0 on.
 #include <sys/mman.h>
 #include <unistd.h>
+#include <algorithm>
 #include <cstdlib>
 
 #include <tenon/dataset/source/csv.hpp>

@@ -1,5 +1,7 @@
 // Arrays and archives that NumPy wrote: every one is read to its checksum, written again, or refused with a sentence.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <algorithm>
+
 #include "../dataset/support.hpp"
 
 #include <tenon/io/npz.hpp>

@@ -3,6 +3,7 @@
 #include "../dataset/support.hpp"
 
 #if __has_include(<protozero/pbf_reader.hpp>)
+#include <algorithm>
 #include <set>
 
 #include <tenon/io/ckpt.hpp>

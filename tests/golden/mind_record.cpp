@@ -5,6 +5,7 @@
 #include "../dataset/support.hpp"
 
 #if __has_include(<sqlite3.h>) && __has_include(<nlohmann/json.hpp>)
+#include <algorithm>
 #include <map>
 
 #include <tenon/io/mind_record.hpp>

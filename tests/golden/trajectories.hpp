@@ -1,6 +1,7 @@
 // How a training of another framework is repeated and compared: shared by the parts of trajectories.cpp, one per
 // network.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <functional>

@@ -1,4 +1,5 @@
 // The small perceptron with SGD, Momentum, Adam, and learning rates of every kind.
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 

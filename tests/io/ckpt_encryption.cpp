@@ -1,6 +1,8 @@
 // link: openssl
 // Encrypted checkpoints: MindSpore's are read, ours are read again, other keys and damaged files are refused.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <algorithm>
+
 #include "../dataset/support.hpp"
 
 #if __has_include(<protozero/pbf_reader.hpp>) && __has_include(<openssl/evp.h>)

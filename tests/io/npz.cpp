@@ -1,5 +1,7 @@
 // NumPy's files: arrays in all forms, archives by hand, every way in which they can be damaged, and what is written.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <algorithm>
+
 #include "../dataset/support.hpp"
 
 #include <tenon/core/philox.hpp>

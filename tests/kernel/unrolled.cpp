@@ -2,6 +2,7 @@
 // the network.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include <tenon/tenon.hpp>

@@ -1,5 +1,7 @@
 // Parameters at run time: lists, look-up, freezing by flag, clones, initial values, training flag.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <algorithm>
+
 #include "support.hpp"
 
 #include <tenon/nn/layer/batch_norm.hpp>

@@ -1,6 +1,8 @@
 // The founding documents' metrics in C++: by hand, five of them in a Model, one of the user's own, and callbacks in an
 // evaluation.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 #include <tenon/core/tensor/print.hpp>

@@ -1,5 +1,6 @@
 // Reads .npy bytes (NumPy's array format 1 to 3) for tests: little-endian, row-major numbers.
 #pragma once
+#include <algorithm>
 #include <cstring>
 #include <span>
 #include <string>

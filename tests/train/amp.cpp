@@ -1,5 +1,7 @@
 // Mixed precision: levels, both modes with the same bits, what stays float32, numbers of another framework.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <algorithm>
+
 #include <doctest/doctest.h>
 #include <unistd.h>
 

@@ -5,6 +5,8 @@
 // batch change a bit.
 #define DOCTEST_CONFIG_IMPLEMENT
 #define DOCTEST_CONFIG_NO_POSIX_SIGNALS  // illegal instructions are for the emulator
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 #include "../support/amx_emulator.hpp"

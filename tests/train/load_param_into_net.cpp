@@ -1,5 +1,7 @@
 // load_param_into_net: exact names, prefixes, filters, other dtypes and shapes, what it says of the rest; and counting.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <algorithm>
+
 #include "../dataset/support.hpp"
 
 #include <tenon/nn/optim/adam.hpp>

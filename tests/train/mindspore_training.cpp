@@ -4,6 +4,7 @@
 #include "../dataset/support.hpp"
 
 #if __has_include(<protozero/pbf_reader.hpp>)
+#include <algorithm>
 #include <cmath>
 
 #include <tenon/nn/nn.hpp>

@@ -1,6 +1,8 @@
 // What a program may do around a Model without making the two modes differ: replace parts, freeze, evaluate inside,
 // view parameters.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 #include <tenon/tenon.hpp>

@@ -1,5 +1,7 @@
 // Predictions for data sets, and rows as tensors.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 #include <tenon/dataset/dataset.hpp>

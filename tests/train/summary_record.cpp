@@ -1,6 +1,7 @@
 // SummaryRecord: plugins, names and modes of files, filters, sizes; a full disk, a folder that is gone; threads.
 // link: protozero png
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <algorithm>
 #include <cmath>
 #include <functional>
 

@@ -1,6 +1,8 @@
 // Members of the user's own, under names that Tenon's classes have for their own ends, mean nothing to it: a network,
 // callback, metric, loss, optimizer, data set, or initializer that has them trains as one without, in both modes.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 #include <tenon/dataset/facts.hpp>

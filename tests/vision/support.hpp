@@ -2,6 +2,7 @@
 #pragma once
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <csetjmp>
 #include <cstdlib>
 #include <memory>

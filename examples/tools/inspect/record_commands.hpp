@@ -1,5 +1,6 @@
 // record: what MindRecord files hold.
 #pragma once
+#include <algorithm>
 #include <cstdio>
 #include <string>
 #include <string_view>

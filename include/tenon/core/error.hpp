@@ -1,6 +1,5 @@
 // Errors that a program can catch: one base, the kinds with the names that MindSpore users know.
 #pragma once
-#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <stdexcept>
@@ -9,6 +8,7 @@
 #include <vector>
 
 #include <tenon/core/config.hpp>
+#include <tenon/core/math/min_max.hpp>
 #if TENON_DEFINES
 #include <charconv>
 #endif
@@ -116,7 +116,7 @@ template <class... Parts>
       std::string joined;
       for (std::size_t first = 0; first < sizeof...(parts); first += detail::most_kinds)
         joined += detail::join(part + first, detail::packed(detail::kinds_of<Parts...> + first,
-                                                            std::min(sizeof...(parts) - first, detail::most_kinds)));
+                                                            math::min(sizeof...(parts) - first, detail::most_kinds)));
       return joined;
     }
   }
@@ -207,7 +207,7 @@ TENON_INLINE int edit_distance(std::string_view a, std::string_view b) {
     for (std::size_t j = 0; j < b.size(); ++j) {
       const int replaced = diagonal + (a[i] == b[j] ? 0 : 1);
       diagonal = row[j + 1];
-      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+      row[j + 1] = math::min(replaced, math::min(row[j] + 1, row[j + 1] + 1));
     }
   }
   return row[b.size()];
@@ -220,7 +220,7 @@ TENON_INLINE std::string lower_case(std::string_view s) {
 }
 TENON_INLINE std::string did_you_mean(std::string_view asked, const std::vector<std::string>& known) {
   const std::string* best = nullptr;
-  int distance = std::max(2, int(asked.size() / 3)) + 1;
+  int distance = math::max(2, int(asked.size() / 3)) + 1;
   for (const std::string& name : known)
     if (const int d = edit_distance(lower_case(asked), lower_case(name)); d < distance) best = &name, distance = d;
   return best ? text(" Did you mean '", *best, "'?") : std::string();
@@ -228,8 +228,8 @@ TENON_INLINE std::string did_you_mean(std::string_view asked, const std::vector<
 namespace detail {
 TENON_INLINE std::vector<std::string> words(std::string_view s) {
   std::vector<std::string> result;
-  for (std::size_t end; !s.empty(); s.remove_prefix(std::min(end + 1, s.size()))) {
-    end = std::min(s.find(' '), s.size());
+  for (std::size_t end; !s.empty(); s.remove_prefix(math::min(end + 1, s.size()))) {
+    end = math::min(s.find(' '), s.size());
     result.push_back(std::string(s.substr(0, end)));
   }
   return result;

@@ -2,8 +2,8 @@
 #pragma once
 #include <tenon/core/float/denormals.hpp>
 #include <tenon/core/function_ref.hpp>
+#include <tenon/core/math/min_max.hpp>
 #if TENON_DEFINES
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 
@@ -61,10 +61,10 @@ class Workers final : public ThreadPool {
   }
 
   int threads() const { return threads_.load(std::memory_order_relaxed); }
-  void set_threads(int count) { threads_.store(std::max(1, count), std::memory_order_relaxed); }
+  void set_threads(int count) { threads_.store(math::max(1, count), std::memory_order_relaxed); }
 
   [[gnu::noinline]] void run(int parts, Work work, void* context) {
-    const int workers = std::min(parts, threads()) - 1;  // read once: another thread may change it
+    const int workers = math::min(parts, threads()) - 1;  // read once: another thread may change it
     if (workers <= 0 || busy_.exchange(true, std::memory_order_acquire)) {
       for (int part = 0; part < parts; ++part) work(context, part);
       return;
@@ -188,7 +188,8 @@ TENON_INLINE void ThreadPool::run(int parts, Work work, void* context) {
 }
 
 [[gnu::noinline]] TENON_INLINE void parallel_for(long items, long grain, FunctionRef<long, long> f) {
-  const int parts = int(std::clamp<long>(items / std::max<long>(grain, 1), 1, ThreadPool::instance().threads()));
+  const int parts =
+      int(math::max<long>(math::min<long>(items / math::max<long>(grain, 1), ThreadPool::instance().threads()), 1));
   if (parts == 1) {
     if (items > 0) f(long{0}, items);
     return;

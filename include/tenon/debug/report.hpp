@@ -1,5 +1,6 @@
 // Report: one HTML page per training: curves, times, memory, pictures, parameters, settings, environment.
 #pragma once
+#include <algorithm>
 #include <ctime>
 #include <string>
 #include <string_view>

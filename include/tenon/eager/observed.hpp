@@ -1,10 +1,10 @@
 // Tells the observers of a thread what operators do one by one: calls in PyNative mode, and the tape's backward pass.
 #pragma once
+#include <tenon/core/math/min_max.hpp>
 #include <tenon/eager/call.hpp>
 #include <tenon/eager/frame.hpp>
 #include <tenon/graph/observe/graph_observer.hpp>
 #if TENON_DEFINES && defined(TENON_OBSERVE)
-#include <algorithm>
 
 #include <tenon/graph/observe/word_map.hpp>
 #endif
@@ -48,7 +48,7 @@ TENON_INLINE int calls_before(const eager::Frame& frame, int scope, const Operat
   const bool told = call.kernel || innermost.every_view;
   eager::Frame& frame = eager::Frame::of_thread();
   const Entry* const entries = frame.root ? frame.entries : nullptr;
-  const int scope = entries ? std::max(frame.entry(), 0) : 0;
+  const int scope = entries ? math::max(frame.entry(), 0) : 0;
   const Origin origin{frame.in_loss, false, calls_before(frame, scope, *call.seen.op), false, nullptr};
   Operation operation;
   operation.name = operation_name(entries, scope, origin, call.name);
@@ -72,7 +72,7 @@ TENON_INLINE int calls_before(const eager::Frame& frame, int scope, const Operat
   AnyTensor taken[max_operands], made[max_results];
   for (int k = 0; k < call.operands; ++k)
     taken[k] = eager_rows(call.types->type[k], operation.n, operand[k].storage, operand[k].data, copy[k]);
-  const int results = call.several ? std::min(call.several->returns, call.several->types.count) : 1;
+  const int results = call.several ? math::min(call.several->returns, call.several->types.count) : 1;
   for (int k = 0; k < results; ++k)
     made[k] = call.effect ? taken[0]
                           : eager_rows(call.several ? call.several->types[k] : call.result, operation.n, &result + k,
@@ -90,7 +90,7 @@ TENON_INLINE Origin origin_of(const TapeMemory::Record& r, const Rule& rule, int
   if (sum >= 0) return tenon::detail::origin_of_sum(r.at.origin, rule.op, rule.operands, sum);
   int end = rule.count;  // of the derivative: after it stand what adds gradients up
   for (int k = 0; k < rule.operands; ++k)
-    if (rule.accumulate[k] >= 0) end = std::min(end, rule.accumulate[k]);
+    if (rule.accumulate[k] >= 0) end = math::min(end, rule.accumulate[k]);
   return tenon::detail::origin_in_rule(r.at.origin, rule.op,
                                        tenon::detail::place_in_rule(rule.node, rule.computed(), end, id));
 }

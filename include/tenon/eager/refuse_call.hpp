@@ -1,5 +1,6 @@
 // What the error says if there is no memory for a call in PyNative mode, or for its gradient.
 #pragma once
+#include <tenon/core/math/min_max.hpp>
 #include <tenon/eager/call.hpp>
 #include <tenon/eager/frame.hpp>
 
@@ -17,7 +18,7 @@ namespace tenon::inline TENON_ABI::detail {
   std::string where;
   if (frame.root) {
     owners.add_parameters(frame.entries, frame.entry_count);
-    where = text(" in ", cell_path(frame.entries, std::max(frame.entry(), 0)));
+    where = text(" in ", cell_path(frame.entries, math::max(frame.entry(), 0)));
   }
   refuse_memory(error,
                 text(" The operator is ", call.name, where, place_text(frame.place(at)), ".", owners.sentence()));

@@ -1,5 +1,6 @@
 // Encrypted checkpoints of MindSpore. Needs OpenSSL, which stays behind this header, and protozero.
 #pragma once
+#include <algorithm>
 #include <climits>
 #include <cstddef>
 #include <cstdint>

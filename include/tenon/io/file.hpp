@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <tenon/core/error.hpp>
+#include <tenon/core/math/min_max.hpp>
 #if TENON_DEFINES
 #include <dirent.h>
 #include <fcntl.h>
@@ -15,7 +16,6 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <charconv>
@@ -215,7 +215,7 @@ namespace detail {
   std::size_t filled = 0;
   for (;;) {
     if (filled == content.size()) {
-      wanted = content.size() + std::max(smallest_chunk, content.size() / 2);
+      wanted = content.size() + math::max(smallest_chunk, content.size() / 2);
       content.resize(wanted);
     }
     const ssize_t count = ::read(file.get(), content.data() + filled, content.size() - filled);

@@ -9,7 +9,6 @@
 #include <tenon/graph/memory_owners.hpp>
 #include <tenon/graph/parameter.hpp>
 #if TENON_DEFINES
-#include <algorithm>
 #include <cstring>
 
 #include <tenon/core/memory/owned.hpp>
@@ -163,7 +162,9 @@ TENON_INLINE void ParameterRef::set_data(const AnyTensor& values) const {
   if (values.dtype != own.dtype)
     throw_error<TypeError>("Parameter '", name_, "' holds ", tenon::name(own.dtype), ", set_data got ",
                            tenon::name(values.dtype), ": cast the values.");
-  if (!std::equal(values.shape().begin(), values.shape().end(), own.shape().begin(), own.shape().end()))
+  bool fits = values.rank == own.rank;
+  for (int axis = 0; fits && axis < own.rank; ++axis) fits = values.extent[axis] == own.extent[axis];
+  if (!fits)
     throw_error<ValueError>("Parameter '", name_, "' has the shape ", shape_text(own.shape()), ", set_data got ",
                             shape_text(values.shape()), ".");
   std::memmove(own.data, values.data, own.bytes());
@@ -179,7 +180,9 @@ TENON_INLINE const ParameterRef& ParameterDict::operator[](std::string_view name
   throw_error<KeyError>("The network has no parameter '", name, "'.", did_you_mean(name, names));
 }
 TENON_INLINE ParameterDict::List::const_iterator ParameterDict::find(std::string_view name) const {
-  return std::find_if(list_.begin(), list_.end(), [name](const auto& item) { return item.first == name; });
+  auto item = list_.begin();
+  while (item != list_.end() && item->first != name) ++item;
+  return item;
 }
 
 [[gnu::noinline]] TENON_INLINE ParameterArena* ParameterList::arena() const {
@@ -263,11 +266,12 @@ TENON_INLINE void ParameterList::share(const ParameterList& other) const {
   for (int i = 0; i < count_; ++i) {
     if (!table_[i].parameter) continue;
     const std::string name = parameter_name(table_, i);
-    const auto found = std::find(names.begin(), names.end(), name);
-    if (found == names.end())
+    std::size_t found = 0;
+    while (found < names.size() && names[found] != name) ++found;
+    if (found == names.size())
       throw_error<KeyError>("share_parameters: the first network has no parameter '", name, "'.",
                             did_you_mean(name, names));
-    const int k = source[std::size_t(i)] = int(found - names.begin());
+    const int k = source[std::size_t(i)] = int(found);
     const TensorType &own = table_[i].dims, &its = other.table_[k].dims;
     if (!(own == its))
       throw_error<ValueError>("share_parameters: parameter '", name, "' is ", detail::type_text(own), " here and ",

@@ -4,9 +4,9 @@
 
 #include <tenon/core/error.hpp>
 #include <tenon/core/math/libm.hpp>
+#include <tenon/core/math/min_max.hpp>
 #include <tenon/train/amp.hpp>
 #if TENON_DEFINES
-#include <algorithm>
 
 #include <tenon/train/callback/run_info.hpp>
 #endif
@@ -96,7 +96,7 @@ TENON_INLINE bool LossScale::update(bool overflow) {
   ++step_;
   if (overflow) {
     ++skipped_;
-    value_ = std::max(value_ / factor_, 1.0f);
+    value_ = math::max(value_ / factor_, 1.0f);
     last_overflow_ = step_;
     ++in_a_row_;
   } else {

@@ -1,6 +1,5 @@
 // Choices about a Model: the modes and passes it carries, and what train() and eval() accept.
 #pragma once
-#include <algorithm>
 #include <initializer_list>
 #include <vector>
 
@@ -50,7 +49,10 @@ class ValidFrequency {
     for (const long epoch : epochs_) check(epoch);
   }
   bool includes(long epoch) const {
-    return listed_ ? std::find(epochs_.begin(), epochs_.end(), epoch) != epochs_.end() : epoch % epochs_[0] == 0;
+    if (!listed_) return epoch % epochs_[0] == 0;
+    for (const long each : epochs_)
+      if (each == epoch) return true;
+    return false;
   }
 
  private:

@@ -1,10 +1,10 @@
 // Run: the argument of callbacks in a run of a Model, the steps of the run, and its checks.
 #pragma once
-#include <algorithm>
 #include <optional>
 
 #include <tenon/core/function_ref.hpp>
 #include <tenon/core/math/libm.hpp>
+#include <tenon/core/math/min_max.hpp>
 #include <tenon/dataset/stage/column.hpp>
 #include <tenon/nn/optim/accumulate_gradients.hpp>
 #include <tenon/train/callback/callback.hpp>
@@ -66,10 +66,10 @@ struct Run : RunInfo {
     const bool in_step = training && cur_step_num > model.progress_.run_steps;
     if (!in_step)
       if (const float* const used = model.runner_.used_rates()) return used[group + 1];
-    const long step = in_step ? model.global_step() : std::max(model.global_step() - 1, 0L);
+    const long step = in_step ? model.global_step() : math::max(model.global_step() - 1, 0L);
     const auto& own = group < 0 ? std::optional<nn::LearningRate>() : o.groups[std::size_t(group)].learning_rate;
     const long update = step / nn::detail::batches_of(o) - model.runner_.loss_scale().skipped();
-    return (own ? *own : o.learning_rate).at(std::max(update, 0L));
+    return (own ? *own : o.learning_rate).at(math::max(update, 0L));
   }
 };
 

@@ -9,7 +9,6 @@
 #include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/ops/overflow_check.hpp>
 #if TENON_DEFINES
-#include <algorithm>
 #endif
 
 TENON_INT_SIZES_BEGIN
@@ -218,7 +217,9 @@ void fill_state(const TrainState& state, const Optimizer& optimizer) {
 
 #if TENON_DEFINES
 TENON_INLINE void fill_slot(const AnyTensor& slot, float value) {
-  const auto fill = [&]<class T>(T element) { std::fill_n(static_cast<T*>(slot.data), slot.count(), element); };
+  const auto fill = [&]<class T>(T element) {
+    for (long i = 0; i < slot.count(); ++i) static_cast<T*>(slot.data)[i] = element;
+  };
   switch (slot.dtype) {
     case Dtype::float16: return fill(float16(value));
     case Dtype::bfloat16: return fill(bfloat16(value));

@@ -1,5 +1,6 @@
 // Saves a whole training, and resumes it in another process as if it had not been interrupted.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #if __has_include(<lmdb.h>)
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <filesystem>

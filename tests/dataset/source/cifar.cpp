@@ -1,5 +1,7 @@
 // Cifar10 and Cifar100: small files of our own, byte by byte, and every mistake in a folder. MnistBytes beside Mnist.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <algorithm>
+
 #include "../support.hpp"
 
 #include <tenon/dataset/batch/batch.hpp>

@@ -1,5 +1,7 @@
 // Columns from the files of NumPy and safetensors, and from xtensor: values, and what does not fit.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <algorithm>
+
 #include "../support.hpp"
 
 #include <tenon/dataset/batch/batch.hpp>

@@ -2,6 +2,8 @@
 // every way in which they can be wrong.
 // link: protozero
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <algorithm>
+
 #include "../support.hpp"
 
 #if __has_include(<protozero/pbf_reader.hpp>)

@@ -3,6 +3,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "../../vision/support.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 #include <set>

@@ -2,6 +2,7 @@
 // Observers: names, values, places, and times of all operations in both modes.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <set>

@@ -4,6 +4,7 @@
 #include "../../dataset/support.hpp"
 
 #if __has_include(<sqlite3.h>) && __has_include(<nlohmann/json.hpp>)
+#include <algorithm>
 #include <atomic>
 #include <fstream>
 #include <thread>

@@ -1,6 +1,7 @@
 // MindRecord files are written: schemas, values that fit and those that do not, shards, pages, append.
 // link: sqlite json
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <algorithm>
 #include <cmath>
 #include <memory>
 

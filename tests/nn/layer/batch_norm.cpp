@@ -1,6 +1,7 @@
 // BatchNorm1d and BatchNorm2d: moving statistics, training in both modes, evaluation fused into a convolution, bad
 // shapes.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <algorithm>
 #include <cmath>
 
 #include "../support.hpp"

@@ -1,4 +1,6 @@
 // What a prediction rests on: MindSpore's sample, images, boxes, what is refused.
+#include <algorithm>
+
 #include <tenon/nn/layer/dense.hpp>
 #include <tenon/nn/metric/occlusion_sensitivity.hpp>
 

@@ -1,6 +1,8 @@
 // SummaryCollector: tags, steps, lineage, the graph, both formats and both modes; the training keeps its bits.
 // link: protozero png
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <algorithm>
+
 #include "../../dataset/support.hpp"
 
 #if __has_include(<protozero/pbf_reader.hpp>)

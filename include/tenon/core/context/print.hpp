@@ -1,5 +1,6 @@
 // print_context: the current settings, and where each comes from.
 #pragma once
+#include <algorithm>
 #include <cstdio>
 #include <string>
 

@@ -3,8 +3,8 @@
 #include <atomic>
 
 #include <tenon/core/config.hpp>
+#include <tenon/core/math/min_max.hpp>
 #if TENON_DEFINES
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -85,14 +85,14 @@ inline constexpr GroupFiles group_files[]{{"/memory.limit_in_bytes",
   const double limit = number(files.limit), no_limit = std::numeric_limits<double>::infinity();
   if (!(limit < 0x1p60)) return no_limit;  // version 1 says 2^63, version 2 "max"
   const double usage = number(files.usage);
-  double room = usage < no_limit ? std::max(0.0, limit - usage) : limit;
+  double room = usage < no_limit ? math::max(0.0, limit - usage) : limit;
   const double swap_room = number(files.swap_limit), swap_used = number(files.swap_usage);
   if (swap_used < no_limit)
-    swap = std::min(swap, std::max(0.0, swap_room - swap_used - (files.swap_with_memory ? room : 0)));
+    swap = math::min(swap, math::max(0.0, swap_room - swap_used - (files.swap_with_memory ? room : 0)));
   read_system(text, mount, group, "/memory.stat");
   for (const auto& name : files.cached)
     if (const double cached = number_behind(name, text); cached < no_limit) room += cached;
-  return std::min(room, limit) + swap;
+  return math::min(room, limit) + swap;
 }
 /// The control group of the process, "" if it is the first one or not known. `controllers`: what stands in its line of
 /// /proc/self/cgroup, which is "4:memory:/path", and "0::/path" in version 2.
@@ -118,7 +118,7 @@ inline constexpr GroupFiles group_files[]{{"/memory.limit_in_bytes",
 #if !defined(TENON_TARGET)  // what a second target alone has is never touched here
   read_system(text, "proc/self/status", "", "");
   const double swapped = number_behind("VmSwap:", text);
-  untouched = std::max(0.0, reserved - 1024 * (number_behind("RssAnon:", text) + (swapped < 0x1p60 ? swapped : 0)));
+  untouched = math::max(0.0, reserved - 1024 * (number_behind("RssAnon:", text) + (swapped < 0x1p60 ? swapped : 0)));
 #endif
   read_system(text, "proc/meminfo", "", "");
   double swap = number_behind("SwapFree:", text) * 1024;
@@ -137,7 +137,7 @@ inline constexpr GroupFiles group_files[]{{"/memory.limit_in_bytes",
       if (!end) break;
     }
   }
-  least.bytes = std::max(0.0, least.bytes - untouched);
+  least.bytes = math::max(0.0, least.bytes - untouched);
   return least;
 }
 #endif  // TENON_DEFINES

@@ -6,9 +6,9 @@
 #include <new>
 
 #include <tenon/core/error.hpp>
+#include <tenon/core/math/min_max.hpp>
 #include <tenon/core/memory/machine_memory.hpp>
 #if TENON_DEFINES
-#include <algorithm>
 #endif
 
 namespace tenon::inline TENON_ABI::detail {
@@ -58,7 +58,7 @@ TENON_INLINE std::atomic<long>& memory_known_to_be_there() {
 [[gnu::cold, gnu::noinline]] TENON_INLINE bool machine_has(long bytes, long total) {
   const double left = machine_memory(double(total - bytes)).bytes - double(bytes);
   // An eighth of what is left then: the fewer there are, the more often it is asked.
-  if (left >= 0) memory_known_to_be_there() = total + long(std::min(left / 8, 0x1p60));
+  if (left >= 0) memory_known_to_be_there() = total + long(math::min(left / 8, 0x1p60));
   return left >= 0;
 }
 TENON_INLINE bool has_memory(long bytes, long total) {
@@ -75,13 +75,13 @@ TENON_INLINE bool has_memory(long bytes, long total) {
 }
 [[gnu::noinline]] TENON_INLINE double free_memory() {
   const double used = double(memory_in_use());
-  return std::max(0.0, std::min(double(memory_limit()) - used, machine_memory(used).bytes));
+  return math::max(0.0, math::min(double(memory_limit()) - used, machine_memory(used).bytes));
 }
 [[gnu::noinline]] TENON_INLINE void refuse_memory(double bytes, std::string_view what, std::string_view details) {
   const double limit = double(memory_limit()), used = double(memory_in_use());
   const MachineMemory machine = machine_memory(used);
   const bool limited = limit - used <= machine.bytes && limit < double(no_memory_limit);
-  const double left = std::max(0.0, limited ? limit - used : machine.bytes);
+  const double left = math::max(0.0, limited ? limit - used : machine.bytes);
   const bool known = left < 0x1p60;
   const char* const why = limited            ? "max_device_memory allows "
                           : bytes <= left    ? "the system did not give them"
@@ -97,7 +97,7 @@ TENON_INLINE bool has_memory(long bytes, long total) {
 }
 [[gnu::noinline]] TENON_INLINE void refuse_memory(const OutOfMemory& error, std::string_view details) {
   const std::string_view message = error.what();
-  const std::size_t at = std::min(error.details_end, message.size());
+  const std::size_t at = math::min(error.details_end, message.size());
   throw OutOfMemory(text(message.substr(0, at), details, message.substr(at)), at + details.size());
 }
 #endif  // TENON_DEFINES

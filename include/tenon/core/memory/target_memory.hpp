@@ -6,13 +6,13 @@
 #include <new>
 
 #include <tenon/core/error.hpp>
+#include <tenon/core/math/min_max.hpp>
 #include <tenon/core/memory/block_of.hpp>
 #include <tenon/core/memory/memory_limit.hpp>
 #include <tenon/core/target.hpp>
 #if defined(TENON_TARGET)
 #include <pthread.h>
 
-#include <algorithm>
 #include <atomic>
 #include <map>
 #include <mutex>
@@ -78,7 +78,7 @@ class TargetMemory {
     if (look == Look::read ? !block.has(Place::target, begin, end) : block.is_at(Place::host, begin, end)) return data;
     std::vector<TargetBlock::Piece> moved;
     block.each(begin, end, [&, from = begin, to = end](TargetBlock::Piece piece) {
-      piece.begin = std::max(piece.begin, from), piece.end = std::min(piece.end, to);
+      piece.begin = math::max(piece.begin, from), piece.end = math::min(piece.end, to);
       if (piece.place == Place::target || look != Look::read) moved.push_back(piece);
     });
     for (const TargetBlock::Piece& piece : moved) {
@@ -141,7 +141,7 @@ class TargetMemory {
 
   static Range range(Blocks::iterator at, const std::byte* data, std::size_t bytes) {
     const std::size_t begin = std::size_t(data - at->first), all = at->second.bytes;
-    return {at->second.whole ? 0 : begin, bytes ? std::min(begin + bytes, all) : all};
+    return {at->second.whole ? 0 : begin, bytes ? math::min(begin + bytes, all) : all};
   }
   // Copies the pieces which the host has written, and of which a part is wanted.
   static void take_in(Blocks::iterator at, std::size_t begin, std::size_t end) {
@@ -152,7 +152,7 @@ class TargetMemory {
     });
     for (auto [from, to, place] : taken) {
       if (block.whole && from > 0 && block.is_at(Place::target, 0, 1)) break;  // the value ends before it
-      if (block.whole) to = std::min(to, end);
+      if (block.whole) to = math::min(to, end);
       copy_in(block, from, at->first + from, to - from);
       block.move(from, to, Place::both);
       close_pages(at->first, at->second, from, to);
@@ -202,7 +202,9 @@ class TargetMemory {
     decltype(with_target(TargetId(1), function_of)) called[OtherTargets::count]{};
     for (int other = 1; other <= OtherTargets::count; ++other) {
       const auto function = with_target(TargetId(other), function_of);
-      if (std::find(std::begin(called), std::end(called), function) != std::end(called)) continue;
+      bool known = false;
+      for (const auto each : called) known |= each == function;
+      if (known) continue;
       called[other - 1] = function;
       f(function);
     }

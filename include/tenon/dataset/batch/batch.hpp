@@ -1,7 +1,7 @@
 // batch(n), batch<N>(): joins samples along a new leading axis.
 #pragma once
-#include <algorithm>
 
+#include <tenon/core/math/min_max.hpp>
 #include <tenon/dataset/stage/stage.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
@@ -19,7 +19,7 @@ template <class D>
 long read_samples(const D& data, Place first, long most, void* const* out, Scratch& scratch) {
   using samples = typename D::columns;
   constexpr long rows_ahead = 2;  // about the latency of memory
-  if constexpr (D::counted) most = std::min(most, data.size() - first.position);
+  if constexpr (D::counted) most = math::min(most, data.size() - first.position);
   void* sample[samples::count];
   long n = 0;
   for (; n < most; ++n) {
@@ -51,7 +51,7 @@ struct Batched : Behind<Batched<D, Extent>, D> {
   {
     return batches(this->data.count(epoch));
   }
-  long max_rows() const { return D::counted ? std::min(batch_size, this->data.size()) : batch_size; }
+  long max_rows() const { return D::counted ? math::min(batch_size, this->data.size()) : batch_size; }
   void describe(auto& d) const { d.add(batch_size, drop_remainder); }
   long read(Place place, void* const* out, Scratch& scratch) const {
     const Place first{place.epoch, place.position * batch_size};

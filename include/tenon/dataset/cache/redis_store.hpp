@@ -1,5 +1,6 @@
 // Rows of a session on a Redis server, which several machines can share.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>

@@ -9,7 +9,6 @@
 #include <tenon/dataset/stage/stage.hpp>
 #include <tenon/dataset/stage/workers.hpp>
 #if TENON_DEFINES
-#include <algorithm>
 #include <exception>
 
 #include <tenon/core/threads.hpp>
@@ -249,7 +248,7 @@ TENON_INLINE void PrefetchThreads::start(std::uint64_t epoch, long position, lon
   ++s.walk;
   s.first = s.claimed = s.taken = position;
   s.last = size;
-  std::fill(s.ready.begin(), s.ready.end(), char(0));
+  for (char& ready : s.ready) ready = 0;
   s.holds_row = false;
   s.failure = nullptr;
   s.running = true;

@@ -1,7 +1,7 @@
 // shuffle(buffer_size): a different order of the rows in each epoch.
 #pragma once
-#include <algorithm>
 
+#include <tenon/core/math/min_max.hpp>
 #include <tenon/dataset/sampler/permutation.hpp>
 #include <tenon/dataset/stage/seed.hpp>
 #include <tenon/dataset/stage/stage.hpp>
@@ -37,7 +37,7 @@ struct Shuffled : Behind<Shuffled<D>, D> {
     const long number = place.position / window, first = number * window;
     const std::uint64_t key =
         hash_number(static_cast<std::uint64_t>(number), hash_number(place.epoch, hash_number(seed, 0)));
-    const Permutation order(std::min(window, all - first), key);
+    const Permutation order(math::min(window, all - first), key);
     return {place.epoch, first + order(place.position - first)};
   }
 };

@@ -1,7 +1,7 @@
 // take(count): only the first rows.
 #pragma once
-#include <algorithm>
 
+#include <tenon/core/math/min_max.hpp>
 #include <tenon/dataset/stage/stage.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
@@ -12,10 +12,10 @@ struct Taken : RowByRow<Taken<D>, D> {
 
   Taken(const D& rows, long count) : RowByRow<Taken<D>, D>(rows), most(count) {}
 
-  long size() const { return std::min(most, this->data.size()); }
+  long size() const { return math::min(most, this->data.size()); }
   long count(std::uint64_t epoch) const requires(!D::counted)
   {
-    return std::min(most, this->data.count(epoch));
+    return math::min(most, this->data.count(epoch));
   }
   void describe(auto& d) const { d.add(most); }
   long read(Place place, void* const* out, Scratch& scratch) const {

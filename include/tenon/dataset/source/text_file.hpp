@@ -1,5 +1,6 @@
 // The lines of a text file.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <new>

@@ -4,12 +4,12 @@
 #include <cstdint>
 #include <vector>
 
+#include <tenon/core/math/min_max.hpp>
 #include <tenon/core/memory/aligned_bytes.hpp>
 #include <tenon/core/memory/owned.hpp>
 #include <tenon/core/philox.hpp>
 #include <tenon/dataset/batch/ragged.hpp>
 #if TENON_DEFINES
-#include <algorithm>
 #include <exception>
 #include <new>
 #include <string>
@@ -128,8 +128,8 @@ TENON_INLINE Scratch& Scratch::operator=(Scratch&&) noexcept = default;
   for (; mark_.used + taken > size_[mark_.block]; mark_.used = 0) {
     const std::size_t before = size_[mark_.block++];
     if (size_[mark_.block]) continue;
-    block_[mark_.block] = AlignedBytes(std::max(taken, 2 * before), "rows of a data set");
-    size_[mark_.block] = std::max(taken, 2 * before);
+    block_[mark_.block] = AlignedBytes(math::max(taken, 2 * before), "rows of a data set");
+    size_[mark_.block] = math::max(taken, 2 * before);
   }
   std::byte* const begin = block_[mark_.block].data() + mark_.used;
   mark_.used += taken;

@@ -1,5 +1,6 @@
 // vision::RandomResizedCrop, RandomCropDecodeResize: a random part of an image, brought to one size.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <memory>
 

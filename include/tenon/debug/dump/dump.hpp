@@ -1,5 +1,6 @@
 // Dump: shows the operands and results of operators to a writer while networks run.
 #pragma once
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <map>

@@ -1,5 +1,6 @@
 // DumpConfig: the contents and the location of a dump, from MINDSPORE_DUMP_CONFIG's JSON file or from set_context.
 #pragma once
+#include <algorithm>
 #include <cstdlib>
 #include <string>
 #include <string_view>

@@ -1,5 +1,6 @@
 // The tables that a profiler writes as files, with MindSpore's columns.
 #pragma once
+#include <algorithm>
 #include <map>
 
 #include <tenon/debug/profiler/names.hpp>

@@ -1,5 +1,6 @@
 // MemoryMap: what is where in the scratch memory of a compiled graph, and when.
 #pragma once
+#include <algorithm>
 #include <set>
 
 #include <tenon/debug/profiler/timeline.hpp>

@@ -1,5 +1,6 @@
 // How operations and numbers are written where people read them.
 #pragma once
+#include <algorithm>
 #include <string>
 #include <string_view>
 

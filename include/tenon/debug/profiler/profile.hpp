@@ -1,5 +1,6 @@
 // Profile: what a profiler has measured, of all threads together, in seconds.
 #pragma once
+#include <algorithm>
 #include <cstdint>
 
 #include <tenon/debug/profiler/recorders.hpp>

@@ -1,5 +1,6 @@
 // The table of a profile: where the time of a step goes.
 #pragma once
+#include <algorithm>
 #include <map>
 
 #include <tenon/debug/profiler/names.hpp>

@@ -1,5 +1,6 @@
 // The timeline of a profile: JSON that chrome://tracing and Perfetto show.
 #pragma once
+#include <algorithm>
 #include <cmath>
 
 #include <tenon/debug/profiler/names.hpp>

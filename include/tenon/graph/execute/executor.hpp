@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <tenon/core/context.hpp>
+#include <tenon/core/math/min_max.hpp>
 #include <tenon/core/memory/aligned_bytes.hpp>
 #include <tenon/core/memory/growing.hpp>
 #include <tenon/core/memory/storage.hpp>
@@ -181,8 +182,8 @@ class Executor {
   // Calls the kernel for all its items, on more threads if that pays.
   void run_items(const Run& all, const Arguments& arguments) const {
     const long parts = threads_ == 1 ? 1
-                                     : std::clamp<long>(all.items * all.cost / cost_per_thread, 1,
-                                                        std::min<long>(threads_, std::max<long>(all.items, 1)));
+                                     : math::max<long>(1, math::min(all.items * all.cost / cost_per_thread,
+                                                                    math::min<long>(threads_, all.items)));
     if (parts > 1) run_parts(all.kernel, arguments, all.items, parts);
     else if (all.items) all.kernel(arguments, 0, all.items);
   }
@@ -364,7 +365,7 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
   r.sum_part = program_->workspace_of(instruction, n);
   r.partial = sums_of_group_;
   sums_of_group_ += r.sum_bytes;
-  sums_.bytes = std::max(sums_.bytes, sums_of_group_);
+  sums_.bytes = math::max(sums_.bytes, sums_of_group_);
 }
 [[gnu::noinline]] TENON_INLINE void Executor::run_parts(Kernel* kernel, const Arguments& arguments, long items,
                                                         long parts) const {

@@ -4,7 +4,6 @@
 
 #include <tenon/graph/execute/executor.hpp>
 #if TENON_DEFINES
-#include <algorithm>
 #include <utility>
 
 #include <tenon/core/memory/owned.hpp>

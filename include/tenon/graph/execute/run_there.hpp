@@ -1,5 +1,7 @@
 // A compiled graph on the second target.
 #pragma once
+#include <algorithm>
+
 #include <tenon/graph/execute/executor.hpp>
 
 #if TENON_DEFINES && defined(TENON_TARGET)

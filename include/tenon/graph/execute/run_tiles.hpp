@@ -1,6 +1,7 @@
 // The groups of a compiled graph, for one tile of samples after the other: threads share the tiles, and whoever wants
 // to know when instructions run is told so afterwards.
 #pragma once
+#include <tenon/core/math/min_max.hpp>
 #include <tenon/graph/execute/executor.hpp>
 
 #if TENON_DEFINES
@@ -53,7 +54,7 @@ template <class Times>
 template <class Times>
 [[gnu::noinline]] void Executor::take_half(std::size_t begin, std::size_t end, const TileShares& shares, long half,
                                            int part, Times times) const {
-  const long tile = shares.shared + half / 2, samples = std::min<long>(block_samples, n_ - tile * block_samples),
+  const long tile = shares.shared + half / 2, samples = math::min<long>(block_samples, n_ - tile * block_samples),
              first = TileShares::first_half(samples), place = shares.shared - shares.begin(1) + half;
   const bool second = half % 2;
   if (second && first == samples) return;
@@ -124,7 +125,7 @@ TENON_INLINE void Executor::run_tiles(std::size_t begin, std::size_t end, long t
 #endif
 [[gnu::noinline]] TENON_INLINE Arguments Executor::arguments_of(const Resolved& r, long tile, int part) const {
   Arguments own = r.arguments;
-  own.n = std::min<long>(block_samples, n_ - tile * block_samples);
+  own.n = math::min<long>(block_samples, n_ - tile * block_samples);
   own.workspace += thread_bytes_ * part;
   for (int k = 0; k < r.instruction->buffers; ++k)
     own.buffer[k] = static_cast<std::byte*>(own.buffer[k]) + r.step[k] * tile + r.own[k] * part;

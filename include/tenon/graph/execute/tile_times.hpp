@@ -1,8 +1,8 @@
 // TileTimes: when each instruction of a group has run for each tile, written by the threads that share the tiles.
 #pragma once
+#include <tenon/core/math/min_max.hpp>
 #include <tenon/graph/program.hpp>
 #if TENON_DEFINES && defined(TENON_OBSERVE)
-#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -83,7 +83,7 @@ class TileTimes {
     run.begin = at.begin;
     run.end = at.end;
     run.share = alone ? std::int64_t(double(took * halves(tile)) * share_ + 0.5) : took;
-    run.n = std::min<long>(block_samples, n - tile * block_samples);
+    run.n = math::min<long>(block_samples, n - tile * block_samples);
     run.worker = worker;
     run.alone = alone;
   }

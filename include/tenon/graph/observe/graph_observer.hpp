@@ -1,5 +1,6 @@
 // Tells the observers of a thread what a compiled graph does.
 #pragma once
+#include <tenon/core/math/min_max.hpp>
 #include <tenon/core/memory/storage.hpp>
 #include <tenon/graph/observe/observer.hpp>
 #include <tenon/graph/program.hpp>
@@ -95,7 +96,7 @@ TENON_INLINE void GraphObserver::after(const Node& node, const Arguments& a) con
   each_part(program_.node, int(&node - program_.node), [&](int id, int k) {
     if (k >= node.op->returns) return;
     result[k] = rows(program_.node[id], a.buffer[node.operands + k], a.n, copy[max_operands + k]);
-    results = std::max(results, std::size_t(k) + 1);
+    results = math::max(results, std::size_t(k) + 1);
   });
   for (int k = 0; k < node.operands; ++k)
     operand[k] = rows(program_.node[node.operand[k]], a.buffer[k + 1], a.n, copy[k]);

@@ -1,6 +1,5 @@
 // Reads a whole file that may be compressed with gzip. zlib stays behind this header.
 #pragma once
-#include <algorithm>
 #include <cstdint>
 #include <new>
 #include <string>
@@ -10,6 +9,7 @@
 #include <zlib.h>
 #endif
 
+#include <tenon/core/math/min_max.hpp>
 #include <tenon/io/file.hpp>
 #include <tenon/io/path/refuse_file.hpp>
 
@@ -35,8 +35,8 @@ class Inflater {
   /// Inflates from input to output as far as either goes and shortens both. True at the end of a member.
   [[gnu::cold]] bool step(std::string_view& input, char*& output, std::size_t& room) {
     constexpr std::size_t most = 1u << 30;  // zlib counts in 32 bits
-    const uInt given = static_cast<uInt>(std::min(input.size(), most)),
-               offered = static_cast<uInt>(std::min(room, most));
+    const uInt given = static_cast<uInt>(math::min(input.size(), most)),
+               offered = static_cast<uInt>(math::min(room, most));
     stream_.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(input.data()));
     stream_.avail_in = given;
     stream_.next_out = reinterpret_cast<Bytef*>(output);
@@ -90,9 +90,9 @@ class Inflater {
     if (filled == content.size()) {
       if (filled > limit) detail::throw_inflates_too_far(path, limit);
       const std::uint64_t wanted =
-          std::max<std::uint64_t>(filled + filled / 2, std::max<std::uint64_t>(1 << 16, compressed.size() * 2));
+          math::max<std::uint64_t>(filled + filled / 2, math::max<std::uint64_t>(1 << 16, compressed.size() * 2));
       // one more than the limit shows that it is exceeded
-      content.resize(static_cast<std::size_t>(std::min(wanted, limit) + 1));
+      content.resize(static_cast<std::size_t>(math::min(wanted, limit) + 1));
     }
     char* output = content.data() + filled;
     std::size_t room = content.size() - filled;

@@ -1,5 +1,6 @@
 // Connectionist temporal classification: tables of the paths to and from each state, frame by frame, in logarithms.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>

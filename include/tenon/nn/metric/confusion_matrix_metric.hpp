@@ -1,5 +1,6 @@
 // Rates of right and wrong labels: sensitivity, specificity, and rates derived from them.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>

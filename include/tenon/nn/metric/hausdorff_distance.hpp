@@ -1,5 +1,6 @@
 // Hausdorff distance: the largest distance of one border from another.
 #pragma once
+#include <algorithm>
 #include <cmath>
 #include <optional>
 

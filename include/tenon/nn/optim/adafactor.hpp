@@ -1,8 +1,8 @@
 // AdaFactor: Adam with the second moment factored into a value per row and a value per column.
 #pragma once
-#include <algorithm>
 
 #include <tenon/core/math/libm.hpp>
+#include <tenon/core/math/min_max.hpp>
 #include <tenon/nn/optim/norms.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 
@@ -70,7 +70,7 @@ namespace nn {
 template <bool use_first_moment>
 struct AdaFactorWith {
   LearningRate learning_rate = [](long step) {
-    return std::min(0.01, 1 / tenon::detail::libm::sqrt(double(step) + 1));
+    return math::min(0.01, 1 / tenon::detail::libm::sqrt(double(step) + 1));
   };
   float eps[2]{1e-30f, 1e-3f};
   float clip_threshold = 1;

@@ -1,9 +1,9 @@
 // Cosine decay of the learning rate.
 #pragma once
-#include <algorithm>
 #include <numbers>
 
 #include <tenon/core/math/libm.hpp>
+#include <tenon/core/math/min_max.hpp>
 #include <tenon/nn/schedule/checks.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
@@ -23,7 +23,7 @@ class CosineDecayLR {
   double at(double step) const {
     const double steps = double(steps_);
     return min_ +
-           0.5 * (max_ - min_) * (1 + tenon::detail::libm::cos(std::numbers::pi * std::min(step, steps) / steps));
+           0.5 * (max_ - min_) * (1 + tenon::detail::libm::cos(std::numbers::pi * math::min(step, steps) / steps));
   }
   double operator()(long step) const { return at(double(step)); }
 

@@ -1,9 +1,9 @@
 // The one-cycle policy: the learning rate rises to a maximum, then falls far below its initial value.
 #pragma once
-#include <algorithm>
 #include <numbers>
 
 #include <tenon/core/math/libm.hpp>
+#include <tenon/core/math/min_max.hpp>
 #include <tenon/nn/schedule/checks.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
@@ -33,7 +33,7 @@ class OneCycleLR {
     last_ = double(total_steps) - 1;
   }
   double operator()(long step) const {
-    const double begin = max_ / config_.div_factor, i = std::min(double(step), last_);
+    const double begin = max_ / config_.div_factor, i = math::min(double(step), last_);
     return i <= top_ ? between(begin, max_, top_ > 0 ? i / top_ : 1)
                      : between(max_, begin / config_.final_div_factor, (i - top_) / (last_ - top_));
   }

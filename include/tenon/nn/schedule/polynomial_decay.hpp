@@ -1,8 +1,8 @@
 // Polynomial decay of the learning rate.
 #pragma once
-#include <algorithm>
 
 #include <tenon/core/math/libm.hpp>
+#include <tenon/core/math/min_max.hpp>
 #include <tenon/nn/schedule/checks.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
@@ -23,8 +23,8 @@ class PolynomialDecayLR {
   }
   double at(double step) const {
     const double steps = double(steps_),
-                 all = grows_ ? steps * std::max(tenon::detail::libm::ceil(step / steps), 1.0) : steps;
-    return (rate_ - end_) * tenon::detail::libm::pow(1 - std::min(step, all) / all, power_) + end_;
+                 all = grows_ ? steps * math::max(tenon::detail::libm::ceil(step / steps), 1.0) : steps;
+    return (rate_ - end_) * tenon::detail::libm::pow(1 - math::min(step, all) / all, power_) + end_;
   }
   double operator()(long step) const { return at(double(step)); }
 

@@ -1,8 +1,8 @@
 // Warm-up of the learning rate: it rises from 0, alone or before another schedule.
 #pragma once
-#include <algorithm>
 #include <utility>
 
+#include <tenon/core/math/min_max.hpp>
 #include <tenon/nn/schedule/checks.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
@@ -15,7 +15,7 @@ class WarmUpLR {
     detail::check_above_zero("WarmUpLR", "learning_rate", learning_rate);
     detail::check_count("WarmUpLR", "warmup_steps", warmup_steps);
   }
-  double at(double step) const { return rate_ * std::min(step, double(steps_)) / double(steps_); }
+  double at(double step) const { return rate_ * math::min(step, double(steps_)) / double(steps_); }
   double operator()(long step) const { return at(double(step)); }
 
  private:

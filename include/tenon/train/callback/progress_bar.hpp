@@ -3,10 +3,10 @@
 #include <cstdio>
 #include <string>
 
+#include <tenon/core/math/min_max.hpp>
 #include <tenon/train/callback/callback.hpp>
 #include <tenon/train/callback/progress_view.hpp>
 #if TENON_DEFINES
-#include <algorithm>
 #include <cstdlib>
 
 #include <sys/ioctl.h>
@@ -132,7 +132,7 @@ TENON_INLINE bool ProgressBar::waits_long() const { return waited_ >= 0.05 * (la
   return text(static_cast<long>(100 * waited_ / (last_ - start_) + 0.5), " % waiting for data");
 }
 TENON_INLINE double ProgressBar::milliseconds_per_step() const {
-  return (last_ - start_) * 1000 / static_cast<double>(std::max(steps_, 1L));
+  return (last_ - start_) * 1000 / static_cast<double>(math::max(steps_, 1L));
 }
 
 // Asked for each drawing: a window may change its size.
@@ -147,7 +147,7 @@ TENON_INLINE int ProgressBar::columns() const {
   detail::ProgressNow now{.epoch = run.cur_epoch_num,
                           .epochs = run.epoch_num,
                           .step = run.step_in_epoch(),
-                          .steps = std::max(run.batch_num, run.step_in_epoch()),
+                          .steps = math::max(run.batch_num, run.step_in_epoch()),
                           .milliseconds = milliseconds_per_step(),
                           .loss = mean_loss(),
                           .evaluating = !run.training};
@@ -158,7 +158,7 @@ TENON_INLINE int ProgressBar::columns() const {
 [[gnu::cold]] TENON_INLINE void ProgressBar::show(const std::string& line, bool stays) {
   const int width = detail::shown_width(line);
   // what a longer line has left
-  const std::string rest = escapes_ ? "\x1b[K" : std::string(std::size_t(std::max(shown_ - width, 0)), ' ');
+  const std::string rest = escapes_ ? "\x1b[K" : std::string(std::size_t(math::max(shown_ - width, 0)), ' ');
   std::fputs(text("\r", line, rest, stays ? "\n" : "").c_str(), to_);
   std::fflush(to_);
   shown_ = stays ? 0 : width;

@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include <tenon/core/config.hpp>
+#include <tenon/core/math/min_max.hpp>
 #if TENON_DEFINES
-#include <algorithm>
 #include <cstdio>
 
 #include <tenon/core/error.hpp>
@@ -98,7 +98,7 @@ inline bool is_finite_loss(double x) { return x - x == 0; }
 [[gnu::noinline]] TENON_INLINE int shown_width(std::string_view line) {
   int width = 0;
   for (std::size_t i = 0; i < line.size(); ++i) {
-    if (line[i] == '\x1b') i = std::min(line.find('m', i), line.size());
+    if (line[i] == '\x1b') i = math::min(line.find('m', i), line.size());
     else width += (line[i] & 0xc0) != 0x80;  // other bytes continue a character of UTF-8
   }
   return width;
@@ -107,7 +107,7 @@ inline bool is_finite_loss(double x) { return x - x == 0; }
 [[gnu::noinline]] TENON_INLINE std::string sparkline(const LossCurve& curve, int cells, bool utf8) {
   constexpr const char* levels[2][9]{{".", ":", "-", "=", "+", "*", "#", "@", "x"},
                                      {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█", "×"}};
-  cells = std::min(cells, curve.size());
+  cells = math::min(cells, curve.size());
   float height[LossCurve::most], least = 0, most = 0;
   bool any = false;
   for (int c = 0; c < cells; ++c) {
@@ -116,8 +116,8 @@ inline bool is_finite_loss(double x) { return x - x == 0; }
     for (int i = begin; i < end; ++i) sum += curve[i];
     height[c] = sum / static_cast<float>(end - begin);
     if (!is_finite_loss(height[c])) continue;
-    least = any ? std::min(least, height[c]) : height[c];
-    most = any ? std::max(most, height[c]) : height[c];
+    least = any ? math::min(least, height[c]) : height[c];
+    most = any ? math::max(most, height[c]) : height[c];
     any = true;
   }
   std::string line;
@@ -133,7 +133,7 @@ inline bool is_finite_loss(double x) { return x - x == 0; }
 [[gnu::cold, gnu::noinline]] inline std::string progress_bar_text(long done, long total, int columns,
                                                                   const ProgressStyle& style) {
   const int cells = style.utf8 ? columns : columns - 2;
-  const int filled = static_cast<int>(std::min(done, total) * cells / total);
+  const int filled = static_cast<int>(math::min(done, total) * cells / total);
   std::string full, rest;
   if (style.utf8) {
     for (int c = 0; c < filled; ++c) full += "━";
@@ -151,21 +151,21 @@ inline bool is_finite_loss(double x) { return x - x == 0; }
 [[gnu::noinline]] TENON_INLINE std::string progress_line(const ProgressNow& now, const LossCurve& curve,
                                                          const ProgressStyle& style) {
   constexpr int longest_bar = 24, shortest_bar = 6, bar_beside_curve = 12, longest_curve = 16, shortest_curve = 4;
-  const long total = std::max(now.steps, 1L);
+  const long total = math::max(now.steps, 1L);
   const std::string before = text("epoch ", now.epoch, "/", now.epochs), all = text(total);
   std::string steps = text(now.step);
-  steps.insert(0, all.size() - std::min(all.size(), steps.size()), ' ');
+  steps.insert(0, all.size() - math::min(all.size(), steps.size()), ' ');
   std::string behind = text(" ", steps, "/", all);
   if (now.evaluating) behind += "  evaluating";
   else
     behind = text(behind, "  ", progress_pace(now.milliseconds), "  ETA ", progress_duration(now.seconds_left),
                   "  loss ", progress_number(now.loss));
   // a full last column would make some terminals wrap
-  const int room = std::max(style.columns - 1, 0), left = room - static_cast<int>(before.size() + behind.size()) - 1;
+  const int room = math::max(style.columns - 1, 0), left = room - static_cast<int>(before.size() + behind.size()) - 1;
   if (left < 0) return text(before, behind).substr(0, std::size_t(room));
-  int curve_cells = now.evaluating ? 0 : std::min({longest_curve, left - bar_beside_curve - 2, curve.size()});
+  int curve_cells = now.evaluating ? 0 : math::min(longest_curve, math::min(left - bar_beside_curve - 2, curve.size()));
   if (curve_cells < shortest_curve) curve_cells = 0;
-  const int bar_columns = std::min(longest_bar, left - (curve_cells ? curve_cells + 2 : 0));
+  const int bar_columns = math::min(longest_bar, left - (curve_cells ? curve_cells + 2 : 0));
   std::string line = before;
   if (bar_columns >= shortest_bar) line = text(line, " ", progress_bar_text(now.step, total, bar_columns, style));
   line += behind;
@@ -175,7 +175,8 @@ inline bool is_finite_loss(double x) { return x - x == 0; }
 
 [[gnu::noinline]] TENON_INLINE void add_column(std::string& head, std::string& row, std::string_view name,
                                                std::string_view value, int narrowest) {
-  const int shown = shown_width(value), width = std::max({narrowest, static_cast<int>(name.size()), shown}) + 2;
+  const int shown = shown_width(value),
+            width = math::max(narrowest, math::max(static_cast<int>(name.size()), shown)) + 2;
   head.append(std::size_t(width) - name.size(), ' ').append(name);
   row.append(std::size_t(width - shown), ' ').append(value);
 }

@@ -1,8 +1,8 @@
 // Prints how long each epoch took.
 #pragma once
+#include <tenon/core/math/min_max.hpp>
 #include <tenon/train/callback/callback.hpp>
 #if TENON_DEFINES
-#include <algorithm>
 #include <cstdio>
 
 #include <tenon/core/float/real_text.hpp>
@@ -29,7 +29,7 @@ class TimeMonitor {
 TENON_INLINE void TimeMonitor::epoch_begin(RunInfo&) { start_ = detail::now(); }
 TENON_INLINE void TimeMonitor::epoch_end(RunInfo& run) {
   const double milliseconds = (detail::now() - start_) * 1000;
-  const double per_step = milliseconds / static_cast<double>(std::max(run.step_in_epoch(), 1L));
+  const double per_step = milliseconds / static_cast<double>(math::max(run.step_in_epoch(), 1L));
   std::printf("epoch time: %s ms, per step time: %s ms\n", detail::in_fixed_digits(milliseconds, 3).c_str(),
               detail::in_fixed_digits(per_step, 3).c_str());
   std::fflush(stdout);

@@ -1,7 +1,7 @@
 // AdaFactor: means of squares by rows and columns, what they make of a gradient, and the update.
 #pragma once
-#include <algorithm>
 
+#include <tenon/core/math/min_max.hpp>
 #include <tenon/kernel/cpu/optimizer/norms.hpp>
 
 TENON_EXACT_BEGIN
@@ -36,7 +36,7 @@ struct SquareFactors {
   template <class F>
   [[gnu::always_inline]] void each_part(long begin, long end, F f) const {
     while (begin < end) {
-      const long r = begin / of.columns, c = begin % of.columns, length = std::min(of.columns - c, end - begin);
+      const long r = begin / of.columns, c = begin % of.columns, length = math::min(of.columns - c, end - begin);
       f(begin, length, row ? row[r] : A(1), column + r / of.rows * of.columns + c);
       begin += length;
     }
@@ -133,7 +133,7 @@ struct Kernel<Cpu, ops::AdafactorMeans> {
       constexpr long blocks = items<Call>(1) / x.count;
       for (long item = begin; item < end; ++item) {
         const long matrix = item / blocks, first = item % blocks * kernel::column_block;
-        const long columns = std::min(kernel::column_block, x.columns - first);
+        const long columns = math::min(kernel::column_block, x.columns - first);
         const auto* from = g + matrix * x.rows * x.columns + first;
         A sum[kernel::column_block];
         kernel::column_sums<A>(x.rows, columns, {sum}, [&](long r, long c) { return square(from[r * x.columns + c]); });

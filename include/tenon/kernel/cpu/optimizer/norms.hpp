@@ -1,8 +1,8 @@
 // Sums over whole parameters for optimizers: pieces that threads share, and their totals.
 #pragma once
-#include <algorithm>
 
 #include <tenon/core/math/elementary.hpp>
+#include <tenon/core/math/min_max.hpp>
 #include <tenon/kernel/cpu/elementwise/unrolled.hpp>
 #include <tenon/kernel/cpu/optimizer/update.hpp>
 #include <tenon/kernel/cpu/reduce/accumulation_order.hpp>
@@ -43,7 +43,7 @@ struct Kernel<Cpu, Op> {
     for (long piece = begin; piece < end; ++piece) {
       const long first = piece * Op::piece_elements;
       const kernel::TwoSums<A> sums =
-          kernel::UpdateLoop<Op>::template piece<Call>(a, first, std::min(Op::piece_elements, count - first));
+          kernel::UpdateLoop<Op>::template piece<Call>(a, first, math::min(Op::piece_elements, count - first));
       a.result<A>()[piece] = sums.first;
       a.result<A>()[pieces + piece] = sums.second;
     }
@@ -65,7 +65,7 @@ struct Kernel<Cpu, Op> {
     A total[2];
     kernel::total_sums(a.operand<A>(0), Call::operand(0).extent[1], total);
     float* const number = a.result<float>();
-    std::copy_n(a.operand<float>(1), Call::result.extent[0], number);
+    for (int i = 0; i < Call::result.extent[0]; ++i) number[i] = a.operand<float>(1)[i];
     long count = 1;
     if constexpr (Call::operands > 2) count = Call::operand(2).count(1);
     Op::renew(total, count, number);

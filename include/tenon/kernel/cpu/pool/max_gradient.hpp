@@ -1,6 +1,5 @@
 // The gradient of max pooling from the places of the maxima.
 #pragma once
-#include <algorithm>
 
 #include <tenon/kernel/cpu/gemm/pack.hpp>
 #include <tenon/kernel/cpu/pool/window.hpp>
@@ -87,11 +86,11 @@ template <class T, class P>
   SurroundedPlane<A, P> plane;
   alignas(64) A sums[SurroundedPlane<A, P>::cells];
   clear(plane.dy, plane.cells);
-  std::fill_n(plane.place, plane.cells, P(0));
+  clear(plane.place, plane.cells);
   const long windows = s.oh * s.ow, pixels = s.h * s.w;
   for (long p = begin; p < end; ++p) {
     copy_row(dy + p * windows, plane.dy + around, windows);
-    std::copy_n(places + p * windows, windows, plane.place + around);
+    __builtin_memcpy(plane.place + around, places + p * windows, std::size_t(windows) * sizeof(P));
     gather_plane(s, plane, around, sums);
     copy_row(sums, dx + p * pixels, pixels);
   }
