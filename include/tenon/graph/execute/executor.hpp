@@ -268,7 +268,8 @@ class Executor {
     return k < 0 ? node.type : program_->node[node.operand[k]].type;
   };
   detail::check_indices(node.op->name, range, type(range.operand), type(range.among),
-                        detail::home(r.arguments.buffer[range.operand + 1], type(range.operand).bytes(n_)), n_);
+                        detail::home(r.arguments.buffer[range.operand + 1], std::size_t(type(range.operand).bytes(n_))),
+                        n_);
 }
 TENON_INLINE void Executor::reserve(long n, int threads) {
   if (program_->many_bytes(n, threads) > double(Storage::max_bytes)) detail::refuse_scratch(*program_, n, threads);
