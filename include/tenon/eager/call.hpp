@@ -175,18 +175,24 @@ TENON_INLINE void record_call(eager::Tape& tape, const EagerInfo& call, const Ea
     recorded |= variable[k] >= 0;
   }
   if (!recorded || !call.rule) return;
-  eager::Tape::Value* value =
-      tape.record(*call.rule, a.immediate, a.n, &result_variable, call.several ? call.several->differentiable : 1);
+  eager::Tape::Value* value = tape.record(*call.rule, a.immediate, a.n, result_variable);
   for (int k = 0; k < call.operands; ++k) {
     value[k].variable = variable[k];
     if (!(call.rule->keeps >> k & 1)) continue;
     if (copy && copy[k]) value[k].data = copy[k].address(), value[k].storage = copy[k];
     else operand[k].keep_in(value[k]);
   }
-  for (int k = 0; k < call.rule->results; ++k) {
-    if (!(call.rule->keeps >> (call.operands + k) & 1)) continue;
-    const Storage& kept = call.several && k >= call.several->returns ? hidden[k] : (&result)[k];
-    value[call.operands + k].data = kept.address(), value[call.operands + k].storage = kept;
+  value += call.operands;
+  const unsigned keeps = call.rule->keeps >> call.operands;
+  if (keeps & 1) value->data = result.address(), value->storage = result;
+  if (!call.several) [[likely]]
+    return;
+  for (int k = 1; k < call.several->types.count; ++k) {
+    const bool returned = k < call.several->returns;
+    if (returned && call.several->differentiable >> k & 1) tape.add_result(value[k], (&result_variable)[k]);
+    if (!(keeps >> k & 1)) continue;
+    const Storage& kept = returned ? (&result)[k] : hidden[k];
+    value[k].data = kept.address(), value[k].storage = kept;
   }
 }
 [[gnu::noinline]] TENON_INLINE void look_at_indices(const EagerInfo& call, const OperandTypes& types,
@@ -308,7 +314,7 @@ inline bool launched_there([[maybe_unused]] const EagerInfo& call, [[maybe_unuse
   } else {
     eager::OperandLayout x[max_operands];
     for (int k = 0; k < call.operands; ++k) x[k] = {a.buffer[k + 1], operand[k].storage, call.features[k]};
-    result = eager::run_on_images(kernel, call.nchw16n, false, call.result, a, x, copy, call.operands, further);
+    result = eager::run_on_images(kernel, call.nchw16n, false, call.result, a, x, copy, call.operands, &further);
   }
   if (recorded) record_call(*tape, call, operand, copy, a, result, variable, hidden);
 }

@@ -41,7 +41,7 @@ struct FurtherResults {
 /// `kernel` null: a view, whose result shares the elements of operand 0. `effect`: the kernel changes operand 0 and has
 /// no result.
 Storage run_on_images(const KernelEntry* kernel, Nchw16n use, bool effect, const TensorType& result, Arguments& a,
-                      OperandLayout* x, Storage* copy, int operands, const FurtherResults& further = {});
+                      OperandLayout* x, Storage* copy, int operands, const FurtherResults* further = nullptr);
 
 /// Makes room for the results after the first, and tells a kernel of `operands` operands where it is.
 void make_further(const FurtherResults& further, Arguments& a, int operands, bool blocks);
@@ -103,7 +103,7 @@ TENON_INLINE Storage result_storage(const TensorType& type, long n, bool blocks)
 }
 [[gnu::noinline]] TENON_INLINE Storage run_on_images(const KernelEntry* kernel, Nchw16n use, bool effect,
                                                      const TensorType& result, Arguments& a, OperandLayout* x,
-                                                     Storage* copy, int operands, const FurtherResults& further) {
+                                                     Storage* copy, int operands, const FurtherResults* further) {
   if constexpr (several_targets)
     for (int k = 0; k < operands; ++k) tenon::detail::home(static_cast<std::byte*>(x[k].data));
   const bool blocks = kernel && runs_in_nchw16n(*kernel, use, a.n, x, operands);
@@ -115,7 +115,7 @@ TENON_INLINE Storage result_storage(const TensorType& type, long n, bool blocks)
   Storage made;
   if (!effect) made = result_storage(result, a.n, blocks);
   a.buffer[0] = effect ? a.buffer[1] : made.data();
-  make_further(further, a, operands, blocks);
+  if (further) make_further(*further, a, operands, blocks);
   const FlushDenormals flush;
   if (blocks) launch(kernel->run_nchw16n, a, kernel->nchw16n_work(a.n));
   else launch(*kernel, a);

@@ -16,12 +16,13 @@ TENON_INLINE void Tape::replay(const Record& r, unsigned with) {
   for (int k = 0; k < rule.operands; ++k)
     if (rule.gradient[k] >= 0 && recorded[k].variable >= 0) wanted |= 1u << k;
   const int given = rule.operands + rule.results, computed = rule.computed();
+  const bool single = rule.results == 1;
+  const Value& gradient = gradient_of(recorded[rule.operands]);
   tenon::detail::Growing<Value>& values = memory_->values;
   values.fill(std::size_t(rule.count - computed));
   const auto at = [&](int id) -> const Value& {
-    if (id < given) return recorded[id];
     if (id >= computed) return values[std::size_t(id - computed)];
-    return memory_->variables[std::size_t(recorded[id - rule.results].variable)].gradient;
+    return id < given ? recorded[id] : single ? gradient : gradient_of(recorded[id - rule.results]);
   };
   for (int id = computed; id < rule.count; ++id)
     if (rule.needed_by[id] & wanted) run_node(rule, id, r, at, values[std::size_t(id - computed)]);
@@ -83,32 +84,49 @@ TENON_INLINE void Tape::compute(const Rule& rule, int id, const Value* const* op
   Arguments a;
   a.n = n;
   a.immediate = immediate;
-  FurtherResults further;
-  each_part(rule.node, id, [&](int part, int k) {
-    further.type[k] = &rule.node[part].type;
-    Value& made = (&value)[part - id];
-    further.to[k] = &made.storage;
-  });
+  if (node.parts) [[unlikely]]
+    return compute_several(rule, id, operand, a, value);
   if (rule.images[id] && !tenon::detail::computes_there()) {
-    OperandLayout x[max_operands];
-    Storage copy[max_operands];
-    for (int k = 0; k < node.operands; ++k) {
-      const TensorType& type = rule.node[node.operand[k]].type;
-      x[k] = {operand[k]->data, operand[k]->storage ? &operand[k]->storage : nullptr,
-              is_image(type) ? type.count(1) : 0};
-      x[k].fixed = operand[k]->storage && type.rank == 4 && type.batched() && !x[k].features;
-    }
-    value.storage =
-        run_on_images(kernel, node.op->kernel.nchw16n, false, node.type, a, x, copy, node.operands, further);
-    value.data = kernel ? value.storage.address() : x[0].data;
+    compute_on_images(rule, id, operand, a, value, nullptr);
   } else if (!kernel) {
     value = {operand[0]->data, operand[0]->storage, -1};
   } else {
     value.storage = Storage(static_cast<std::size_t>(node.type.bytes(n)));
     a.buffer[0] = value.data = value.storage.address();
     for (int k = 0; k < node.operands; ++k) a.buffer[k + 1] = operand[k]->data;
-    make_further(further, a, node.operands, false);
     if (!launched_there(rule, id, operand, a)) launch(*kernel, a);
+  }
+}
+[[gnu::noinline]] TENON_INLINE void Tape::compute_on_images(const Rule& rule, int id, const Value* const* operand,
+                                                            Arguments& a, Value& value, const FurtherResults* further) {
+  const Node& node = rule.node[id];
+  const KernelEntry* const kernel = node.op->view ? nullptr : rule.entry[rule.kernel[id]];
+  OperandLayout x[max_operands];
+  Storage copy[max_operands];
+  for (int k = 0; k < node.operands; ++k) {
+    const TensorType& type = rule.node[node.operand[k]].type;
+    x[k] = {operand[k]->data, operand[k]->storage ? &operand[k]->storage : nullptr, is_image(type) ? type.count(1) : 0};
+    x[k].fixed = operand[k]->storage && type.rank == 4 && type.batched() && !x[k].features;
+  }
+  value.storage = run_on_images(kernel, node.op->kernel.nchw16n, false, node.type, a, x, copy, node.operands, further);
+  value.data = kernel ? value.storage.address() : x[0].data;
+}
+[[gnu::noinline]] TENON_INLINE void Tape::compute_several(const Rule& rule, int id, const Value* const* operand,
+                                                          Arguments& a, Value& value) {
+  const Node& node = rule.node[id];
+  FurtherResults further;
+  each_part(rule.node, id, [&](int part, int k) {
+    further.type[k] = &rule.node[part].type;
+    further.to[k] = &(&value)[part - id].storage;
+  });
+  if (!tenon::detail::computes_there()) {
+    compute_on_images(rule, id, operand, a, value, &further);
+  } else {
+    value.storage = Storage(static_cast<std::size_t>(node.type.bytes(a.n)));
+    a.buffer[0] = value.data = value.storage.address();
+    for (int k = 0; k < node.operands; ++k) a.buffer[k + 1] = operand[k]->data;
+    make_further(further, a, node.operands, false);
+    launched_there(rule, id, operand, a);
   }
   each_part(rule.node, id, [&](int part, int) {
     Value& made = (&value)[part - id];

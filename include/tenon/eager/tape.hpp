@@ -72,9 +72,15 @@ class Tape {
   /// What a copy of a parameter carries, so that its gradient flows to the parameter.
   TapeVariable alias(const ParameterHandle& p) { return {variable(p), generation_}; }
 
-  /// Adds a call and gives its results a variable each, those of `differentiable` (bits). Returns where the operands
-  /// and the results are to be kept: the variable of each, the elements of those that rule.keeps names.
-  Value* record(const Rule& rule, std::uint64_t immediate, long n, TapeVariable* variable, unsigned differentiable);
+  /// Adds a call and gives its result a variable, of several the first. Returns where the operands and the results are
+  /// to be kept: the variable of each, the elements of those that rule.keeps names.
+  Value* record(const Rule& rule, std::uint64_t immediate, long n, TapeVariable& variable);
+  /// Gives a further result of the last call that was recorded a variable.
+  void add_result(Value& value, TapeVariable& variable) {
+    variable = {new_variable(), generation_};
+    memory_->variables.back().record = int(memory_->records.size()) - 1;
+    value.variable = variable.index;
+  }
 
   /// Runs the derivative rules from `loss` to everything that is watched. `seed` is the gradient of the loss. Gradients
   /// of an earlier call are forgotten. A loss that depends on nothing that is watched makes all gradients zero, as in a
@@ -149,11 +155,17 @@ class Tape {
   }
   // The results of a record that have a gradient, as bits.
   unsigned with_gradient(const Record& r) const {
+    const Value* const result = values_of(r) + r.rule->operands;
+    if (r.rule->results == 1) [[likely]]
+      return memory_->variables[std::size_t(result->variable)].gradient.data != nullptr;
     unsigned with = 0;
     for (int k = 0; k < r.rule->results; ++k)
-      if (const int v = values_of(r)[r.rule->operands + k].variable; v >= 0)
+      if (const int v = result[k].variable; v >= 0)
         with |= unsigned(memory_->variables[std::size_t(v)].gradient.data != nullptr) << k;
     return with;
+  }
+  const Value& gradient_of(const Value& result) const {
+    return memory_->variables[std::size_t(result.variable)].gradient;
   }
   void run_backward(int root, Value seed);
   [[noreturn, gnu::cold]] void refuse_gradient(const OutOfMemory& error, const Record& r) const;
@@ -184,6 +196,10 @@ class Tape {
   // The value of a node of a rule; those of its Parts, which are as far from it as the nodes are, as well.
   static void compute(const Rule& rule, int id, const Value* const* operand, long n, std::uint64_t immediate,
                       Value& value);
+  // The same of a node whose operands may be images, and of one with Parts.
+  static void compute_on_images(const Rule& rule, int id, const Value* const* operand, Arguments& a, Value& value,
+                                const FurtherResults* further);
+  static void compute_several(const Rule& rule, int id, const Value* const* operand, Arguments& a, Value& value);
   Value added(const Rule& rule, int k, const Value& sum, const Value& term, long n);
   Value added_observed(const Record& r, const Rule& rule, int k, const Value& sum, const Value& term);
 
@@ -211,18 +227,14 @@ TENON_INLINE void Tape::clear() {
   release_arenas();
   generation_ = next_generation();
 }
-TENON_INLINE Tape::Value* Tape::record(const Rule& rule, std::uint64_t immediate, long n, TapeVariable* variable,
-                                       unsigned differentiable) {
+TENON_INLINE Tape::Value* Tape::record(const Rule& rule, std::uint64_t immediate, long n, TapeVariable& variable) {
+  variable = {new_variable(), generation_};
+  memory_->variables.back().record = int(memory_->records.size());
   const std::size_t first = memory_->recorded.size();
+  memory_->records.push_back({&rule, first, immediate, n}).keep_place();
   memory_->recorded.fill(first + std::size_t(rule.operands + rule.results));
   Value* const value = &memory_->recorded[first];
-  for (int k = 0; k < rule.results; ++k) {
-    if (!(differentiable >> k & 1)) continue;
-    variable[k] = {new_variable(), generation_};
-    memory_->variables.back().record = int(memory_->records.size());
-    value[rule.operands + k].variable = variable[k].index;
-  }
-  memory_->records.push_back({&rule, first, immediate, n}).keep_place();
+  value[rule.operands].variable = variable.index;
   return value;
 }
 TENON_INLINE void* Tape::gradient_data(const ParameterHandle& p) const {
