@@ -32,7 +32,11 @@ for name in "$@"; do
   # seconds from headers and with the compiled part, in yardsticks; MB
   case $name in
     header) source=benchmarks/compile/header.cpp headers=0.38 part=0.28 peak=900 ;;
-    mnist) source=examples/06_mnist.cpp headers=3.4 part=1.35 peak=900 ;;
+    mnist)
+      source=examples/06_mnist.cpp headers=3.4 part=1.35 peak=900
+      # it takes half as long again for constant evaluation as g++ 12, 13, and 16 do, of the yardstick not
+      [ "$(g++ -dumpversion | cut -d . -f 1)" -ne 14 ] || { headers=5.0 && part=2.4; }
+      ;;
     resnet18) source=benchmarks/compile/resnet18.cpp allocated=1700 peak=1500 ;;
     resnet50-graph) source=benchmarks/compile/resnet50.cpp allocated=2300 peak=1500 flags=-DGRAPH_ONLY ;;
     gpt12-graph) source=benchmarks/compile/gpt12.cpp allocated=1400 peak=1500 flags=-DGRAPH_ONLY ;;

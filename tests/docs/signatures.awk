@@ -70,10 +70,10 @@ hidden || private_part { next }
 class_name != "" {
   if (line ~ /^};/ && lead == indent) { finish_class(); documented = 0; next }
   sub(/ *\/\/.*/, "", line)
-  if (lead == indent + 2 && line ~ /^[A-Za-z_][A-Za-z_0-9:<>, ]* [a-z_0-9]+( = [^;]*|{[^}]*}|, [^;]*)?;/ &&
+  if (lead == indent + 2 && line ~ /^[A-Za-z_][A-Za-z_0-9:<>, ]* [a-z_0-9]+( = [^;]*|[{][^}]*[}]|, [^;]*)?;/ &&
       line !~ /^(static|using|return|friend|mutable)/ && line !~ /\(/) {
     sub(/;.*/, "", line)
-    sub(/{}$/, "", line)
+    sub(/[{][}]$/, "", line)
     n = line ~ /[<{]/ ? 1 : split(line, part, ", ")
     if (n == 1) part[1] = line
     for (i = 1; i <= n; ++i) {

@@ -442,7 +442,7 @@ TEST_CASE("a list that is a link, a pipe, or a folder is none") {
 
 namespace {
 /// What a reader finds that may not write in the folder, or why there is no set. As root it becomes another user;
-/// nothing if it may not.
+/// nothing if it may not, or if others may not enter the folders above.
 std::optional<std::string> read_without_permission(const QuickFolder& folder, int generation) {
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
@@ -452,6 +452,7 @@ std::optional<std::string> read_without_permission(const QuickFolder& folder, in
     constexpr uid_t nobody = 65534;
     if (::geteuid() == 0 && (::setgroups(0, nullptr) != 0 || ::setgid(nobody) != 0 || ::setuid(nobody) != 0))
       ::_exit(4);
+    if (::access(folder.path.c_str(), R_OK | X_OK) != 0) ::_exit(4);
     std::string found;
     try {
       Census census;
@@ -479,7 +480,7 @@ TEST_CASE("a reader that may not write in the folder: it reads a set whose files
   const auto check = [&](int generation, const char* what) {
     CAPTURE(what);
     const std::optional<std::string> found = read_without_permission(folder, generation);
-    if (!found) support::say_skipped("this process may not become another user");
+    if (!found) support::say_skipped("this process may not become another user who may read here");
     else CHECK(*found == "as expected");
     CHECK(fs::exists(list));
   };
@@ -507,7 +508,7 @@ TEST_CASE("a reader that may not write in the folder: it says who can end a comm
     write_set(folder.set(), 1);
     CHECK(dies({SystemCall::rename, Moment::behind, 2 * shards + 1 + renamed}, [&] { write_set(folder.set(), 2); }));
     const std::optional<std::string> found = read_without_permission(folder, 2);
-    if (!found) support::say_skipped("this process may not become another user");
+    if (!found) support::say_skipped("this process may not become another user who may read here");
     else {
       CHECK(has(*found, "f' cannot be read: the commit that '"));
       CHECK(has(*found, "f.commit' lists was interrupted and has to be ended by somebody who may write there"));
