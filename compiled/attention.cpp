@@ -1,5 +1,5 @@
 // Attention heads of every floating-point type.
-#include <tenon/kernel/cpu/attention/attention.hpp>
+#include <tenon/backend/cpu/attention/attention.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::detail {

@@ -2,8 +2,8 @@
 #include <array>
 #include <utility>
 
-#include <tenon/kernel/cpu/gemm/fused_update.hpp>
-#include <tenon/kernel/cpu/gemm/kept_row.hpp>
+#include <tenon/backend/cpu/gemm/fused_update.hpp>
+#include <tenon/backend/cpu/gemm/kept_row.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {

@@ -1,5 +1,5 @@
 // Pooling of every element type.
-#include <tenon/kernel/cpu/pool/plane_blocks.hpp>
+#include <tenon/backend/cpu/pool/plane_blocks.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {

@@ -1,6 +1,6 @@
 // The time loops of recurrent layers, of float32 and float64 as their shape rules say.
-#include <tenon/kernel/cpu/recurrent/gru.hpp>
-#include <tenon/kernel/cpu/recurrent/lstm.hpp>
+#include <tenon/backend/cpu/recurrent/gru.hpp>
+#include <tenon/backend/cpu/recurrent/lstm.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {

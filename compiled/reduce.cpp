@@ -1,6 +1,6 @@
 // Sums and means of floating-point numbers, softmax, and the look for numbers that are not finite.
-#include <tenon/kernel/cpu/attention/softmax.hpp>
-#include <tenon/kernel/cpu/reduce/all_finite.hpp>
+#include <tenon/backend/cpu/attention/softmax.hpp>
+#include <tenon/backend/cpu/reduce/all_finite.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {

@@ -1,5 +1,5 @@
 // Parts of tensors put into larger ones, of every element type.
-#include <tenon/kernel/cpu/movement/window.hpp>
+#include <tenon/backend/cpu/movement/window.hpp>
 
 namespace tenon::inline TENON_ABI::kernel {
 

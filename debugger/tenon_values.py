@@ -18,8 +18,8 @@ pointer is checked before it is followed, and every number before it counts or m
 hundred bytes of memory, however large a tensor is.
 
 Names of private members are used here: a change of core/tensor.hpp, core/memory/storage.hpp, core/memory/arena.hpp,
-graph/parameter.hpp, train/model.hpp, or train/state.hpp may ask for one here. The tests debugger/gdb and debugger/lldb
-find out.
+graph/ir/parameter.hpp, train/model.hpp, or train/step/state.hpp may ask for one here. The tests debugger/gdb and
+debugger/lldb find out.
 """
 
 import itertools
@@ -341,8 +341,8 @@ def is_cell(value):
 
 
 def parameters_of(value, path, left):
-    """(name, Parameter) of everything below a cell, with the names that checkpoints use (graph/structure.hpp). `left`
-    is a list of one number, of parts that may still be visited."""
+    """(name, Parameter) of everything below a cell, with the names that checkpoints use (graph/ir/structure.hpp).
+    `left` is a list of one number, of parts that may still be visited."""
     left[0] -= 1
     if left[0] < 0:
         return

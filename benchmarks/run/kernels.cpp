@@ -8,10 +8,10 @@
 #include <memory>
 #include <vector>
 
-#include <tenon/core/philox.hpp>
-#include <tenon/kernel/cpu/conv/conv2d.hpp>
-#include <tenon/kernel/cpu/gemm/gemm.hpp>
-#include <tenon/kernel/cpu/pool/pool2d.hpp>
+#include <tenon/backend/cpu/conv/conv2d.hpp>
+#include <tenon/backend/cpu/gemm/gemm.hpp>
+#include <tenon/backend/cpu/pool/pool2d.hpp>
+#include <tenon/core/random/philox.hpp>
 
 using namespace tenon;
 using kernel::Conv2dSizes;

@@ -1,9 +1,9 @@
 // Tenon: tensors, operators, cells, training, data sets. core/elsewhere.hpp lists functions that need another header.
 #pragma once
-#include <tenon/core/macros_begin.hpp>
+#include <tenon/core/macros/macros_begin.hpp>
 // First those files in which compile errors are reported: compilers print how each came to be included.
+#include <tenon/call/apply.hpp>
 #include <tenon/core/tensor.hpp>
-#include <tenon/eager/apply.hpp>
 #include <tenon/ops/binary.hpp>
 // They stand in this order, which a formatter must not change.
 #include <tenon/nn/cell.hpp>
@@ -16,8 +16,8 @@
 // The rest, in the order of their names.
 #include <tenon/core/context.hpp>
 #include <tenon/core/elsewhere.hpp>
-#include <tenon/core/log.hpp>
-#include <tenon/core/random.hpp>
+#include <tenon/core/log/log.hpp>
+#include <tenon/core/random/random.hpp>
 #include <tenon/core/tensor/compare.hpp>
 #include <tenon/core/tensor/print.hpp>
 #include <tenon/dataset/dataset.hpp>
@@ -30,4 +30,4 @@
 #include <tenon/train/callback/time_monitor.hpp>
 #include <tenon/train/plan_of.hpp>
 // Last of all.
-#include <tenon/core/macros_end.hpp>
+#include <tenon/core/macros/macros_end.hpp>

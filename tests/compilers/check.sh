@@ -33,7 +33,7 @@ step() {
   return 1
 }
 
-chosen='core/reflect core/simd core/simd_half core/float/exact io/safetensors ops/softmax nn/layer/layers'
+chosen='core/reflect core/simd/simd core/simd/simd_half core/float/exact io/safetensors ops/softmax nn/layer/layers'
 tests() {
   sh cmake/test.sh --list >/dev/null || return 1  # installs what is missing, and configures
   # shellcheck disable=SC2046  # several words

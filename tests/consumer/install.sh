@@ -61,7 +61,7 @@ target_compile_options(observed PRIVATE -O0)
 END_OF_PROJECT
 cp "$here/main.cpp" "$work/cmake/"
 cat >"$work/cmake/observed.cpp" <<'END_OF_PROGRAM'
-#include <tenon/core/log.hpp>
+#include <tenon/core/log/log.hpp>
 #if !defined(TENON_OBSERVE)
 #error "tenon::debug makes no program that can be observed"
 #endif

@@ -8,7 +8,7 @@
 #include <typeinfo>
 
 #include <tenon/core/config.hpp>
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 
 TENON_EXACT_BEGIN
 namespace {

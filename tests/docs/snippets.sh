@@ -61,7 +61,7 @@ done
 
 # CONTRIBUTING: headers go beside the library, in the place that their text names.
 overlay="$work/include/tenon"
-mkdir -p "$overlay/ops" "$overlay/kernel/cpu/optimizer" "$overlay/nn/optim" "$overlay/nn/loss" "$overlay/nn/metric" \
+mkdir -p "$overlay/ops" "$overlay/backend/cpu/optimizer" "$overlay/nn/optim" "$overlay/nn/loss" "$overlay/nn/metric" \
   "$overlay/train/callback" "$overlay/io" "$overlay/dataset/operation" "$work/tests/ops" "$work/tests/support"
 cp -R "$source"/tests/support/* "$work/tests/support/"
 for block in "$work"/CONTRIBUTING-*; do
@@ -72,7 +72,7 @@ for block in "$work"/CONTRIBUTING-*; do
   elif grep -q 'TEST_CASE("hardtanh' "$block"; then mv "$block" "$work/tests/ops/hardtanh.cpp"
   elif grep -q 'struct StopAtStep' "$block"; then mv "$block" "$overlay/train/callback/stop_at_step.hpp"
   elif grep -q 'struct UpdateLoop<ops::ApplyLion> ' "$block"; then
-    mv "$block" "$overlay/kernel/cpu/optimizer/lion.hpp"
+    mv "$block" "$overlay/backend/cpu/optimizer/lion.hpp"
   elif grep -q 'struct ApplyLion ' "$block"; then mv "$block" "$overlay/nn/optim/lion.hpp"
   elif grep -q 'struct LogCoshLoss ' "$block"; then mv "$block" "$overlay/nn/loss/log_cosh.hpp"
   elif grep -q 'struct MeanAbsoluteError ' "$block"; then mv "$block" "$overlay/nn/metric/mean_absolute_error.hpp"
@@ -91,7 +91,7 @@ cat >"$work/tests/ops/all.cpp" <<'END'
 #include <tenon/dataset/operation/every.hpp>
 #include <tenon/io/lines.hpp>
 #include <tenon/nn/loss/log_cosh.hpp>
-#include <tenon/kernel/cpu/optimizer/lion.hpp>
+#include <tenon/backend/cpu/optimizer/lion.hpp>
 #include <tenon/nn/optim/lion.hpp>
 #include <tenon/nn/metric/mean_absolute_error.hpp>
 #include <tenon/nn/scale.hpp>

@@ -19,7 +19,7 @@
 #include <tenon/io/npz.hpp>
 #include <tenon/io/print_file.hpp>
 #include <tenon/io/tensors/safetensors_header.hpp>
-#include <tenon/train/callback/callback_state.hpp>
+#include <tenon/train/callback/run/callback_state.hpp>
 
 using namespace tenon;
 

@@ -15,17 +15,17 @@
 #include <tenon/nn/metric/cosine_similarity.hpp>
 #include <tenon/nn/metric/dice.hpp>
 #include <tenon/nn/metric/fbeta.hpp>
-#include <tenon/nn/metric/hausdorff_distance.hpp>
 #include <tenon/nn/metric/loss.hpp>
 #include <tenon/nn/metric/mae.hpp>
-#include <tenon/nn/metric/mean_surface_distance.hpp>
 #include <tenon/nn/metric/metric_set.hpp>
 #include <tenon/nn/metric/mse.hpp>
 #include <tenon/nn/metric/perplexity.hpp>
 #include <tenon/nn/metric/precision.hpp>
 #include <tenon/nn/metric/recall.hpp>
 #include <tenon/nn/metric/roc.hpp>
-#include <tenon/nn/metric/root_mean_square_distance.hpp>
+#include <tenon/nn/metric/surface/hausdorff_distance.hpp>
+#include <tenon/nn/metric/surface/mean_surface_distance.hpp>
+#include <tenon/nn/metric/surface/root_mean_square_distance.hpp>
 #include <tenon/nn/metric/top_k_categorical_accuracy.hpp>
 
 #include "../support/expect.hpp"

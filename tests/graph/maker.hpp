@@ -1,7 +1,7 @@
 // Graphs built by hand, without a trace and without a kernel: what the tests of passes and plans start from.
 #pragma once
-#include <tenon/graph/part.hpp>
-#include <tenon/kernel/compiled.hpp>
+#include <tenon/graph/ir/part.hpp>
+#include <tenon/lowering/compiled.hpp>
 #include <tenon/ops/conv2d.hpp>
 #include <tenon/ops/pool2d.hpp>
 #include <tenon/ops/relu.hpp>

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include <tenon/core/error.hpp>
-#include <tenon/graph/lift.hpp>
+#include <tenon/graph/plan/lift.hpp>
 
 #include "maker.hpp"
 

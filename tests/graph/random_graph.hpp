@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include <tenon/graph/execute/buffers.hpp>
+#include <tenon/graph/plan/buffers.hpp>
 
 #include "maker.hpp"
 

@@ -4,9 +4,9 @@ CXXFLAGS := -std=c++20 -Wall -Wextra -Werror -fsyntax-only $(if $(findstring cla
 headers := $(shell cd $(include) && find tenon -name '*.hpp' | sort)
 headers := $(filter-out $(internal:%=tenon/%/%),$(headers))
 stamps := $(headers:%.hpp=%.ok)
-# A second target, kernel/FOLDER/target.hpp: its headers are there with -DTENON_TARGET=FOLDER.
-second := $(notdir $(patsubst %/target.hpp,%,$(wildcard $(include)/tenon/kernel/*/target.hpp)))
-target = $(foreach folder,$(second),$(if $(filter kernel/$(folder)/%,$*),-DTENON_TARGET=$(folder)))
+# A second target, backend/FOLDER/target.hpp: its headers are there with -DTENON_TARGET=FOLDER.
+second := $(notdir $(patsubst %/target.hpp,%,$(wildcard $(include)/tenon/backend/*/target.hpp)))
+target = $(foreach folder,$(second),$(if $(filter backend/$(folder)/%,$*),-DTENON_TARGET=$(folder)))
 
 # This one is a part of programs that can be observed alone.
 observed = $(if $(filter debug/dump,$*),-DTENON_OBSERVE)

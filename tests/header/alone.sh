@@ -11,7 +11,7 @@ set -u
 here=$(cd "$(dirname "$0")" && pwd)
 compiler=${1:-g++}
 internal=
-[ "${2:-all}" = all ] || internal='graph kernel eager debug/dump debug/graphs debug/profiler debug/report'
+[ "${2:-all}" = all ] || internal='graph backend lowering run call debug/dump debug/graphs debug/profiler debug/report'
 command -v "$compiler" >/dev/null || { echo "SKIPPED: $compiler is not installed"; exit 77; }
 unset MAKEFLAGS MAKELEVEL
 

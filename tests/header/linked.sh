@@ -9,7 +9,7 @@ set -u
 include=$(cd "$(dirname "$0")/../../include" && pwd)
 compiler=${1:-g++}
 [ $# -gt 0 ] && shift
-[ $# -gt 0 ] || set -- eager/tape.hpp core/memory/storage.hpp graph/plan.hpp io/file.hpp
+[ $# -gt 0 ] || set -- run/tape.hpp core/memory/storage.hpp graph/plan/plan.hpp io/file.hpp
 for tool in "$compiler" nm; do
   command -v "$tool" >/dev/null || { echo "SKIPPED: $tool is not installed"; exit 77; }
 done
@@ -21,7 +21,7 @@ faults=0 headers=0
 for header in $(cd "$include/tenon" && find "$@" -name '*.hpp' | sed 's|^[.]/||' | sort); do
   flags=
   case $header in
-    kernel/cuda/*) flags=-DTENON_TARGET=cuda ;;
+    backend/cuda/*) flags=-DTENON_TARGET=cuda ;;
     debug/*) flags=-DTENON_OBSERVE ;;
   esac
   echo "#include <tenon/$header>" >"$work/unit.cpp"

@@ -6,9 +6,9 @@ include=$(cd "$(dirname "$0")/../../include" && pwd)
 compiler=${1:-g++}
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-names=$(sed -n 's/^#undef //p' "$include/tenon/core/macros_begin.hpp")
-[ "$names" = "$(sed -n 's/^#pragma pop_macro("\(.*\)")/\1/p' "$include/tenon/core/macros_end.hpp")" ] ||
-  { echo "FAILED: core/macros_end.hpp gives back other macros than core/macros_begin.hpp sets aside"; exit 1; }
+names=$(sed -n 's/^#undef //p' "$include/tenon/core/macros/macros_begin.hpp")
+[ "$names" = "$(sed -n 's/^#pragma pop_macro("\(.*\)")/\1/p' "$include/tenon/core/macros/macros_end.hpp")" ] ||
+  { echo "FAILED: macros_end.hpp gives back other macros than macros_begin.hpp sets aside"; exit 1; }
 
 for name in $names; do echo "#define $name (a macro)"; done >"$work/macros.hpp"
 {

@@ -6,7 +6,7 @@
 #include <bit>
 #include <memory>
 
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/io/ckpt.hpp>
 
 #include "../support/peak_memory.hpp"

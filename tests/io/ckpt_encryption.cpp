@@ -6,7 +6,7 @@
 #include "../dataset/support.hpp"
 
 #if __has_include(<protozero/pbf_reader.hpp>) && __has_include(<openssl/evp.h>)
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/io/ckpt_encryption.hpp>
 
 #include "../support/json.hpp"

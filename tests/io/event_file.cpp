@@ -7,7 +7,7 @@
 #include <cmath>
 #include <limits>
 
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/io/event_file.hpp>
 
 #include "../support/peak_memory.hpp"

@@ -4,7 +4,7 @@
 
 #include "../dataset/support.hpp"
 
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/io/npz.hpp>
 
 #include "../support/peak_memory.hpp"

@@ -2,8 +2,8 @@
 # Headers use what compilers promise: `builtins.sh [project root]`. The builtins of an instruction set stand behind the
 # intrinsics of one compiler's one version (clang 22 dropped __builtin_ia32_vcvtph2ps256), and the headers of intrinsics
 # cost a quarter of a second to parse. Vectors of the language, __builtin_convertvector, and __builtin_shufflevector do
-# most; the rest is an asm with the instruction's name (core/simd.hpp says which).
-# And numbers of operators are compared in `is` alone: graph/step.hpp says why.
+# most; the rest is an asm with the instruction's name (core/simd/simd.hpp says which).
+# And numbers of operators are compared in `is` alone: graph/ir/step.hpp says why.
 set -u
 root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
 cd "$root" || exit 1
@@ -15,16 +15,16 @@ BEGIN {
   # __builtin_elementwise_fma
   fused = "vfmaddps vfmaddpd vfmaddps256 vfmaddpd256 vfmaddps512_mask vfmaddpd512_mask"
   count = split(fused, name, " ")
-  for (k = 1; k <= count; ++k) allowed["include/tenon/core/simd.hpp", "__builtin_ia32_" name[k]] = 1
-  allowed["include/tenon/core/simd.hpp", "__builtin_aarch64_fmav4sf"] = 1
-  allowed["include/tenon/core/simd.hpp", "__builtin_aarch64_fmav2df"] = 1
-  compares["include/tenon/graph/node.hpp"] = compares["include/tenon/graph/step.hpp"] = 1
+  for (k = 1; k <= count; ++k) allowed["include/tenon/core/simd/simd.hpp", "__builtin_ia32_" name[k]] = 1
+  allowed["include/tenon/core/simd/simd.hpp", "__builtin_aarch64_fmav4sf"] = 1
+  allowed["include/tenon/core/simd/simd.hpp", "__builtin_aarch64_fmav2df"] = 1
+  compares["include/tenon/graph/ir/node.hpp"] = compares["include/tenon/graph/ir/step.hpp"] = 1
 }
 function fault(text) { printf "%s:%d: %s\n", FILENAME, FNR, text; ++faults }
 FNR == 1 { ++files }
 /^[ \t]*\/\// { next }
 /^[ \t]*#[ \t]*include[ \t]*[<"]([a-z0-9]*intrin|arm_[a-z0-9]*)\.h/ {
-  fault("a header of intrinsics: " $0 "; core/simd.hpp is the gateway")
+  fault("a header of intrinsics: " $0 "; core/simd/simd.hpp is the gateway")
 }
 {
   rest = $0
@@ -38,7 +38,7 @@ FNR == 1 { ++files }
 /[=!]= *operator_id</ && !(FILENAME in compares) { fault("write is<Op>(step), without a comparison of operator_id") }
 END {
   if (!files) { print "no headers found"; exit 1 }
-  if (("include/tenon/core/simd.hpp", "__builtin_ia32_vfmaddps") in used)  # a whole tree
+  if (("include/tenon/core/simd/simd.hpp", "__builtin_ia32_vfmaddps") in used)  # a whole tree
     for (key in allowed)
       if (!(key in used)) {
         split(key, part, SUBSEP)

@@ -8,23 +8,25 @@ cd "$root/include/tenon" || exit 1
 find . -name '*.hpp' -o -name '*.cuh' | sed 's|^\./||' | LC_ALL=C sort | xargs awk '
 BEGIN {
   # folder              may include, beside itself and the core
-  # by -DTENON_TARGET=FOLDER core/target.hpp includes kernel/FOLDER/target.hpp, too, which needs the core alone
+  # by -DTENON_TARGET=FOLDER core/target.hpp includes backend/FOLDER/target.hpp, too, which needs the core alone
   allowed["core"]    = ""
   allowed["target"]  = ""
   allowed["graph"]   = "target"
-  allowed["kernel"]  = "target graph"
-  allowed["eager"]   = "target graph kernel"
-  allowed["ops"]     = "target graph kernel eager"
-  allowed["nn"]      = "target graph kernel eager ops"
+  allowed["backend"] = "target graph"
+  allowed["lowering"] = "target graph backend"
+  allowed["run"]     = "target graph backend lowering"
+  allowed["call"]    = "target graph backend lowering run"
+  allowed["ops"]     = "target graph lowering run call"
+  allowed["nn"]      = "target graph lowering run call ops"
   # a Model draws batches from a dataset, and its callbacks write files
-  allowed["train"]   = "target graph kernel eager ops nn io dataset"
-  allowed["io"]      = ""
+  allowed["train"]   = "target graph lowering run call ops nn io dataset"
+    allowed["io"]      = ""
   # images as memory; operations on columns of images are in dataset/vision
   allowed["vision"]  = "io"
   allowed["dataset"] = "io vision"
   # one include has the tools and all else
-  allowed["debug"]   = "target graph kernel eager ops nn train io dataset tenon.hpp"
-  allowed["dist"]    = "target graph kernel eager ops nn train io dataset"
+  allowed["debug"]   = "target graph lowering run call ops nn train io dataset tenon.hpp"
+  allowed["dist"]    = "target graph lowering run call ops nn train io dataset"
   allowed["fwd.hpp"] = ""                                      # names only; anybody may include it
 }
 function folder(path) { return path ~ /\// ? substr(path, 1, index(path, "/") - 1) : path }
@@ -36,9 +38,9 @@ FNR == 1 {
   if (from != "tenon.hpp" && !(from in allowed))
     fault("`" from "` is not in the table of tests/layout/direction.sh: say there what it may include")
 }
-/^[ \t]*#[ \t]*include[ \t]*<tenon\/kernel\/[a-z0-9_]+\// && FILENAME !~ /^kernel\/([a-z0-9_]+\/|backends[.]hpp$)/ {
+/^[ \t]*#[ \t]*include[ \t]*<tenon\/backend\/[a-z0-9_]+\// && FILENAME !~ /^backend\// {
   # operators, cells, and all above say what is computed; where it is computed is decided in one place
-  fault("only kernel/backends.hpp includes a backend")
+  fault("only backend/backends.hpp includes a backend")
   next
 }
 /^[ \t]*#[ \t]*include[ \t]*"/ { fault("write #include <tenon/...>, not \"...\""); next }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Every header is reached from tenon.hpp, or stands in optional.txt with a reason: `reachable.sh [project root]`. A
-# second target, kernel/FOLDER/target.hpp, is reached by -DTENON_TARGET=FOLDER: its folder counts from there on. An
+# second target, backend/FOLDER/target.hpp, is reached by -DTENON_TARGET=FOLDER: its folder counts from there on. An
 # optional header with definitions for the compiled part is reached from compiled/tenon.cpp.
 set -u
 root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
@@ -36,7 +36,7 @@ BEGIN {
     optional[name] = 1
   }
   visit("tenon/tenon.hpp")
-  targets = "ls tenon/kernel/*/target.hpp 2>/dev/null"
+  targets = "ls tenon/backend/*/target.hpp 2>/dev/null"
   while ((targets | getline file) > 0) {
     visit(file)
     sub(/target.hpp$/, "kernels.hpp", file)

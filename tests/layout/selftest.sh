@@ -37,10 +37,10 @@ tree; echo '#include <tenon/core/c.hpp>' >>tree/include/tenon/graph/b.hpp
 bad layout/direction.sh "a file that is not there" "does not exist"
 tree; mkdir tree/include/tenon/other; cp tree/include/tenon/core/a.hpp tree/include/tenon/other/
 bad layout/direction.sh "an unknown folder" "other/a.hpp:1: \`other\` is not in the table"
-tree; mkdir -p tree/include/tenon/kernel/cpu tree/include/tenon/ops
-for folder in kernel/cpu ops; do cp tree/include/tenon/core/a.hpp tree/include/tenon/$folder/; done
-echo '#include <tenon/kernel/cpu/a.hpp>' >>tree/include/tenon/ops/a.hpp
-bad layout/direction.sh "a backend in an operator" "ops/a.hpp:3: only kernel/backends.hpp includes a backend"
+tree; mkdir -p tree/include/tenon/backend/cpu tree/include/tenon/ops
+for folder in backend/cpu ops; do cp tree/include/tenon/core/a.hpp tree/include/tenon/$folder/; done
+echo '#include <tenon/backend/cpu/a.hpp>' >>tree/include/tenon/ops/a.hpp
+bad layout/direction.sh "a backend in an operator" "ops/a.hpp:3: only backend/backends.hpp includes a backend"
 
 tree; cp tree/include/tenon/core/a.hpp tree/include/tenon/io/c.hpp
 bad layout/reachable.sh "a forgotten header" "include/tenon/io/c.hpp: not reached"

@@ -4,7 +4,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
-#include <tenon/train/graphs.hpp>
+#include <tenon/train/step/graphs.hpp>
 
 #include "../graph/planning.hpp"
 #include "../support/models.hpp"

@@ -10,7 +10,7 @@
 
 #include <ucontext.h>
 
-#include <tenon/kernel/cpu/gemm/amx.hpp>
+#include <tenon/backend/cpu/gemm/amx.hpp>
 
 #include "skip.hpp"
 

@@ -7,12 +7,12 @@
 
 #include <doctest/doctest.h>
 
+#include <tenon/call/apply.hpp>
 #include <tenon/core/float/denormals.hpp>
 #include <tenon/core/text/report.hpp>
-#include <tenon/eager/apply.hpp>
-#include <tenon/kernel/compiled.hpp>
 #include <tenon/ops/broadcast_to.hpp>
 #include <tenon/ops/structural.hpp>
+#include <tenon/run/executor_here.hpp>
 
 #include "tensors.hpp"
 

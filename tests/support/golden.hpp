@@ -7,7 +7,7 @@
 #include <doctest/doctest.h>
 
 #include <tenon/core/function_ref.hpp>
-#include <tenon/eager/tape.hpp>
+#include <tenon/run/tape.hpp>
 
 #include "expect.hpp"
 #include "npz.hpp"

@@ -6,7 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <tenon/core/function_ref.hpp>
-#include <tenon/eager/tape.hpp>
+#include <tenon/run/tape.hpp>
 
 #include "tensors.hpp"
 

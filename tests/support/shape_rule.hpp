@@ -3,7 +3,7 @@
 #include <initializer_list>
 #include <string>
 
-#include <tenon/graph/operator.hpp>
+#include <tenon/graph/ir/operator.hpp>
 
 namespace support {
 

@@ -1,4 +1,4 @@
-// The order of long sums, written from its description in kernel/cpu/reduce/sum_tree.hpp.
+// The order of long sums, written from its description in backend/cpu/reduce/sum_tree.hpp.
 #pragma once
 #include <cstddef>
 #include <functional>

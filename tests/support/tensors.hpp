@@ -3,7 +3,7 @@
 #include <cstring>
 #include <initializer_list>
 
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/core/tensor.hpp>
 
 namespace support {

@@ -9,7 +9,7 @@
 #include <tenon/train/callback/model_checkpoint.hpp>
 #include <tenon/train/callback/save_best.hpp>
 #include <tenon/train/ckpt.hpp>
-#include <tenon/train/optimizer_state.hpp>
+#include <tenon/train/file/optimizer_state.hpp>
 
 #include "../support/npz.hpp"
 #include "small.hpp"

@@ -1,7 +1,7 @@
 // Where the pixels of a convolution's result stand in the image that the gradient's kernels make of its input
-// (kernel/cpu/conv/argmax_gradient.hpp).
+// (backend/cpu/conv/argmax_gradient.hpp).
 #pragma once
-#include <tenon/core/simd.hpp>
+#include <tenon/core/simd/simd.hpp>
 
 namespace tenon::inline TENON_ABI {
 

@@ -82,7 +82,7 @@ static_assert(sizeof(1.0) == sizeof(double),
 // Between these two lines arithmetic is what is written, whatever the compiler's flags: a * b + c rounds twice (g++
 // contracts it to one rounding across inlined functions, which makes a fused kernel differ from an unfused one), and
 // clang, which does not tell of -fassociative-math and its kin, forgets about them. Operators and kernels stand inside.
-// A fused multiply-add happens only where it is written (core/simd.hpp, fmadd). Sizes may be ints here, too.
+// A fused multiply-add happens only where it is written (core/simd/simd.hpp, fmadd). Sizes may be ints here, too.
 #if defined(__clang__)
 #define TENON_EXACT_BEGIN \
   _Pragma("float_control(push)") _Pragma("float_control(precise, on)") _Pragma("clang fp contract(off)")

@@ -6,15 +6,15 @@
 
 #include <tenon/core/context/values.hpp>
 #include <tenon/core/error.hpp>
-#include <tenon/core/parallel.hpp>
 #include <tenon/core/target.hpp>
+#include <tenon/core/thread/parallel.hpp>
 #if TENON_DEFINES
 #include <cstdlib>
 #include <cstring>
 #include <utility>
 
 #include <tenon/core/context/keys.hpp>
-#include <tenon/core/log.hpp>
+#include <tenon/core/log/log.hpp>
 #include <tenon/core/memory/memory_limit.hpp>
 #endif
 

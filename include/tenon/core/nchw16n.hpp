@@ -9,7 +9,7 @@ namespace tenon::inline TENON_ABI {
 /// it is packed and have any value after that: no kernel lets them reach another sample.
 inline constexpr int block_samples = 16;
 
-/// Blocks of samples that a chain of sums per channel takes (kernel/cpu/nchw16n/layout.hpp).
+/// Blocks of samples that a chain of sums per channel takes (backend/cpu/nchw16n/layout.hpp).
 inline constexpr long block_chain = 8;
 
 /// n rounded up to whole blocks.

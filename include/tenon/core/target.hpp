@@ -6,11 +6,11 @@
 
 #include <tenon/core/config.hpp>
 
-// A program computes on the CPU. -DTENON_TARGET=reference gives it a second target, whose folder is kernel/reference/;
+// A program computes on the CPU. -DTENON_TARGET=reference gives it a second target, whose folder is backend/reference/;
 // -DTENON_TARGET=reference,mine gives it two more, and so on up to four. device_target chooses at run time. The names
 // stand in TENON_ABI: units with other targets share no code. Without the flag nothing of this costs an instruction.
 #if defined(TENON_TARGET)
-#define TENON_TARGET_IN(folder) <tenon/kernel/folder/target.hpp>
+#define TENON_TARGET_IN(folder) <tenon/backend/folder/target.hpp>
 #define TENON_TARGET_OF(folder) TENON_TARGET_IN(folder)
 // each defines kernel::<folder>::Target, see there what one has
 #include TENON_TARGET_OF(TENON_TARGET_1)

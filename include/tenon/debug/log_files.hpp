@@ -3,7 +3,7 @@
 #pragma once
 #include <string>
 
-#include <tenon/core/log.hpp>
+#include <tenon/core/log/log.hpp>
 #include <tenon/debug/log_levels.hpp>
 #if TENON_DEFINES
 #include <atomic>
@@ -27,7 +27,7 @@ namespace tenon::inline TENON_ABI::debug {
 
 namespace detail {
 
-/// Takes each line of core/log.hpp; true if the error stream gets it, too.
+/// Takes each line of core/log/log.hpp; true if the error stream gets it, too.
 ///
 ///   <GLOG_log_dir>/rank_<RANK_ID>/logs/mindspore.<host>.<user>.log.<LEVEL>.<date>-<time>.<process>
 ///

@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include <tenon/core/log.hpp>
+#include <tenon/core/log/log.hpp>
 #if TENON_DEFINES
 #include <cstring>
 #endif

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include <tenon/core/log.hpp>
+#include <tenon/core/log/log.hpp>
 #include <tenon/debug/not_finite.hpp>
 #include <tenon/graph/observe/watcher.hpp>
-#include <tenon/train/callback/run_info.hpp>
+#include <tenon/train/callback/run/run_info.hpp>
 
 namespace tenon::inline TENON_ABI::debug {
 

@@ -14,7 +14,7 @@
 
 #include <tenon/core/context.hpp>
 #include <tenon/core/context/tools.hpp>
-#include <tenon/core/log.hpp>
+#include <tenon/core/log/log.hpp>
 #include <tenon/io/print_file.hpp>
 #include <tenon/ops/print.hpp>
 

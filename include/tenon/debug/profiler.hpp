@@ -9,7 +9,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <tenon/core/log.hpp>
+#include <tenon/core/log/log.hpp>
 #include <tenon/debug/profiler/csv.hpp>
 #include <tenon/debug/profiler/memory_map.hpp>
 #include <tenon/debug/profiler/options.hpp>

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include <tenon/core/context/print.hpp>
-#include <tenon/core/log.hpp>
+#include <tenon/core/log/log.hpp>
 #include <tenon/debug/report/report_html.hpp>
 #include <tenon/debug/report/run_environment.hpp>
 #include <tenon/io/event/image_grid.hpp>
@@ -16,7 +16,7 @@
 #include <tenon/io/tensors/held_tensors.hpp>
 #include <tenon/nn/parameters.hpp>
 #include <tenon/train/callback/callback.hpp>
-#include <tenon/train/callback/learning_rate_of.hpp>
+#include <tenon/train/callback/run/learning_rate_of.hpp>
 #include <tenon/train/clock.hpp>
 #include <tenon/train/eval_result.hpp>
 #if defined(TENON_OBSERVE)

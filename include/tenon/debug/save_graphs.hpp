@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 
 #include <tenon/core/context/tools.hpp>
-#include <tenon/core/log.hpp>
+#include <tenon/core/log/log.hpp>
 #include <tenon/debug/graphs/graph_dot.hpp>
 #include <tenon/debug/graphs/graph_svg.hpp>
 #include <tenon/debug/graphs/graph_text.hpp>

@@ -1,12 +1,13 @@
 // Cell: the base class of networks and layers, and how a call of a cell runs.
 #pragma once
-#include <tenon/eager/apply.hpp>
-#include <tenon/eager/batch_size.hpp>
+#include <tenon/call/apply.hpp>
+#include <tenon/call/batch_size.hpp>
 #include <tenon/graph/observe/watcher.hpp>
 #include <tenon/nn/checked_cell.hpp>
 #include <tenon/nn/jit.hpp>
 #include <tenon/nn/parameters.hpp>
 #include <tenon/nn/traced_graph.hpp>
+#include <tenon/run/executor_here.hpp>
 
 namespace tenon::inline TENON_ABI {
 

@@ -1,7 +1,7 @@
 // The mistakes of a cell and of a call of a cell, each with a sentence.
 #pragma once
 #include <tenon/core/text/report.hpp>
-#include <tenon/graph/traced.hpp>
+#include <tenon/graph/ir/traced.hpp>
 #include <tenon/ops/structural.hpp>
 
 namespace tenon::inline TENON_ABI::detail {

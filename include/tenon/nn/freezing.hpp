@@ -1,6 +1,6 @@
 // Freezing: the number by which a running graph knows that a cell is frozen.
 #pragma once
-#include <tenon/graph/parameter.hpp>
+#include <tenon/graph/ir/parameter.hpp>
 
 namespace tenon::inline TENON_ABI {
 namespace nn::detail {

@@ -2,11 +2,11 @@
 #pragma once
 #include <tuple>
 
-#include <tenon/eager/apply.hpp>
-#include <tenon/eager/batch_size.hpp>
-#include <tenon/kernel/compiled.hpp>
+#include <tenon/call/apply.hpp>
+#include <tenon/call/batch_size.hpp>
 #include <tenon/nn/checked_cell.hpp>
 #include <tenon/ops/structural.hpp>
+#include <tenon/run/executor_here.hpp>
 
 namespace tenon::inline TENON_ABI {
 

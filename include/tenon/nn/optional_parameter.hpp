@@ -1,6 +1,6 @@
 // An optional parameter of a cell, such as a bias.
 #pragma once
-#include <tenon/graph/parameter.hpp>
+#include <tenon/graph/ir/parameter.hpp>
 #include <tenon/ops/add.hpp>
 #include <tenon/ops/reshape.hpp>
 

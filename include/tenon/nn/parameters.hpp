@@ -5,14 +5,14 @@
 #include <vector>
 
 #include <tenon/core/context.hpp>
-#include <tenon/graph/execute/executor.hpp>
-#include <tenon/graph/memory_owners.hpp>
-#include <tenon/graph/parameter.hpp>
+#include <tenon/graph/ir/parameter.hpp>
+#include <tenon/graph/plan/memory_owners.hpp>
+#include <tenon/run/executor.hpp>
 #if TENON_DEFINES
 #include <cstring>
 
 #include <tenon/core/memory/owned.hpp>
-#include <tenon/core/threads.hpp>
+#include <tenon/core/thread/threads.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI {

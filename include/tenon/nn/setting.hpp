@@ -1,6 +1,6 @@
 // Setting: a number of a cell that may change at run time.
 #pragma once
-#include <tenon/graph/parameter.hpp>
+#include <tenon/graph/ir/parameter.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 

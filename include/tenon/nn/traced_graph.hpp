@@ -1,6 +1,6 @@
 // The graph of a network's forward pass, and the error sentences if it cannot be traced.
 #pragma once
-#include <tenon/kernel/compiled.hpp>
+#include <tenon/lowering/compiled.hpp>
 #include <tenon/nn/checked_cell.hpp>
 
 namespace tenon::inline TENON_ABI::detail {

@@ -1,6 +1,6 @@
 // The operator that adds up the gradients of several batches.
 #pragma once
-#include <tenon/eager/apply.hpp>
+#include <tenon/call/apply.hpp>
 
 namespace tenon::inline TENON_ABI {
 

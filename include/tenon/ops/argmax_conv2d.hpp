@@ -1,7 +1,7 @@
 // The gradients of a convolution from a list of argmaxes (ops/argmax_lists.hpp). Only graphs contain them.
 #pragma once
-#include <tenon/eager/apply.hpp>
-#include <tenon/graph/conv_max_pool.hpp>
+#include <tenon/call/apply.hpp>
+#include <tenon/graph/pass/conv_max_pool.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 

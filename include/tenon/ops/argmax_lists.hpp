@@ -1,8 +1,8 @@
 // The operators that the fuse pass makes of the gradients of a convolution with a maximum over windows of 2 x 2 after
 // it, if all that read the gradient of its result do as well with a list of its argmaxes. Only graphs contain them.
 #pragma once
-#include <tenon/eager/apply.hpp>
-#include <tenon/graph/conv_max_pool.hpp>
+#include <tenon/call/apply.hpp>
+#include <tenon/graph/pass/conv_max_pool.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 

@@ -34,8 +34,8 @@ struct TableRow : Operator<TableRow, "TableRow"> {
 /// result      [5, C]: mean, biased variance, gamma, beta, unbiased variance
 /// derivative  to gamma and beta; what x contributes through its statistics is part of BatchNorm's derivative
 /// order       two passes: mean, then deviations and what the rounded mean lacks. Float32 images with an n: as in
-///             kernel/cpu/nchw16n/layout.hpp. Other images: each plane in 16 lanes, planes in order of samples, both in
-///             chains and trees as rows [n,C] are (kernel/cpu/reduce/sum_tree.hpp)
+///             backend/cpu/nchw16n/layout.hpp. Other images: each plane in 16 lanes, planes in order of samples, both
+///             in chains and trees as rows [n,C] are (backend/cpu/reduce/sum_tree.hpp)
 struct BatchNormTable : Operator<BatchNormTable, "BatchNormTable"> {
   static constexpr bool float_parameters = true;
   using Config = BatchNormAttributes;

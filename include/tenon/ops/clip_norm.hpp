@@ -1,7 +1,7 @@
 // The operators that clip the gradients of a training by their norm.
 #pragma once
-#include <tenon/eager/apply.hpp>
-#include <tenon/graph/guard.hpp>
+#include <tenon/call/apply.hpp>
+#include <tenon/graph/ir/guard.hpp>
 
 namespace tenon::inline TENON_ABI {
 

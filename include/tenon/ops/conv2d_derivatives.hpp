@@ -1,6 +1,6 @@
 // The derivatives of a convolution and its two gradients, which are each other's: y = x * w is linear in both.
 #pragma once
-#include <tenon/graph/derivative.hpp>
+#include <tenon/graph/ir/derivative.hpp>
 #include <tenon/ops/conv2d_shape.hpp>
 
 namespace tenon::inline TENON_ABI::ops::detail {

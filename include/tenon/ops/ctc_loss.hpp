@@ -1,7 +1,7 @@
 // Connectionist temporal classification: negative log-likelihood of a sequence of labels, over all its alignments in
 // time.
 #pragma once
-#include <tenon/eager/apply.hpp>
+#include <tenon/call/apply.hpp>
 #include <tenon/ops/accumulate.hpp>
 
 namespace tenon::inline TENON_ABI::ops {

@@ -29,7 +29,7 @@ TENON_EXACT_END
 
 /// Drops elements of x with probability `rate`, in training and in evaluation; nn::Dropout does nothing in evaluation.
 /// The mask depends on the seed, the step, the cell that makes the call, and the number of earlier random calls of this
-/// cell in the step, in the order of the trace (graph/execute/streams.hpp). Outside of a network each call is a
+/// cell in the step, in the order of the trace (graph/ir/streams.hpp). Outside of a network each call is a
 /// separate step.
 constexpr auto dropout(const Operand auto& x, const Operand auto& rate,
                        std::source_location at = std::source_location::current()) {

@@ -1,6 +1,6 @@
 // Base of element-wise operators: from one function `eval` come shape rule, broadcasting, kernel, fusion, and folding.
 #pragma once
-#include <tenon/eager/apply.hpp>
+#include <tenon/call/apply.hpp>
 #include <tenon/ops/fused.hpp>
 #include <tenon/ops/sum_to.hpp>
 

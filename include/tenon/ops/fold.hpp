@@ -3,7 +3,7 @@
 #include <limits>
 
 #include <tenon/core/math/convert.hpp>
-#include <tenon/graph/operator.hpp>
+#include <tenon/graph/ir/operator.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 

@@ -1,7 +1,7 @@
 // Tensors of one number with the shape of another tensor, and tensors of consecutive numbers: zeros_like, ones_like,
 // full_like, arange.
 #pragma once
-#include <tenon/eager/apply.hpp>
+#include <tenon/call/apply.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 /// A tensor of one value with shape and dtype of x, whose elements do not matter.

@@ -1,6 +1,6 @@
 // The operator that the fuse pass makes from a chain of element-wise operators.
 #pragma once
-#include <tenon/eager/apply.hpp>
+#include <tenon/call/apply.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN

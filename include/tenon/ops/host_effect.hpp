@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include <tenon/call/apply.hpp>
 #include <tenon/core/float/denormals.hpp>
 #include <tenon/core/tensor/text_or_tensor.hpp>
-#include <tenon/eager/apply.hpp>
 
 namespace tenon::inline TENON_ABI {
 

@@ -20,7 +20,7 @@ struct LayerNormGammaGrad;
 /// result      shape and dtype of x
 /// derivative  to x, gamma, and beta
 /// order       16 lanes along a row; rows in chains of 32 for gamma and beta; long ones as in
-///             kernel/cpu/reduce/sum_tree.hpp
+///             backend/cpu/reduce/sum_tree.hpp
 /// source      Ba, Kiros, and Hinton, arXiv 1607.06450; MindSpore's LayerNorm
 struct LayerNorm : Operator<LayerNorm, "LayerNorm"> {
   static constexpr bool float_parameters = true;

@@ -1,6 +1,6 @@
 // The operators that the layout pass inserts: images into NCHW16n, and back.
 #pragma once
-#include <tenon/eager/apply.hpp>
+#include <tenon/call/apply.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 

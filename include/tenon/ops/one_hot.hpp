@@ -1,6 +1,6 @@
 // Class numbers as one-hot vectors.
 #pragma once
-#include <tenon/eager/apply.hpp>
+#include <tenon/call/apply.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 /// Adds a last axis, in which the element at the position of the number is `on`, and all others are `off`.

@@ -1,7 +1,7 @@
 // Looks for infinite numbers and NaN in a gradient.
 #pragma once
-#include <tenon/eager/apply.hpp>
-#include <tenon/graph/guard.hpp>
+#include <tenon/call/apply.hpp>
+#include <tenon/graph/ir/guard.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 /// Sets a flag (operand 0, int32) if an element of a gradient (operand 1) is infinite or NaN; never resets it. Not for

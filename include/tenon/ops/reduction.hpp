@@ -30,7 +30,7 @@ TENON_EXACT_BEGIN
 ///
 /// order       16 interleaved partial results along a trailing run of reduced axes, combined in a fixed tree; row-major
 ///             order otherwise. Sums of floating-point numbers are short chains, whose sums are added as a tree
-///             (kernel/cpu/reduce/sum_tree.hpp). The shape alone decides, so threads and batch size change no bit.
+///             (backend/cpu/reduce/sum_tree.hpp). The shape alone decides, so threads and batch size change no bit.
 template <class Op, FixedString Name>
 struct Reduction : Operator<Op, Name> {
   using Config = ReduceAxes;

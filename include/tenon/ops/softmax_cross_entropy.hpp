@@ -28,7 +28,7 @@ struct SoftmaxCrossEntropyGrad : Operator<SoftmaxCrossEntropyGrad, "SoftmaxCross
 ///
 /// logits      [..., C]; floating-point
 /// labels      [...] of int32 or int64 with classes 0 .. C - 1, or [..., C] of the logits' dtype. Other class numbers
-///             throw ValueError; a Model checks those of its data before the step (train/labels.hpp)
+///             throw ValueError; a Model checks those of its data before the step (train/step/labels.hpp)
 /// result      [...]
 /// derivative  (softmax(logits) - target) dy; none for labels
 /// order       sums over classes in 16 lanes, as softmax

@@ -1,6 +1,6 @@
 // The derivative of broadcasting.
 #pragma once
-#include <tenon/eager/apply.hpp>
+#include <tenon/call/apply.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN
@@ -9,7 +9,7 @@ TENON_EXACT_BEGIN
 /// x           any shape; floating-point or integer
 /// result      the wanted shape, right-aligned with x, with 1 or no axis where x is summed
 /// derivative  dy broadcast to x
-/// order       as by kernel/cpu/reduce/reduce.hpp; float32 images per channel as in kernel/cpu/nchw16n/layout.hpp
+/// order       as by backend/cpu/reduce/reduce.hpp; float32 images per channel as in backend/cpu/nchw16n/layout.hpp
 struct SumTo : Operator<SumTo, "SumTo"> {
   struct Config {
     int rank = 0, extent[max_rank]{};

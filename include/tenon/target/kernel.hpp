@@ -18,12 +18,12 @@ struct KernelFacts {
   bool cheap = false;     // computes again in about the time that it takes to read its operand and to write its result
   bool half_gradient = false;  // operand 1 is a gradient, which may come in 16 bits instead of being widened before
   Nchw16n nchw16n = Nchw16n::never;
-  // of images: sums over the batch, one block of 16 samples after the other, as kernel/cpu/nchw16n/layout.hpp says
+  // of images: sums over the batch, one block of 16 samples after the other, as backend/cpu/nchw16n/layout.hpp says
   bool tile_sums = false;
   bool tile_chains = false;  // and ends a chain of them after every 8
 };
 
-/// How `Target` computes `Op`, by the functions of the same name in kernel/<target>/:
+/// How `Target` computes `Op`, by the functions of the same name in backend/<target>/:
 ///
 ///     template <class Call> static constexpr long items(long n);         units of work that threads may share;
 ///                                                                        optional: cost(n) of one unit, workspace(n)
@@ -44,7 +44,7 @@ struct KernelFacts {
 ///     using WithUpdate = ops::ProductUpdate;                             the operator of it and of the update that
 ///                                                                        reads its result
 ///     using WithMaxPool = ...;                                           those of a convolution and max pooling after
-///                                                                        it (graph/conv_max_pool.hpp)
+///                                                                        it (graph/pass/conv_max_pool.hpp)
 ///
 /// A kernel whose facts.nchw16n is not Nchw16n::never has the same functions for NCHW16n images:
 ///
@@ -55,7 +55,7 @@ struct KernelFacts {
 ///                                                                        that depend on n are images
 ///
 /// On the CPU, if reordering a parameter takes much of the time of a small batch, predictions can keep the reordered
-/// copy between calls (kernel/kept.hpp), with bit-identical results:
+/// copy between calls (lowering/kept.hpp), with bit-identical results:
 ///
 ///     static constexpr int kept_operand = 1;
 ///     template <class Call> static constexpr bool keeps_operand();       for which calls

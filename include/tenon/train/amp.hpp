@@ -1,7 +1,7 @@
 // Mixed precision: which 16-bit type a Model computes in, and how its loss is scaled.
 #pragma once
-#include <tenon/core/log.hpp>
-#include <tenon/core/simd_half.hpp>
+#include <tenon/core/log/log.hpp>
+#include <tenon/core/simd/simd_half.hpp>
 #include <tenon/ops/cast.hpp>
 
 namespace tenon::inline TENON_ABI {

@@ -5,8 +5,8 @@
 #include <tenon/io/safetensors.hpp>
 #include <tenon/nn/cell.hpp>
 #if TENON_DEFINES
-#include <tenon/core/log.hpp>
-#include <tenon/train/match_parameters.hpp>
+#include <tenon/core/log/log.hpp>
+#include <tenon/train/file/match_parameters.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI {

@@ -12,12 +12,12 @@
 #include <vector>
 
 #include <tenon/core/error.hpp>
-#include <tenon/core/log.hpp>
+#include <tenon/core/log/log.hpp>
 #include <tenon/io/tensors/held_tensors.hpp>
 #include <tenon/io/text/escaped_text.hpp>
 #include <tenon/train/checkpoint.hpp>
-#include <tenon/train/match_parameters.hpp>
-#include <tenon/train/optimizer_state.hpp>
+#include <tenon/train/file/match_parameters.hpp>
+#include <tenon/train/file/optimizer_state.hpp>
 
 namespace tenon::inline TENON_ABI {
 

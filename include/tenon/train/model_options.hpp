@@ -5,8 +5,8 @@
 
 #include <tenon/core/context.hpp>
 #include <tenon/core/error.hpp>
-#include <tenon/kernel/compiled.hpp>
-#include <tenon/nn/metric/mean_over.hpp>
+#include <tenon/lowering/compiled.hpp>
+#include <tenon/nn/metric/count/mean_over.hpp>
 
 namespace tenon::inline TENON_ABI {
 

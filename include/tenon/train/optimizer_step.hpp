@@ -1,8 +1,9 @@
 // Custom loops: an optimizer step on gradients, and whole training steps compiled to a graph.
 #pragma once
 #include <tenon/nn/parameter_gradients.hpp>
-#include <tenon/train/checked.hpp>
-#include <tenon/train/step_runner.hpp>
+#include <tenon/run/executor_here.hpp>
+#include <tenon/train/step/checked.hpp>
+#include <tenon/train/step/step_runner.hpp>
 
 namespace tenon::inline TENON_ABI {
 

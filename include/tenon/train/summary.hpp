@@ -2,7 +2,7 @@
 #pragma once
 #include <tenon/core/elsewhere.hpp>
 #include <tenon/nn/summary.hpp>
-#include <tenon/train/graphs.hpp>
+#include <tenon/train/step/graphs.hpp>
 
 namespace tenon::inline TENON_ABI {
 

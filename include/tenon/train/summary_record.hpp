@@ -26,7 +26,7 @@
 #include <tenon/io/event/tensorboard_event.hpp>
 #include <tenon/io/path/refuse_file.hpp>
 #include <tenon/ops/summary_sink.hpp>
-#include <tenon/train/summary_value.hpp>
+#include <tenon/train/record/summary_value.hpp>
 
 namespace tenon::inline TENON_ABI {
 

@@ -10,7 +10,7 @@
 
 #include <tenon/io/tensors/named_value.hpp>
 #include <tenon/train/checkpoint.hpp>
-#include <tenon/train/mindspore_training.hpp>
+#include <tenon/train/file/mindspore_training.hpp>
 #include <tenon/train/model.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -147,8 +147,8 @@ class TrainingCopy {
 
 /// Writes a whole training to a safetensors file, which is complete or absent: the parameters, the optimizer's moments
 /// and learning rate, the loss scale, the step, the random counters, the position in the data set, and the state of the
-/// run's callbacks (train/callback/callback_state.hpp). A callback may call it in any hook; ModelCheckpoint does. With
-/// `#include <tenon/train/ckpt.hpp>` a path that ends with ".ckpt" gets a checkpoint that MindSpore reads: its
+/// run's callbacks (train/callback/run/callback_state.hpp). A callback may call it in any hook; ModelCheckpoint does.
+/// With `#include <tenon/train/ckpt.hpp>` a path that ends with ".ckpt" gets a checkpoint that MindSpore reads: its
 /// optimizer finds moments, global_step, learning_rate, momentum, and powers of beta under its names.
 ///
 /// values     additional numbers and texts: metadata of safetensors, MindSpore's append_dict of .ckpt

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include <tenon/core/simd.hpp>
+#include <tenon/core/simd/simd.hpp>
 
 namespace tenon::inline TENON_ABI::vision::detail {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include <tenon/core/log.hpp>
+#include <tenon/core/log/log.hpp>
 #include <tenon/vision/decode_options.hpp>
 
 namespace tenon::inline TENON_ABI::vision {

@@ -5,7 +5,7 @@
 #include <type_traits>
 #include <vector>
 
-#include <tenon/core/simd.hpp>
+#include <tenon/core/simd/simd.hpp>
 #include <tenon/vision/axis_weights.hpp>
 #include <tenon/vision/image_view.hpp>
 

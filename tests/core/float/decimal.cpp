@@ -10,7 +10,7 @@
 #include <string>
 
 #include <tenon/core/float/decimal.hpp>
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 
 using namespace tenon;
 

@@ -10,7 +10,7 @@
 #include <limits>
 
 #include <tenon/core/float/half.hpp>
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 
 using namespace tenon;
 

@@ -7,9 +7,9 @@
 #include <cstring>
 #include <vector>
 
+#include <tenon/backend/cpu/elementwise/unrolled.hpp>
 #include <tenon/core/math/elementary.hpp>
-#include <tenon/core/philox.hpp>
-#include <tenon/kernel/cpu/elementwise/unrolled.hpp>
+#include <tenon/core/random/philox.hpp>
 
 using namespace tenon;
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/dataset/batch/batch.hpp>
 #include <tenon/dataset/digits/digits.hpp>
 #include <tenon/dataset/operation/shuffle.hpp>

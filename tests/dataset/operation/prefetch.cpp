@@ -7,7 +7,7 @@
 #include <memory>
 #include <thread>
 
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/dataset/batch/batch.hpp>
 #include <tenon/dataset/map/map.hpp>
 #include <tenon/dataset/operation/prefetch.hpp>

@@ -5,7 +5,7 @@
 
 #include "../support.hpp"
 
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/dataset/batch/batch.hpp>
 #include <tenon/dataset/source/mnist.hpp>
 

@@ -1,6 +1,6 @@
 // expects: in the index, where no name begins with a digit: data | dataset::rename<"1st", "_1st">()
 #include <tenon/dataset/source/generator.hpp>
-#include <tenon/graph/traced.hpp>  // what stands for a mistake in nvcc's front end
+#include <tenon/graph/ir/traced.hpp>  // what stands for a mistake in nvcc's front end
 #if __has_include(<sqlite3.h>) && __has_include(<nlohmann/json.hpp>)
 #include <tenon/dataset/to_mind_record.hpp>
 #else  // there is nothing to test

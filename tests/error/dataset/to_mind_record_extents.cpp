@@ -1,6 +1,6 @@
 // expects: to_mind_record: the samples of column "image" differ in 2 extents, a field of MindRecord may in one: bring
 #include <tenon/dataset/source/generator.hpp>
-#include <tenon/graph/traced.hpp>  // what stands for a mistake in nvcc's front end
+#include <tenon/graph/ir/traced.hpp>  // what stands for a mistake in nvcc's front end
 #if __has_include(<sqlite3.h>) && __has_include(<nlohmann/json.hpp>)
 #include <tenon/dataset/to_mind_record.hpp>
 #else  // there is nothing to test

@@ -13,7 +13,7 @@
 #include <tenon/dataset/sampler/shard.hpp>
 #include <tenon/dataset/source/generator.hpp>
 #include <tenon/dataset/source/stream.hpp>
-#include <tenon/graph/traced.hpp>  // what stands for a mistake in nvcc's front end
+#include <tenon/graph/ir/traced.hpp>  // what stands for a mistake in nvcc's front end
 using namespace tenon;
 using namespace tenon::dataset;
 

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/io/tensors/sorted_names.hpp>
 
 using namespace tenon;

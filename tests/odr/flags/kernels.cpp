@@ -1,8 +1,8 @@
 // A small unit for flags.sh: kernels, containers, virtual functions, and texts, which most flags change.
-#include <tenon/core/philox.hpp>
+#include <tenon/backend/cpu/attention/softmax.hpp>
+#include <tenon/backend/cpu/recurrent/lstm.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/io/bytes/gzip.hpp>
-#include <tenon/kernel/cpu/attention/softmax.hpp>
-#include <tenon/kernel/cpu/recurrent/lstm.hpp>
 
 using namespace tenon;
 

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include <tenon/nn/jit.hpp>
-#include <tenon/nn/optim/moment_update.hpp>
+#include <tenon/nn/optim/update/moment_update.hpp>
 #include <tenon/ops/add.hpp>
 #include <tenon/ops/matmul.hpp>
 #include <tenon/ops/relu.hpp>

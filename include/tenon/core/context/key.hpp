@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include <tenon/core/error.hpp>
-#include <tenon/core/log.hpp>
+#include <tenon/core/log/log.hpp>
 #include <tenon/core/target.hpp>
 #endif
 
@@ -251,7 +251,7 @@ struct PackedKeys {
   [&]<class... Others>(TargetList<Others...>) { (known.emplace_back(Others::name), ...); }(OtherTargets());
   const std::string hint = did_you_mean(target, known);
   refuse_value(key, text("one of ", quoted_list(known)), target,
-               hint.empty() ? " A target of kernel/<folder>/ is compiled in by -DTENON_TARGET=<folder>." : hint);
+               hint.empty() ? " A target of backend/<folder>/ is compiled in by -DTENON_TARGET=<folder>." : hint);
 }
 
 [[gnu::cold, gnu::noinline]] TENON_INLINE std::string checked_value(const ContextKey& key, std::string_view value) {

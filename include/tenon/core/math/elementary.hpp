@@ -5,7 +5,7 @@
 #include <limits>
 
 #include <tenon/core/math/libm.hpp>
-#include <tenon/core/simd.hpp>
+#include <tenon/core/simd/simd.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::math {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include <tenon/core/math/elementary.hpp>
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::math {

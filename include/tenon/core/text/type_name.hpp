@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include <tenon/core/config.hpp>
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 
 namespace tenon::inline TENON_ABI {
 

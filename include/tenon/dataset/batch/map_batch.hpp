@@ -4,7 +4,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/dataset/batch/batch_info.hpp>
 #include <tenon/dataset/map/call.hpp>
 #include <tenon/dataset/stage/seed.hpp>

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include <tenon/core/error.hpp>
-#include <tenon/core/log.hpp>
+#include <tenon/core/log/log.hpp>
 #include <tenon/dataset/cache/basic_dataset_cache.hpp>
 #include <tenon/dataset/cache/packed_row.hpp>
 #include <tenon/dataset/cache/pipeline_description.hpp>

@@ -16,7 +16,7 @@
 #include <link.h>
 #endif
 
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 
 namespace tenon::inline TENON_ABI::dataset::detail {
 

@@ -30,7 +30,7 @@
 #endif
 
 #include <tenon/core/error.hpp>
-#include <tenon/core/log.hpp>
+#include <tenon/core/log/log.hpp>
 #include <tenon/dataset/cache/cache_folder.hpp>
 #include <tenon/dataset/cache/lmdb_check.hpp>
 #include <tenon/dataset/cache/lmdb_reason.hpp>

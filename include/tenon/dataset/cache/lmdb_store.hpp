@@ -20,7 +20,7 @@
 #include <errno.h>
 #include <lmdb.h>
 
-#include <tenon/core/log.hpp>
+#include <tenon/core/log/log.hpp>
 #include <tenon/dataset/cache/basic_dataset_cache.hpp>
 #include <tenon/dataset/cache/lmdb_environment.hpp>
 #include <tenon/dataset/cache/lmdb_reason.hpp>

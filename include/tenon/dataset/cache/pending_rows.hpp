@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/dataset/cache/store.hpp>
 
 namespace tenon::inline TENON_ABI::dataset::detail {

@@ -24,7 +24,7 @@
 #include <utility>
 
 #include <tenon/core/error.hpp>
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/core/reflect.hpp>
 #include <tenon/core/text/type_name.hpp>
 #include <tenon/dataset/cache/code_identity.hpp>

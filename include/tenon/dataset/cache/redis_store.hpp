@@ -15,7 +15,7 @@
 #include <tuple>
 #include <vector>
 
-#include <tenon/core/log.hpp>
+#include <tenon/core/log/log.hpp>
 #include <tenon/dataset/cache/basic_dataset_cache.hpp>
 #include <tenon/dataset/cache/pending_rows.hpp>
 #include <tenon/dataset/cache/per_process.hpp>

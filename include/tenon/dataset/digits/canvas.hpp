@@ -3,7 +3,7 @@
 #include <cstdint>
 
 #include <tenon/core/math/libm.hpp>
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/dataset/digits/digit_strokes.hpp>
 
 namespace tenon::inline TENON_ABI::dataset::detail {

@@ -4,7 +4,7 @@
 
 #include <tenon/dataset/source/mnist.hpp>
 #if TENON_DEFINES
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/dataset/digits/canvas.hpp>
 #endif
 

@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/core/text/report.hpp>
 #include <tenon/dataset/stage/stage.hpp>
 

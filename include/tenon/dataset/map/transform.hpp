@@ -19,7 +19,7 @@
 #include <type_traits>
 #include <utility>
 
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/dataset/map/call.hpp>
 #include <tenon/dataset/stage/stage.hpp>
 

@@ -11,7 +11,7 @@
 #if TENON_DEFINES
 #include <exception>
 
-#include <tenon/core/threads.hpp>
+#include <tenon/core/thread/threads.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI::dataset {

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cstdint>
 
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
 

@@ -7,7 +7,7 @@
 #include <tenon/core/math/min_max.hpp>
 #include <tenon/core/memory/aligned_bytes.hpp>
 #include <tenon/core/memory/owned.hpp>
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/dataset/batch/ragged.hpp>
 #if TENON_DEFINES
 #include <exception>

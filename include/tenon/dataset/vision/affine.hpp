@@ -3,7 +3,7 @@
 #include <cmath>
 #include <type_traits>
 
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/dataset/vision/between.hpp>
 #include <tenon/dataset/vision/image_column.hpp>
 #include <tenon/vision/affine.hpp>

@@ -1,6 +1,6 @@
 // A range that a random transform draws from.
 #pragma once
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 
 namespace tenon::inline TENON_ABI::vision {
 

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/dataset/vision/drawn_place.hpp>
 #include <tenon/dataset/vision/image_column.hpp>
 #include <tenon/vision/crop.hpp>

@@ -2,7 +2,7 @@
 #pragma once
 #include <algorithm>
 
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/dataset/vision/image_column.hpp>
 
 namespace tenon::inline TENON_ABI::vision {

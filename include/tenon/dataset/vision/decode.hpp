@@ -1,6 +1,6 @@
 // vision::Decode: decodes the bytes of image files.
 #pragma once
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/dataset/vision/image_column.hpp>
 #include <tenon/vision/decode.hpp>
 

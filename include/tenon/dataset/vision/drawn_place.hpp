@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/vision/image_view.hpp>
 
 namespace tenon::inline TENON_ABI::vision::detail {

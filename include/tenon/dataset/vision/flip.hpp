@@ -1,6 +1,6 @@
 // vision::RandomHorizontalFlip, RandomVerticalFlip: mirrored images.
 #pragma once
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/dataset/vision/image_column.hpp>
 #include <tenon/vision/flip.hpp>
 

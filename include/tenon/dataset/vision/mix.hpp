@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/dataset/stage/seed.hpp>
 #include <tenon/dataset/stage/stage.hpp>
 #include <tenon/vision/image_view.hpp>

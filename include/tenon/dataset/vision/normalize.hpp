@@ -1,6 +1,6 @@
 // vision::Normalize, Rescale, HWC2CHW, NormalizeToCHW: pixels as the numbers that a network expects.
 #pragma once
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/dataset/vision/image_column.hpp>
 #include <tenon/vision/normalize.hpp>
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/dataset/vision/image_column.hpp>
 
 namespace tenon::inline TENON_ABI::vision {

@@ -1,6 +1,6 @@
 // vision::Resize: resizes images to one size, or their shorter sides to one length.
 #pragma once
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/dataset/vision/image_column.hpp>
 #include <tenon/vision/resize.hpp>
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include <tenon/core/log.hpp>
+#include <tenon/core/log/log.hpp>
 #include <tenon/debug/dump/dump_selection.hpp>
 #include <tenon/io/file.hpp>
 #include <tenon/io/json.hpp>

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <tenon/core/log.hpp>
+#include <tenon/core/log/log.hpp>
 #include <tenon/io/file.hpp>
 
 namespace tenon::inline TENON_ABI::debug {

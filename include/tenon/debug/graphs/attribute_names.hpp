@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <tenon/core/reflect.hpp>
-#include <tenon/graph/operator.hpp>
+#include <tenon/graph/ir/operator.hpp>
 
 namespace tenon::inline TENON_ABI::debug {
 

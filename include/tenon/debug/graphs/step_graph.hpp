@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include <tenon/run/executor_here.hpp>
 #include <tenon/tenon.hpp>
 
 #include <tenon/debug/graphs/attribute_names.hpp>

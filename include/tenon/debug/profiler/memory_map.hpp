@@ -4,8 +4,8 @@
 #include <set>
 
 #include <tenon/debug/profiler/timeline.hpp>
-#include <tenon/graph/observe/graph_observer.hpp>
-#include <tenon/graph/program.hpp>
+#include <tenon/lowering/program.hpp>
+#include <tenon/run/graph_observer.hpp>
 
 namespace tenon::inline TENON_ABI::debug {
 

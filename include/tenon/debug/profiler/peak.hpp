@@ -6,7 +6,7 @@
 
 #include <unistd.h>
 
-#include <tenon/core/simd.hpp>
+#include <tenon/core/simd/simd.hpp>
 #include <tenon/debug/profiler/clock.hpp>
 
 namespace tenon::inline TENON_ABI::debug {

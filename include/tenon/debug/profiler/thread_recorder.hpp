@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <tenon/core/memory/memory_limit.hpp>
-#include <tenon/core/parallel.hpp>
+#include <tenon/core/thread/parallel.hpp>
 #include <tenon/debug/profiler/clock.hpp>
 #include <tenon/graph/observe/observer.hpp>
 #include <tenon/graph/observe/watcher.hpp>

@@ -4,8 +4,8 @@
 #include <string_view>
 
 #include <tenon/core/context.hpp>
-#include <tenon/graph/node.hpp>
-#include <tenon/graph/structure.hpp>
+#include <tenon/graph/ir/node.hpp>
+#include <tenon/graph/ir/structure.hpp>
 
 namespace tenon::inline TENON_ABI {
 

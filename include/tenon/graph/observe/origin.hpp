@@ -2,7 +2,7 @@
 #pragma once
 #include <type_traits>
 
-#include <tenon/graph/operator.hpp>
+#include <tenon/graph/ir/operator.hpp>
 
 namespace tenon::inline TENON_ABI {
 

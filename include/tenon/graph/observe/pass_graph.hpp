@@ -1,6 +1,6 @@
 // PassGraph: what a pass has made of a graph, kept in programs that can be observed.
 #pragma once
-#include <tenon/graph/node.hpp>
+#include <tenon/graph/ir/node.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {

@@ -10,7 +10,7 @@
 #include <atomic>
 #include <vector>
 
-#include <tenon/core/threads.hpp>
+#include <tenon/core/thread/threads.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI {

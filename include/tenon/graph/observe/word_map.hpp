@@ -6,7 +6,7 @@
 
 #include <tenon/core/config.hpp>
 #if TENON_DEFINES
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI::detail {

@@ -1,6 +1,6 @@
 // Order: updates run as early as they can, which frees gradients long before the end of the step.
 #pragma once
-#include <tenon/graph/execute/buffers.hpp>
+#include <tenon/graph/plan/buffers.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {

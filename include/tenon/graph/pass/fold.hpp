@@ -1,6 +1,6 @@
 // Constant folding: what depends on constants alone is computed by the compiler.
 #pragma once
-#include <tenon/graph/changes.hpp>
+#include <tenon/graph/pass/changes.hpp>
 
 namespace tenon::inline TENON_ABI {
 

@@ -1,8 +1,8 @@
 // Fusion: chains of element-wise nodes become one kernel, or the epilogue of the product that feeds them.
 #pragma once
-#include <tenon/graph/execute/buffers.hpp>
+#include <tenon/graph/ir/step.hpp>
 #include <tenon/graph/pass/fuse_max_pool.hpp>
-#include <tenon/graph/step.hpp>
+#include <tenon/graph/plan/buffers.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {

@@ -1,9 +1,9 @@
 // Fusion of a convolution with max pooling after it, and of their gradients.
 #pragma once
 #include <tenon/core/argmax_places.hpp>
-#include <tenon/graph/conv_max_pool.hpp>
-#include <tenon/graph/execute/buffers.hpp>
-#include <tenon/graph/step.hpp>
+#include <tenon/graph/ir/step.hpp>
+#include <tenon/graph/pass/conv_max_pool.hpp>
+#include <tenon/graph/plan/buffers.hpp>
 
 namespace tenon::inline TENON_ABI {
 
@@ -140,7 +140,7 @@ constexpr bool keep_argmaxes(Graph<N>& graph, int pool) {
 }
 
 /// Puts gradients of weights before the sums of the same lists, which find there what those add up anyway
-/// (kernel/cpu/pool/argmax_lists.hpp).
+/// (backend/cpu/pool/argmax_lists.hpp).
 template <int N>
 constexpr void sum_lists_late(Graph<N>& graph) {
   for (int sum = 0; sum < graph.count; ++sum) {

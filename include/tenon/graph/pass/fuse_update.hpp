@@ -1,6 +1,6 @@
 // Fusion of a weight's gradient with its update: the product changes the weight block by block, no gradient is stored.
 #pragma once
-#include <tenon/graph/execute/buffers.hpp>
+#include <tenon/graph/plan/buffers.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {

@@ -1,6 +1,6 @@
 // Layout: which images stand in NCHW16n, and where the layout changes.
 #pragma once
-#include <tenon/graph/execute/tiled_groups.hpp>
+#include <tenon/graph/plan/tiled_groups.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {

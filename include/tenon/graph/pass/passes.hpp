@@ -19,7 +19,7 @@ struct Passes {
   // those of the pipeline
   bool fold = true, simplify = true, share = true, prune = true, fuse = true, fuse_update = true, early_update = true,
        sink = true, rematerialise = true;
-  // what comes after it: graph/plan.hpp, graph/pass/layout.hpp, graph/pass/tile.hpp, kernel/kept.hpp
+  // what comes after it: graph/plan/plan.hpp, graph/pass/layout.hpp, graph/pass/tile.hpp, lowering/kept.hpp
   bool in_place = true, layout = true, tile = true, keep = true;
 };
 /// Everything off: one kernel per operator as the user wrote them; what dump and Print run on.

@@ -1,6 +1,6 @@
 // Dead-code elimination.
 #pragma once
-#include <tenon/graph/node.hpp>
+#include <tenon/graph/ir/node.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {

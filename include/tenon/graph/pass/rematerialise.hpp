@@ -1,6 +1,6 @@
 // Rematerialisation: what is cheap to compute again is not kept while memory is fullest.
 #pragma once
-#include <tenon/graph/plan.hpp>
+#include <tenon/graph/plan/plan.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {

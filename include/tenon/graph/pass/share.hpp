@@ -1,6 +1,6 @@
 // Common-subexpression elimination.
 #pragma once
-#include <tenon/graph/execute/buffers.hpp>
+#include <tenon/graph/plan/buffers.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {

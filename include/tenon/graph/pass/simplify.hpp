@@ -1,6 +1,6 @@
 // Algebra that costs nothing: views of views, copies, and multiplications by one disappear.
 #pragma once
-#include <tenon/graph/changes.hpp>
+#include <tenon/graph/pass/changes.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {

@@ -1,6 +1,6 @@
 // Order: a node waits as long as what it reads is alive anyway, so that its result takes memory later.
 #pragma once
-#include <tenon/graph/execute/buffers.hpp>
+#include <tenon/graph/plan/buffers.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {

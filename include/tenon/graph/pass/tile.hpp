@@ -1,8 +1,8 @@
 // Tiling: nodes that can run for one tile of samples after the other are put side by side.
 #pragma once
-#include <tenon/graph/execute/buffers.hpp>
-#include <tenon/graph/execute/tiled_groups.hpp>
 #include <tenon/graph/pass/layout.hpp>
+#include <tenon/graph/plan/buffers.hpp>
+#include <tenon/graph/plan/tiled_groups.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {

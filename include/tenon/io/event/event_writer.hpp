@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-#include <tenon/core/log.hpp>
+#include <tenon/core/log/log.hpp>
 #include <tenon/io/event/event_file_name.hpp>
 #include <tenon/io/file.hpp>
 #include <tenon/io/tf_record.hpp>

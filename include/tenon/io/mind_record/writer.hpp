@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include <tenon/core/error.hpp>
-#include <tenon/core/log.hpp>
+#include <tenon/core/log/log.hpp>
 #include <tenon/io/file.hpp>
 #include <tenon/io/mind_record/commit.hpp>
 #include <tenon/io/mind_record/header.hpp>

@@ -16,7 +16,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <tenon/core/log.hpp>
+#include <tenon/core/log/log.hpp>
 #include <tenon/io/path/lock_file.hpp>
 #endif
 

@@ -3,9 +3,9 @@
 
 #include <tenon/core/math/libm.hpp>
 #include <tenon/core/math/random_group.hpp>
-#include <tenon/core/parallel.hpp>
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/core/shape.hpp>
+#include <tenon/core/thread/parallel.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 

@@ -1,8 +1,8 @@
 // Binary cross entropy of a sigmoid as a loss, computed from the logits.
 #pragma once
 #include <tenon/nn/cell.hpp>
-#include <tenon/nn/loss/target.hpp>
-#include <tenon/nn/loss/weight.hpp>
+#include <tenon/nn/loss/operand/target.hpp>
+#include <tenon/nn/loss/operand/weight.hpp>
 #include <tenon/ops/add.hpp>
 #include <tenon/ops/neg.hpp>
 #include <tenon/ops/softplus.hpp>

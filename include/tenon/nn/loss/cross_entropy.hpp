@@ -1,7 +1,7 @@
 // Softmax cross entropy with class weights, label smoothing, and labels that are ignored.
 #pragma once
 #include <tenon/nn/cell.hpp>
-#include <tenon/nn/loss/class_labels.hpp>
+#include <tenon/nn/loss/operand/class_labels.hpp>
 #include <tenon/ops/add.hpp>
 #include <tenon/ops/one_hot.hpp>
 #include <tenon/ops/softmax_cross_entropy.hpp>

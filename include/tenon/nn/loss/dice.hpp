@@ -1,7 +1,7 @@
 // Overlap of a predicted and a true region as a loss.
 #pragma once
 #include <tenon/nn/cell.hpp>
-#include <tenon/nn/loss/target.hpp>
+#include <tenon/nn/loss/operand/target.hpp>
 #include <tenon/ops/add.hpp>
 #include <tenon/ops/div.hpp>
 #include <tenon/ops/mul.hpp>

@@ -1,7 +1,7 @@
 // Cross entropy that gives less weight to samples that are already classified well.
 #pragma once
 #include <tenon/nn/cell.hpp>
-#include <tenon/nn/loss/class_labels.hpp>
+#include <tenon/nn/loss/operand/class_labels.hpp>
 #include <tenon/ops/exp.hpp>
 #include <tenon/ops/neg.hpp>
 #include <tenon/ops/pow.hpp>

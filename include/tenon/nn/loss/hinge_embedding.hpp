@@ -1,8 +1,8 @@
 // A loss of distances that should be small for pairs that belong together, and at least a margin for other pairs.
 #pragma once
 #include <tenon/nn/cell.hpp>
+#include <tenon/nn/loss/operand/target.hpp>
 #include <tenon/nn/loss/reduction.hpp>
-#include <tenon/nn/loss/target.hpp>
 #include <tenon/ops/compare.hpp>
 #include <tenon/ops/maximum.hpp>
 #include <tenon/ops/select.hpp>

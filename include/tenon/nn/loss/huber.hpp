@@ -1,8 +1,8 @@
 // Huber's error as a loss: squared where it is small, absolute where it is large.
 #pragma once
 #include <tenon/nn/cell.hpp>
+#include <tenon/nn/loss/operand/target.hpp>
 #include <tenon/nn/loss/reduction.hpp>
-#include <tenon/nn/loss/target.hpp>
 #include <tenon/ops/abs.hpp>
 #include <tenon/ops/minimum.hpp>
 #include <tenon/ops/mul.hpp>

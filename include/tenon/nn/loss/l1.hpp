@@ -1,8 +1,8 @@
 // Absolute error as a loss.
 #pragma once
 #include <tenon/nn/cell.hpp>
+#include <tenon/nn/loss/operand/target.hpp>
 #include <tenon/nn/loss/reduction.hpp>
-#include <tenon/nn/loss/target.hpp>
 #include <tenon/ops/abs.hpp>
 #include <tenon/ops/sub.hpp>
 

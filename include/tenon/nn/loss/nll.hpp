@@ -1,7 +1,7 @@
 // Negative log-likelihood as a loss.
 #pragma once
 #include <tenon/nn/cell.hpp>
-#include <tenon/nn/loss/class_labels.hpp>
+#include <tenon/nn/loss/operand/class_labels.hpp>
 #include <tenon/ops/neg.hpp>
 #include <tenon/ops/one_hot.hpp>
 

@@ -1,8 +1,8 @@
 // A loss of scores that should have the same sign as their labels.
 #pragma once
 #include <tenon/nn/cell.hpp>
+#include <tenon/nn/loss/operand/target.hpp>
 #include <tenon/nn/loss/reduction.hpp>
-#include <tenon/nn/loss/target.hpp>
 #include <tenon/ops/mul.hpp>
 #include <tenon/ops/neg.hpp>
 #include <tenon/ops/softplus.hpp>

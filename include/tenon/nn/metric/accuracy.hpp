@@ -2,7 +2,7 @@
 #pragma once
 #include <string_view>
 
-#include <tenon/nn/metric/classes.hpp>
+#include <tenon/nn/metric/count/classes.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 

@@ -2,7 +2,7 @@
 #pragma once
 #include <vector>
 
-#include <tenon/nn/metric/classes.hpp>
+#include <tenon/nn/metric/count/classes.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 

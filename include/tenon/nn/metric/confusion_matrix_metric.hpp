@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include <tenon/nn/metric/classes.hpp>
+#include <tenon/nn/metric/count/classes.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include <tenon/nn/loss/reduction.hpp>
-#include <tenon/nn/metric/element.hpp>
+#include <tenon/nn/metric/count/element.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 

@@ -1,6 +1,6 @@
 // Dice coefficient: the overlap of two regions.
 #pragma once
-#include <tenon/nn/metric/element.hpp>
+#include <tenon/nn/metric/count/element.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 

@@ -1,6 +1,6 @@
 // Precision and recall of a class as one number: F-measures.
 #pragma once
-#include <tenon/nn/metric/class_rates.hpp>
+#include <tenon/nn/metric/count/class_rates.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include <tenon/nn/metric/mean_of.hpp>
-#include <tenon/nn/metric/mean_over.hpp>
+#include <tenon/nn/metric/count/mean_of.hpp>
+#include <tenon/nn/metric/count/mean_over.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 

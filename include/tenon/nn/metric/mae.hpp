@@ -2,7 +2,7 @@
 #pragma once
 
 #include <tenon/core/math/libm.hpp>
-#include <tenon/nn/metric/mean_error.hpp>
+#include <tenon/nn/metric/count/mean_error.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 

@@ -1,6 +1,6 @@
 // Mean squared error.
 #pragma once
-#include <tenon/nn/metric/mean_error.hpp>
+#include <tenon/nn/metric/count/mean_error.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 

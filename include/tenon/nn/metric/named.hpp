@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include <tenon/nn/metric/mean_over.hpp>
+#include <tenon/nn/metric/count/mean_over.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <tenon/core/tensor.hpp>
-#include <tenon/nn/metric/element.hpp>
+#include <tenon/nn/metric/count/element.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 

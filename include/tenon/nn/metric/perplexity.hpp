@@ -3,7 +3,7 @@
 #include <cmath>
 #include <optional>
 
-#include <tenon/nn/metric/element.hpp>
+#include <tenon/nn/metric/count/element.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 

@@ -1,6 +1,6 @@
 // Precision: the share of the samples predicted as a class that belong to the class.
 #pragma once
-#include <tenon/nn/metric/class_rates.hpp>
+#include <tenon/nn/metric/count/class_rates.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 

@@ -1,6 +1,6 @@
 // Recall: the share of the samples of a class that were predicted as this class.
 #pragma once
-#include <tenon/nn/metric/class_rates.hpp>
+#include <tenon/nn/metric/count/class_rates.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 

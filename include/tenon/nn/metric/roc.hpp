@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include <tenon/nn/metric/element.hpp>
+#include <tenon/nn/metric/count/element.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 

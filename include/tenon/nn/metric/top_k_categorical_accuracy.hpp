@@ -1,7 +1,7 @@
 // Share of samples whose label is among the k largest predictions.
 #pragma once
-#include <tenon/core/log.hpp>
-#include <tenon/nn/metric/classes.hpp>
+#include <tenon/core/log/log.hpp>
+#include <tenon/nn/metric/count/classes.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 

@@ -1,7 +1,7 @@
 // Adadelta: steps scaled by running means of the squares of earlier steps and of the gradient.
 #pragma once
-#include <tenon/nn/optim/moment_update.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
+#include <tenon/nn/optim/update/moment_update.hpp>
 
 namespace tenon::inline TENON_ABI {
 namespace ops {

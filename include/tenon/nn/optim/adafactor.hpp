@@ -3,8 +3,8 @@
 
 #include <tenon/core/math/libm.hpp>
 #include <tenon/core/math/min_max.hpp>
-#include <tenon/nn/optim/norms.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
+#include <tenon/nn/optim/update/norms.hpp>
 
 namespace tenon::inline TENON_ABI {
 namespace ops {

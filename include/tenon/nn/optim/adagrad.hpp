@@ -1,7 +1,7 @@
 // Adagrad: steps scaled by the sum of all squared gradients.
 #pragma once
-#include <tenon/nn/optim/moment_update.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
+#include <tenon/nn/optim/update/moment_update.hpp>
 
 namespace tenon::inline TENON_ABI {
 namespace ops {

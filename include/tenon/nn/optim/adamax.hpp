@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tenon/core/math/libm.hpp>
-#include <tenon/nn/optim/moment_update.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
+#include <tenon/nn/optim/update/moment_update.hpp>
 
 namespace tenon::inline TENON_ABI {
 namespace ops {

@@ -1,7 +1,7 @@
 // LARS: the steps of another optimizer, scaled in proportion to the parameter's norm.
 #pragma once
-#include <tenon/nn/optim/norms.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
+#include <tenon/nn/optim/update/norms.hpp>
 
 namespace tenon::inline TENON_ABI {
 

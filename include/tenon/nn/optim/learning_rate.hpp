@@ -7,7 +7,7 @@
 #include <tenon/core/error.hpp>
 #include <tenon/core/memory/owned.hpp>
 #include <tenon/core/text/report.hpp>
-#include <tenon/graph/member.hpp>
+#include <tenon/graph/ir/member.hpp>
 #if TENON_DEFINES
 #include <limits>
 #endif

@@ -3,7 +3,7 @@
 #include <limits>
 #include <optional>
 
-#include <tenon/eager/apply.hpp>
+#include <tenon/call/apply.hpp>
 #include <tenon/nn/optim/learning_rate.hpp>
 
 namespace tenon::inline TENON_ABI::nn {

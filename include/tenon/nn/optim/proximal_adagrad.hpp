@@ -1,7 +1,7 @@
 // Adagrad with a proximal step that moves parameters towards 0 after each update.
 #pragma once
-#include <tenon/nn/optim/moment_update.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
+#include <tenon/nn/optim/update/moment_update.hpp>
 
 namespace tenon::inline TENON_ABI {
 namespace ops {

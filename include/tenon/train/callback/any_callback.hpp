@@ -6,7 +6,7 @@
 #include <tenon/core/text/report.hpp>
 #include <tenon/dataset/stage/data_info.hpp>
 #include <tenon/train/callback/callback.hpp>
-#include <tenon/train/run.hpp>
+#include <tenon/train/step/run.hpp>
 
 namespace tenon::inline TENON_ABI {
 

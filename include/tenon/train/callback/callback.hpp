@@ -9,10 +9,10 @@
 #include <tenon/core/spread.hpp>
 #include <tenon/core/text/type_name.hpp>
 #include <tenon/graph/observe/observer.hpp>
-#include <tenon/train/callback/callback_state.hpp>
-#include <tenon/train/callback/callback_turn.hpp>
-#include <tenon/train/callback/events.hpp>
-#include <tenon/train/callback/run_info.hpp>
+#include <tenon/train/callback/run/callback_state.hpp>
+#include <tenon/train/callback/run/callback_turn.hpp>
+#include <tenon/train/callback/run/events.hpp>
+#include <tenon/train/callback/run/run_info.hpp>
 
 namespace tenon::inline TENON_ABI {
 

@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include <tenon/train/callback/callback_turn.hpp>
 #include <tenon/train/callback/monitor.hpp>
-#include <tenon/train/callback/snapshot.hpp>
+#include <tenon/train/callback/run/callback_turn.hpp>
+#include <tenon/train/callback/run/snapshot.hpp>
 
 namespace tenon::inline TENON_ABI {
 

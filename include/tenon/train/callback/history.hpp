@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include <tenon/train/callback/callback_state.hpp>
-#include <tenon/train/callback/run_info.hpp>
+#include <tenon/train/callback/run/callback_state.hpp>
+#include <tenon/train/callback/run/run_info.hpp>
 #include <tenon/train/eval_result.hpp>
 
 namespace tenon::inline TENON_ABI {

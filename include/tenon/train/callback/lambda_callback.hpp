@@ -2,7 +2,7 @@
 #pragma once
 #include <functional>
 
-#include <tenon/train/callback/run_info.hpp>
+#include <tenon/train/callback/run/run_info.hpp>
 
 namespace tenon::inline TENON_ABI {
 

@@ -4,8 +4,8 @@
 #include <cstdio>
 
 #include <tenon/core/float/real_text.hpp>
-#include <tenon/train/callback/learning_rate_of.hpp>
-#include <tenon/train/callback/run_info.hpp>
+#include <tenon/train/callback/run/learning_rate_of.hpp>
+#include <tenon/train/callback/run/run_info.hpp>
 
 namespace tenon::inline TENON_ABI {
 

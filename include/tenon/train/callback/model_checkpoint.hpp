@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include <tenon/train/background_writer.hpp>
-#include <tenon/train/callback/callback_turn.hpp>
-#include <tenon/train/callback/run_info.hpp>
+#include <tenon/train/callback/run/callback_turn.hpp>
+#include <tenon/train/callback/run/run_info.hpp>
+#include <tenon/train/file/background_writer.hpp>
 #include <tenon/train/training_file.hpp>
 #if TENON_DEFINES
 #include <sys/stat.h>
@@ -16,7 +16,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include <tenon/core/log.hpp>
+#include <tenon/core/log/log.hpp>
 #include <tenon/train/callback/checkpoint_family.hpp>
 #include <tenon/train/clock.hpp>
 #endif

@@ -6,13 +6,13 @@
 #include <string_view>
 #include <vector>
 
-#include <tenon/train/callback/callback_state.hpp>
-#include <tenon/train/callback/run_info.hpp>
+#include <tenon/train/callback/run/callback_state.hpp>
+#include <tenon/train/callback/run/run_info.hpp>
 #include <tenon/train/eval_result.hpp>
 #if TENON_DEFINES
 #include <algorithm>
 
-#include <tenon/core/log.hpp>
+#include <tenon/core/log/log.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI {

@@ -4,7 +4,7 @@
 
 #include <tenon/core/tensor/any_tensor.hpp>
 #if defined(TENON_TARGET)
-#include <tenon/train/arriving_outputs.hpp>
+#include <tenon/train/step/arriving_outputs.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI {

@@ -5,8 +5,8 @@
 #include <string>
 
 #include <tenon/core/float/real_text.hpp>
-#include <tenon/train/callback/learning_rate_of.hpp>
 #include <tenon/train/callback/monitor.hpp>
+#include <tenon/train/callback/run/learning_rate_of.hpp>
 
 namespace tenon::inline TENON_ABI {
 

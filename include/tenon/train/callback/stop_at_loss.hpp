@@ -1,7 +1,7 @@
 // StopAtLoss: ends a training when the loss is low enough.
 #pragma once
-#include <tenon/train/callback/callback_state.hpp>
-#include <tenon/train/callback/run_info.hpp>
+#include <tenon/train/callback/run/callback_state.hpp>
+#include <tenon/train/callback/run/run_info.hpp>
 
 namespace tenon::inline TENON_ABI {
 

@@ -1,7 +1,7 @@
 // StopAtTime: ends a training after a time.
 #pragma once
 #include <tenon/core/error.hpp>
-#include <tenon/train/callback/run_info.hpp>
+#include <tenon/train/callback/run/run_info.hpp>
 #include <tenon/train/clock.hpp>
 
 namespace tenon::inline TENON_ABI {

@@ -11,15 +11,15 @@
 #include <string_view>
 #include <vector>
 
-#include <tenon/core/log.hpp>
+#include <tenon/core/log/log.hpp>
 #include <tenon/dataset/stage/lineage.hpp>
 #include <tenon/io/tensors/named_value.hpp>
 #include <tenon/io/text/escaped_text.hpp>
 #include <tenon/train/callback/callback.hpp>
-#include <tenon/train/callback/learning_rate_of.hpp>
+#include <tenon/train/callback/run/learning_rate_of.hpp>
 #include <tenon/train/checkpoint.hpp>
 #include <tenon/train/eval_result.hpp>
-#include <tenon/train/event_graph.hpp>
+#include <tenon/train/record/event_graph.hpp>
 #include <tenon/train/summary_record.hpp>
 
 namespace tenon::inline TENON_ABI {

@@ -5,9 +5,9 @@
 #include <string_view>
 #include <vector>
 
-#include <tenon/train/callback/callback_state.hpp>
-#include <tenon/train/callback/callback_turn.hpp>
-#include <tenon/train/callback/snapshot.hpp>
+#include <tenon/train/callback/run/callback_state.hpp>
+#include <tenon/train/callback/run/callback_turn.hpp>
+#include <tenon/train/callback/run/snapshot.hpp>
 #include <tenon/train/checkpoint.hpp>
 
 namespace tenon::inline TENON_ABI {

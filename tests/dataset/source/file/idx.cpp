@@ -2,7 +2,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include "../../support.hpp"
 
-#include <tenon/core/philox.hpp>
+#include <tenon/core/random/philox.hpp>
 #include <tenon/dataset/source/file/idx.hpp>
 
 using namespace support;

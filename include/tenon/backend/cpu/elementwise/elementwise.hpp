@@ -1,0 +1,202 @@
+// The loop after every element-wise operator, single or fused, with broadcasting.
+#pragma once
+#include <cstring>
+
+#include <tenon/backend/cpu/elementwise/unrolled.hpp>
+#include <tenon/core/nchw16n.hpp>
+#include <tenon/graph/ir/kernel.hpp>
+
+namespace tenon::inline TENON_ABI::kernel {
+
+/// The extents that a value has in memory: an NCHW16n image has a last axis for the samples of a block, and the
+/// leading axis counts blocks; what is no image is the same for all samples.
+constexpr TensorType in_memory(TensorType t, bool blocks) {
+  if (blocks) t.extent[t.rank++] = t.batched() ? block_samples : 1;
+  return t;
+}
+
+/// How the operands of an element-wise call line up with its result, worked out from the shapes: the result is walked
+/// as rows of `inner` elements; along a row each operand moves by 0 or 1. n counts blocks if the images are NCHW16n.
+template <class Call, bool blocks = false>
+struct RowLayout {
+  static constexpr TensorType out = in_memory(Call::result, blocks);
+
+  // Extent of operand k along axis `axis` of the result; 1 where it is broadcast or has no such axis.
+  static constexpr int extent(int k, int axis) {
+    const TensorType t = in_memory(Call::operand(k), blocks);
+    const int own = axis - (out.rank - t.rank);
+    return own < 0 ? 1 : t.extent[own];
+  }
+  static constexpr bool spans(int k, int axis) { return extent(k, axis) == out.extent[axis]; }
+  static constexpr bool constant(int k, int axis) { return extent(k, axis) == 1; }
+
+  // The first axis of the row: every operand spans all axes of the row, or is constant on all of them.
+  static constexpr int find_first_axis() {
+    int first = out.rank;
+    while (first > 0) {
+      for (int k = 0; k < Call::operands; ++k) {
+        bool all_span = true, all_constant = true;
+        for (int axis = first - 1; axis < out.rank; ++axis)
+          all_span &= spans(k, axis), all_constant &= constant(k, axis);
+        if (!all_span && !all_constant) return first;
+      }
+      --first;
+    }
+    return first;
+  }
+  static constexpr int first_axis = find_first_axis();
+  static constexpr bool flat = first_axis == 0;  // one row, which may depend on n
+
+  static constexpr long inner(long n) {
+    long product = 1;
+    for (int axis = first_axis; axis < out.rank; ++axis) product *= out.size(axis, n);
+    return product;
+  }
+  static constexpr long step(int k) {
+    for (int axis = first_axis; axis < out.rank; ++axis)
+      if (!spans(k, axis)) return 0;
+    for (int axis = first_axis; axis < out.rank; ++axis)
+      if (out.extent[axis] != 1) return 1;
+    return first_axis < out.rank ? 1 : 0;
+  }
+  // Offset of operand k at the start of row `row`.
+  static constexpr long offset(int k, long row) {
+    long offset = 0, stride = 1;
+    for (int axis = out.rank - 1; axis >= first_axis; --axis) stride *= extent(k, axis) < 0 ? 1 : extent(k, axis);
+    for (int axis = first_axis - 1; axis >= 0; --axis) {
+      const long here = axis == 0 ? row : row % out.extent[axis];
+      if (axis > 0) row /= out.extent[axis];
+      if (!constant(k, axis)) offset += here * stride, stride *= axis == 0 ? 1 : extent(k, axis);
+    }
+    return offset;
+  }
+  static constexpr long rows(long n) { return flat ? 1 : out.count(n) / inner(n); }
+  static constexpr long items(long n) { return flat ? inner(n) : rows(n); }
+};
+
+}  // namespace tenon::kernel
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+
+/// out[i] = f(in[i]...), operands whose Moves is false at their first element: the loop after all shapes of an
+/// operator, which stands in a program once.
+template <class F, class Result, bool... Moves, class... T>
+[[gnu::noinline]] void map_row(F f, std::integer_sequence<bool, Moves...>, Result* out, long count, const T*... in) {
+  map_unrolled<Moves...>(out, count, f, in...);
+}
+
+/// result[i] = f(operand 0 at i, operand 1 at i, ...) for items begin .. end - 1.
+template <class Call, bool blocks, class F, int... K>
+inline void elementwise_rows(const Arguments& a, long begin, long end, F f, std::integer_sequence<int, K...>) {
+  using Rows = RowLayout<Call, blocks>;
+  constexpr std::integer_sequence<bool, (Rows::step(K) != 0)...> moves;
+  auto* result = a.result<typename Call::Result>();
+  if constexpr (Rows::flat && Rows::out.count(1) <= block_length)  // a call would take longer
+    if (!Rows::out.batched() || a.n == 1) {
+      for (long i = begin; i < end; ++i)
+        result[i] = static_cast<typename Call::Result>(
+            f(a.operand<typename Call::template Operand<K>>(K)[Rows::step(K) ? i : 0]...));
+      return;
+    }
+  if constexpr (Rows::flat) {
+    map_row(f, moves, result + begin, end - begin,
+            (a.operand<typename Call::template Operand<K>>(K) + (Rows::step(K) ? begin : 0))...);
+  } else {
+    const long inner = Rows::inner(blocks ? whole_blocks(a.n) / block_samples : a.n);
+    for (long row = begin; row < end; ++row)
+      map_row(f, moves, result + row * inner, inner,
+              (a.operand<typename Call::template Operand<K>>(K) + Rows::offset(K, row))...);
+  }
+}
+
+/// A call that is one row, whatever its shape: a program carries it once per operator, dtypes, and operands that move.
+template <class F, class Result, bool... Moves, class... T, int... K>
+inline void run_flat(const Arguments& a, long begin, long end, std::integer_sequence<bool, Moves...> moves,
+                     std::integer_sequence<int, K...>, const T*...) {
+  map_row(F(), moves, a.result<Result>() + begin, end - begin, (a.operand<T>(K) + (Moves ? begin : 0))...);
+}
+template <class F, class Result, class Moves, class... T>
+struct FlatKernel {
+  static void run(const Arguments& a, long begin, long end) {
+    run_flat<F, Result>(a, begin, end, Moves{}, std::make_integer_sequence<int, sizeof...(T)>{},
+                        static_cast<const T*>(nullptr)...);
+  }
+};
+template <class Call, class F, int... K>
+constexpr auto flat_kernel(std::integer_sequence<int, K...>) {
+  return &FlatKernel<F, typename Call::Result, std::integer_sequence<bool, (RowLayout<Call>::step(K) != 0)...>,
+                     typename Call::template Operand<K>...>::run;
+}
+
+/// A call whose result is operand 0, of elements of this many bytes.
+template <std::size_t bytes>
+void copy_elements(const Arguments& a, long begin, long end) {
+  const std::size_t first = static_cast<std::size_t>(begin) * bytes;
+  std::memmove(a.result<char>() + first, a.operand<char>(0) + first, static_cast<std::size_t>(end) * bytes - first);
+}
+
+/// F should be one type for all shapes: the function of the operator.
+template <class Call, class F, bool blocks = false>
+inline void elementwise(const Arguments& a, long begin, long end, F f = F()) {
+  elementwise_rows<Call, blocks>(a, begin, end, f, std::make_integer_sequence<int, Call::operands>{});
+}
+/// Items of the call with NCHW16n images.
+template <class Call>
+constexpr KernelWork elementwise_nchw16n_work(long n) {
+  KernelWork work;
+  work.items = RowLayout<Call, true>::items(whole_blocks(n) / block_samples);
+  if (work.items) work.cost = Call::result.count(whole_blocks(n)) / work.items + 1;
+  return work;
+}
+
+}  // namespace tenon::kernel
+
+namespace tenon::inline TENON_ABI {
+
+namespace ops {
+struct Fused;
+}
+
+/// An operator that says by `eval` what it does with one element of each operand, ops::Elementwise, and maybe by
+/// `copies` that this is nothing, ops::Copy.
+template <class Op>
+requires(Op::elementwise && requires { typename Op::Function; })
+struct Kernel<Cpu, Op> {
+  using Function = typename Op::Function;
+  using Chain = ops::Fused;
+  static constexpr KernelFacts facts{.in_place = true, .nchw16n = Nchw16n::follows};
+  static constexpr bool linear_work = true;
+  template <class Call>
+  static constexpr long items(long n) {
+    return kernel::RowLayout<Call>::items(n);
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    kernel::elementwise<Call, Function>(a, begin, end);
+  }
+  template <class Call>
+  static constexpr auto kernel() {
+    if constexpr (requires { requires tenon::detail::is_set(Op::copies); })
+      return &kernel::copy_elements<sizeof(typename Call::Result)>;
+    else if constexpr (kernel::RowLayout<Call>::flat && Call::result.count(1) > kernel::block_length)
+      return kernel::flat_kernel<Call, Function>(std::make_integer_sequence<int, Call::operands>{});
+    else return &Kernel::template run<Call>;
+  }
+  /// Without rows to walk, blocks of samples are one row as well, only longer.
+  template <class Call>
+  static constexpr bool runs_alike() {
+    return kernel::RowLayout<Call>::flat;
+  }
+  template <class Call>
+  static constexpr KernelWork nchw16n_work(long n) {
+    return kernel::elementwise_nchw16n_work<Call>(n);
+  }
+  template <class Call>
+  static void run_nchw16n(const Arguments& a, long begin, long end) {
+    kernel::elementwise<Call, Function, true>(a, begin, end);
+  }
+};
+
+}  // namespace tenon
+TENON_EXACT_END

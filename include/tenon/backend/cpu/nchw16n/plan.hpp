@@ -1,0 +1,112 @@
+// How direct convolution of NCHW16n images is cut: the sizes of both directions, bands of rows, scratch memory.
+#pragma once
+#include <tenon/backend/cpu/conv/direct.hpp>
+#include <tenon/backend/cpu/nchw16n/tile.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel::detail {
+
+// A tap of a kernel: its weight within one plane, its pixel in the padded image for the first pixel of the result.
+struct Nchw16nTap {
+  std::int32_t weight, row, column;
+};
+
+// A convolution of NCHW16n: rows of the result are computed in bands whose image fits the cache.
+struct Nchw16nPlan : ConvGeometry {
+  long row_blocks = 0;                       // items per block and group
+  bool copied = false;                       // with zeros around it, or since it is larger than the cache
+  long band = 0, image_rows = 0, pitch = 0;  // rows of the grid per pass; of the copy
+  long image_pixel = 0, image_plane = 0;     // elements from a pixel of the image to the next, and from plane to plane
+  long pass = 0;                             // planes at a time; the chains of small results continue from pass to pass
+  bool packed = false;                       // weights are copied: those of one row block lie far apart in each plane
+  // only two rows of the result are kept, one channel after the other: those that are complete
+  bool pooled = false;
+  // no zeros around the image: tiles are cut at its borders, so that all pixels of one have the same taps
+  bool cut = false;
+};
+
+inline constexpr long nchw16n_image_bytes = 512 << 10, block_pixel = block_samples * long(sizeof(float));
+// Taps of all planes from which on a tile at a border is better cut. Tiles of two pixels waste less, and cut they would
+// load a weight per product.
+inline constexpr long worth_cutting = block_pixels == 4 ? 64 : 1L << 30;
+// planes from which on a list of taps for the tile at a left or right border pays
+inline constexpr long worth_listing = 4;
+inline constexpr int cut_rows = 4;  // a tile of one pixel has a chain per row: fewer would wait for each other
+// pixels up to which it costs less to load and store the result again than to cut the image in bands
+inline constexpr long small_result = 64;
+
+// The image one plane after the other, as it lies in memory.
+constexpr Nchw16nPlan by_planes(Nchw16nPlan c) {
+  c.image_pixel = block_samples, c.image_plane = c.image_rows * c.pitch * block_samples;
+  return c;
+}
+// All planes of a pixel side by side: a tile goes through them plane by plane, in a few pages of memory instead of one
+// or more per plane. An odd number of cache lines per pixel keeps neighbours from competing for the same places.
+constexpr Nchw16nPlan by_pixels(Nchw16nPlan c) {
+  c.image_pixel = (c.pass + (c.pass > 1 && c.pass % 2 == 0)) * block_samples, c.image_plane = block_samples;
+  return c;
+}
+
+[[gnu::noinline]] constexpr Nchw16nPlan nchw16n_plan(const ConvGeometry& g, bool pooled = false) {
+  Nchw16nPlan c{g};
+  c.pooled = pooled;
+  c.packed = c.plane_step > c.row_step && c.rows > block_rows;
+  const long rows = (c.grid_h - 1) * c.pixel_h + c.reach_h + 1, columns = (c.grid_w - 1) * c.pixel_w + c.reach_w + 1;
+  c.row_blocks = ceil_div(c.rows, block_rows);
+  c.copied = c.top > 0 || c.left > 0 || rows > c.h || columns > c.w ||
+             c.planes * c.h * c.w * block_pixel > nchw16n_image_bytes;
+  c.pitch = c.copied ? columns : c.w;
+  c.band = c.grid_h, c.pass = c.planes;
+  if (c.copied && !c.pooled && c.height * c.width <= small_result)
+    c.pass = ceil_div(c.planes, ceil_div(c.planes * rows * c.pitch * block_pixel, nchw16n_image_bytes));
+  if (c.segments)
+    c.pass = round_up(c.pass, segment_units<float>) < c.planes ? round_up(c.pass, segment_units<float>) : c.planes;
+  if (c.copied) {
+    const long fitting = (nchw16n_image_bytes / (c.pass * c.pitch * block_pixel) - c.reach_h - 1) / c.pixel_h + 1;
+    if (fitting < c.band) c.band = fitting > 2 ? fitting / 2 * 2 : c.band < 2 ? c.band : 2;
+  }
+  c.image_rows = c.copied ? (c.band - 1) * c.pixel_h + c.reach_h + 1 : c.h;
+  return c.copied ? by_pixels(c) : by_planes(c);
+}
+
+// Without the copy that only padding asks for.
+constexpr Nchw16nPlan without_copy(Nchw16nPlan c) {
+  if (!c.copied || c.rows < cut_rows || c.planes * c.taps() < worth_cutting ||
+      c.planes * c.h * c.w * block_pixel > nchw16n_image_bytes)
+    return c;
+  c.cut = true, c.copied = false;
+  c.pitch = c.w, c.image_rows = c.h, c.band = c.grid_h, c.pass = c.planes;
+  return by_planes(c);
+}
+
+struct Nchw16nScratch {
+  std::size_t starts, list, image, weights, total;
+};
+[[gnu::noinline]] constexpr Nchw16nScratch nchw16n_scratch(const Nchw16nPlan& c) {
+  const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
+  Nchw16nScratch s{};
+  s.starts = bytes(c.taps(), sizeof(Nchw16nTap));
+  s.list = s.starts + bytes(c.phases() + 1, sizeof(long));
+  s.image = s.list + bytes(c.taps(), sizeof(Tap));
+  s.weights = s.image + (c.copied ? std::size_t(c.image_rows * c.pitch * c.image_pixel) * sizeof(float) : 0);
+  s.total = s.weights + (c.packed ? bytes(block_rows * c.pass * c.taps(), sizeof(float)) : 0);
+  return s;
+}
+
+// The rows of some planes from `first` on, with zeros around, as the convolution wants them.
+[[gnu::noinline]] inline void fill_nchw16n(const Nchw16nPlan& c, long planes, const float* from, long first,
+                                           float* to) {
+  const long right = c.left + c.w < c.pitch ? c.left + c.w : c.pitch;
+  for (long y = first; y < first + c.image_rows; ++y, to += c.pitch * c.image_pixel)
+    for (long p = 0; p < planes; ++p) {
+      const bool inside = y >= 0 && y < c.h;
+      float* pixel = to + p * c.image_plane;
+      const float* source = from + ((p * c.h + y) * c.w - c.left) * block_samples;
+      for (long x = 0; x < c.pitch; ++x, pixel += c.image_pixel, source += block_samples)
+        if (inside && x >= c.left && x < right) kernel::copy_row(source, pixel, block_samples);
+        else clear(pixel, block_samples);
+    }
+}
+
+}  // namespace tenon::kernel::detail
+TENON_EXACT_END

@@ -1,0 +1,197 @@
+// AdaFactor: means of squares by rows and columns, what they make of a gradient, and the update.
+#pragma once
+
+#include <tenon/backend/cpu/optimizer/norms.hpp>
+#include <tenon/core/math/min_max.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI {
+
+namespace ops {
+struct AdafactorMeans;
+struct AdafactorFactors;
+struct AdafactorSquares;
+struct ApplyAdafactor;
+}  // namespace ops
+
+namespace kernel {
+/// A parameter as matrices, over its last two axes; what has no two is one row.
+struct Matrices {
+  long count = 1, rows = 1, columns = 1;
+  constexpr explicit Matrices(const TensorType& t)
+      : rows(t.rank < 2 ? 1 : t.extent[t.rank - 2]), columns(t.rank < 1 ? 1 : t.extent[t.rank - 1]) {
+    count = t.count(1) / (rows * columns);
+  }
+};
+
+/// What is known of each element's square: 1 / root of its mean, as a factor per row, if there is one, and per column
+/// of each matrix.
+template <class A>
+struct SquareFactors {
+  const A *row, *column;
+  Matrices of;
+
+  /// Calls f(first, length, factor of the row, factors of the columns) for parts of rows, together elements [begin,
+  /// end).
+  template <class F>
+  [[gnu::always_inline]] void each_part(long begin, long end, F f) const {
+    while (begin < end) {
+      const long r = begin / of.columns, c = begin % of.columns, length = math::min(of.columns - c, end - begin);
+      f(begin, length, row ? row[r] : A(1), column + r / of.rows * of.columns + c);
+      begin += length;
+    }
+  }
+};
+
+/// The sums of squares of some elements of a parameter and of gradients divided by the root of their mean square.
+template <class A, class T, class G>
+inline TwoSums<A> adafactor_squares(const T* p, const G* g, SquareFactors<A> factors, A scale, long begin, long count) {
+  TwoSums<A> total;
+  factors.each_part(begin, begin + count, [&](long first, long length, A row, const A* column) {
+    const A factor = scale * row;
+    const auto own = [](auto x, auto, A) { return A(x) * A(x); };
+    const auto step = [=](auto, auto slope, A c) {
+      const A u = A(slope) * factor * c;
+      return u * u;
+    };
+    const TwoSums<A> sums = lane_sums<A>(length, own, step, p + first, g + first, column);
+    total.first += sums.first, total.second += sums.second;
+  });
+  return total;
+}
+
+template <>
+struct UpdateLoop<ops::AdafactorSquares> {
+  template <class Call>
+  static auto piece(const Arguments& a, long begin, long count) {
+    using A = typename Call::Result;
+    constexpr bool rows = Call::operands == 5;
+    const SquareFactors<A> factors{rows ? a.operand<A>(2) : nullptr, a.operand<A>(2 + rows),
+                                   Matrices(Call::operand(0))};
+    return adafactor_squares(a.operand<typename Call::template Operand<0>>(0),
+                             a.operand<typename Call::template Operand<1>>(1), factors,
+                             A(a.operand<float>(Call::operands - 1)[2]), begin, count);
+  }
+};
+
+/// One step of AdaFactor for the elements [begin, end), with a first moment m if that is not null. number: rate,
+/// weight decay, what gradients are multiplied with, rate after clipping, six that matter elsewhere, beta1.
+template <bool moment, class A, class T, class G>
+inline void adafactor(const float* number, T* __restrict p, const G* __restrict g, [[maybe_unused]] T* __restrict m,
+                      SquareFactors<A> factors, long begin, long end) {
+  const A keep = A(1) - A(number[0]) * A(number[1]), scale = A(number[2]) * A(number[3]), beta1 = A(number[9]);
+  const A rest = A(1) - beta1;
+  factors.each_part(begin, end, [&](long first, long length, A row, const A* column) __attribute__((always_inline)) {
+    const A factor = scale * row;
+    each_block(first, first + length, [=](long i, auto block) __attribute__((always_inline)) {
+      A slope[block()];
+      load_all(g + i, slope);
+      for (int l = 0; l < block(); ++l) {
+        A step = slope[l] * factor * column[i - first + l];
+        if constexpr (moment) m[i + l] = T(step = beta1 * A(m[i + l]) + rest * step);
+        p[i + l] = T(keep * A(p[i + l]) - step);
+      }
+    });
+  });
+}
+}  // namespace kernel
+
+/// Operands: means, gradient, numbers. Of rows, of columns, or of single elements.
+template <>
+struct Kernel<Cpu, ops::AdafactorMeans> {
+  static constexpr KernelFacts facts{.half_gradient = true};
+  static constexpr bool linear_work = true;
+  template <class Call>
+  static constexpr kernel::Matrices matrices() {
+    return kernel::Matrices(Call::operand(1));
+  }
+  template <class Call>
+  static constexpr long items(long) {
+    constexpr kernel::Matrices x = matrices<Call>();
+    if (Call::config().of_rows) return x.count * x.rows;
+    return x.count * ((x.columns + kernel::column_block - 1) / kernel::column_block);
+  }
+  template <class Call>
+  static constexpr long cost(long n) {
+    return Call::operand(1).count(1) / items<Call>(n) + 1;
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using A = typename Call::Result;
+    constexpr kernel::Matrices x = matrices<Call>();
+    const auto* g = a.operand<typename Call::template Operand<1>>(1);
+    const float* number = a.operand<float>(2);
+    const A scale = A(number[2]), keep = A(number[4]), rest = A(number[5]), epsilon = A(number[6]);
+    const auto square = [=](auto slope) { return (A(slope) * scale) * (A(slope) * scale); };
+    A* mean = a.changed<A>(0);
+    if constexpr (Call::config().of_rows) {
+      for (long r = begin; r < end; ++r) {
+        const A sum = kernel::lane_sum<A>(x.columns, square, g + r * x.columns);
+        mean[r] = keep * mean[r] + rest * (sum / A(x.columns) + epsilon);
+      }
+    } else {
+      constexpr long blocks = items<Call>(1) / x.count;
+      for (long item = begin; item < end; ++item) {
+        const long matrix = item / blocks, first = item % blocks * kernel::column_block;
+        const long columns = math::min(kernel::column_block, x.columns - first);
+        const auto* from = g + matrix * x.rows * x.columns + first;
+        A sum[kernel::column_block];
+        kernel::column_sums<A>(x.rows, columns, {sum}, [&](long r, long c) { return square(from[r * x.columns + c]); });
+        A* to = mean + matrix * x.columns + first;
+        for (long c = 0; c < columns; ++c) to[c] = keep * to[c] + rest * (sum[c] / A(x.rows) + epsilon);
+      }
+    }
+  }
+};
+
+/// Operand 0 are means; those of the rows of a matrix are divided by their own mean.
+template <>
+struct Kernel<Cpu, ops::AdafactorFactors> {
+  static constexpr bool linear_work = true;
+  template <class Call>
+  static constexpr long items(long) {
+    return Call::result.count(1) / kernel::Matrices(Call::result).columns;
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using A = typename Call::Result;
+    constexpr long length = kernel::Matrices(Call::result).columns;
+    for (long item = begin; item < end; ++item) {
+      const A* x = a.operand<A>(0) + item * length;
+      A mean = 1;
+      if constexpr (Call::config().of_rows) mean = kernel::lane_sum<A>(length, [](A v) { return v; }, x) / A(length);
+      kernel::store_unrolled(a.result<A>() + item * length, length,
+                             [=](long i) { return A(1) / math::sqrt(x[i] / mean); });
+    }
+  }
+};
+
+/// Operands: parameter, gradient, (factors of rows,) factors of columns, (first moment,) numbers.
+template <>
+struct Kernel<Cpu, ops::ApplyAdafactor> {
+  static constexpr KernelFacts facts{.half_gradient = true};
+  static constexpr bool linear_work = true;
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.count(n);
+  }
+  template <class Call>
+  static constexpr long cost(long) {
+    return 4;
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    using A = typename Call::template Operand<2>;
+    constexpr bool rows = Call::config().has_rows, moment = Call::config().has_moment;
+    const kernel::SquareFactors<A> factors{rows ? a.operand<A>(2) : nullptr, a.operand<A>(2 + rows),
+                                           kernel::Matrices(Call::result)};
+    T* m = nullptr;
+    if constexpr (moment) m = a.changed<T>(3 + rows);
+    kernel::adafactor<moment>(a.operand<float>(Call::operands - 1), a.changed<T>(0),
+                              a.operand<typename Call::template Operand<1>>(1), m, factors, begin, end);
+  }
+};
+
+}  // namespace tenon
+TENON_EXACT_END

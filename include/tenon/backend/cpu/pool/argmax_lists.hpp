@@ -1,0 +1,300 @@
+// The gradient of max pooling over windows of 2 x 2 as lists of the argmaxes (pool/conv_max.hpp): three of four pixels
+// get none.
+#pragma once
+#include <cstddef>
+#include <cstdint>
+
+#include <tenon/core/argmax_places.hpp>
+#include <tenon/core/memory/arena.hpp>
+#include <tenon/core/nchw16n.hpp>
+#include <tenon/graph/ir/kernel_entry.hpp>
+#include <tenon/target/kernel.hpp>
+#if TENON_DEFINES
+#include <tenon/backend/cpu/reduce/channel_sums.hpp>
+#endif
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel {
+
+/// The argmaxes of a plane: pixels that get a gradient, in their order. place: see core/argmax_places.hpp. They stand
+/// where the whole plane would stand: their number and the sum of their gradients, then the places; from the middle on,
+/// the gradients. Code that adds them up anyway leaves the sum; NaN means that no code did.
+struct ArgmaxList {
+  const std::int32_t* place;
+  const float* gradient;
+  long count;
+  static constexpr long head = 2;
+
+  ArgmaxList(const std::int32_t* places, const float* gradients, long number)
+      : place(places), gradient(gradients), count(number) {}
+  ArgmaxList(const float* plane, long pixels)
+      : ArgmaxList(reinterpret_cast<const std::int32_t*>(plane) + head, plane + pixels / 2,
+                   *reinterpret_cast<const std::int32_t*>(plane)) {}
+  /// The sum that is left with a list.
+  static float& sum(float* plane) { return plane[1]; }
+  static float sum_of(const float* plane, long pixels) {
+    if (plane[1] == plane[1]) return plane[1];
+    const ArgmaxList list(plane, pixels);
+    double sum = 0;
+    for (long i = 0; i < list.count; ++i) sum += double(list.gradient[i]);
+    return float(sum);
+  }
+};
+/// Planes [height, width], and where their pixels' places are: as ArgmaxPlaces says.
+struct ArgmaxPlanes {
+  long height, width;
+  int row, column, split = 0;
+  constexpr std::int32_t place(long y, long x) const {
+    return std::int32_t(y) * row + std::int32_t(x) * column + (splits_lines ? std::int32_t(x) & split : 0);
+  }
+  constexpr long windows() const { return height / 2 * (width / 2); }
+  constexpr long pixels() const { return height * width; }
+};
+
+/// Lists the planes [begin, end) whose windows' argmaxes are numbers as spread_argmaxes gets them.
+void list_argmaxes(const ArgmaxPlanes& p, const float* argmaxes, const float* dy, float* lists, long begin, long end);
+
+/// The same with argmaxes in NCHW16n and dy row-major; items are a channel of a block each. n: samples.
+constexpr long listed_pitch(const ArgmaxPlanes& p) {
+  return (p.windows() + block_samples - 1) / block_samples * block_samples + block_samples;
+}
+constexpr std::size_t nchw16n_list_argmaxes_workspace(const ArgmaxPlanes& p) {
+  return std::size_t(block_samples * listed_pitch(p)) * sizeof(float);
+}
+void nchw16n_list_argmaxes(const ArgmaxPlanes& p, long n, long channels, const float* argmaxes, const float* dy,
+                           float* lists, long begin, long end, void* workspace);
+
+/// y[c] = the sum of the gradients of n samples, for the channels begin .. end - 1: the bits of channel_sums of the
+/// whole planes. No sum that begins with +0 becomes -0, so zeros between change nothing.
+void list_sums(const ArgmaxPlanes& p, long n, long channels, const float* lists, float* y, long begin, long end);
+
+#if TENON_DEFINES
+/// Where the next argmax is written.
+struct ArgmaxEnd {
+  std::int32_t* place;
+  float* gradient;
+  void advance(long count) { place += count, gradient += count; }
+};
+
+namespace detail {
+// The argmaxes of one row of windows, one by one: of its upper pixels, then of its lower ones.
+inline void list_windows(ArgmaxPlanes p, const float* argmax, const float* dy, long windows, std::int32_t place,
+                         ArgmaxEnd& to) {
+  long listed = 0;
+  for (int lower = 0; lower < 2; ++lower, place += p.row)
+    for (long j = 0; j < windows; ++j) {
+      const int number = int(argmax[j]) - 2 * lower;
+      to.place[listed] = place + p.place(0, 2 * j + (number & 1)), to.gradient[listed] = dy[j];
+      listed += unsigned(number) < 2;
+    }
+  to.advance(listed);
+}
+#if defined(__AVX2__)
+inline constexpr int listed_lanes = 16;  // of a row of windows, in one vector or in two
+using ListedVector = Simd<float, simd_width<float>>;
+using ListedPlaces = Simd<std::int32_t, simd_width<float>>;
+// A name of its own: nvcc spells ListedPlaces out, of which its host then wants to know in templates that ::Vector is a
+// type.
+using PlaceLanes = ListedPlaces::Vector;
+// Lists the lanes whose number is greater than `least`; they are `most` at most, and as many are written.
+template <int most>
+[[gnu::always_inline]] inline void list_lanes(ListedVector number, ListedVector least, ListedPlaces place,
+                                              ListedVector gradients, ArgmaxEnd& to) {
+  ListedVector places(__builtin_bit_cast(ListedVector::Vector, place.lanes));
+  const int count = pack_greater(number, least, places, gradients);
+  place.lanes = __builtin_bit_cast(PlaceLanes, places.lanes);
+  if constexpr (most == ListedVector::width) place.store(to.place), gradients.store(to.gradient);
+  else lower_half(place).store(to.place), lower_half(gradients).store(to.gradient);
+  to.advance(count);
+}
+// Where lanes stand in the row of windows, the first of them at window `first`: place and number in the row.
+struct ListedLanes {
+  ListedPlaces place;
+  ListedVector number;
+  ListedLanes(const ArgmaxPlanes& p, int first, int mask = listed_lanes - 1) {
+    static constexpr std::int32_t window[listed_lanes]{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+    const auto at = ListedPlaces::load(window + first).lanes & mask;
+    number.lanes = __builtin_convertvector(at, ListedVector::Vector);
+    place.lanes = 2 * at * p.column;
+    if constexpr (splits_lines) place.lanes += 2 * at & p.split;
+  }
+};
+// The same for `rows` rows of windows, of which it reads whole vectors.
+template <int vectors>
+[[gnu::noinline]] ArgmaxEnd list_rows(const ArgmaxPlanes& p, const float* argmax, const float* dy, long rows,
+                                      ArgmaxEnd to) {
+  using V = ListedVector;
+  const long windows = p.width / 2;
+  const ListedPlaces column(p.column), row(p.row);
+  ListedLanes first(p, 0), last(p, (vectors - 1) * V::width);
+  const V behind{float(windows)}, none(-1.0f), before(-0.5f), last_upper(1.5f);
+  for (; rows > 0; --rows, argmax += windows, dy += windows) {
+    V number[vectors], gradients[vectors];
+    ListedPlaces upper[vectors];
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) {
+      ListedLanes& lane = v == 0 ? first : last;
+      number[v] = choose_greater(behind, lane.number, V::load(argmax + v * V::width), none);
+      gradients[v] = V::load(dy + v * V::width);
+      upper[v] = lane.place + ListedPlaces(__builtin_convertvector(number[v].lanes, PlaceLanes) & 1) * column;
+      lane.place = lane.place + row + row;
+    }
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v)
+      list_lanes<V::width>(choose_greater(number[v], last_upper, none, number[v]), before, upper[v], gradients[v], to);
+#pragma GCC unroll 2
+    for (int v = 0; v < vectors; ++v) list_lanes<V::width>(number[v], last_upper, upper[v] + row, gradients[v], to);
+  }
+  return to;
+}
+#if defined(__AVX512F__)
+// The same for rows of up to 8 windows, of which it reads 8: lanes from 8 on are for the lower pixels.
+[[gnu::noinline]] inline ArgmaxEnd list_short_rows(const ArgmaxPlanes& p, const float* argmax, const float* dy,
+                                                   long rows, ArgmaxEnd to) {
+  using V = ListedVector;
+  const long windows = p.width / 2;
+  const ListedPlaces column(p.column), row(2 * p.row);
+  ListedLanes lane(p, 0, listed_lanes / 2 - 1);
+  V upper;
+  for (int i = 0; i < listed_lanes; ++i)
+    upper.lanes[i] = i < listed_lanes / 2 ? 0.0f : 2.0f, lane.place.lanes[i] += i < listed_lanes / 2 ? 0 : p.row;
+  const V behind{float(windows)}, none(-1.0f), before(-0.5f), after(1.5f);
+  const auto twice = [](const float* from) __attribute__((always_inline)) {
+    const auto half = Simd<float, listed_lanes / 2>::load(from);
+    return joined(half, half);
+  };
+  for (; rows > 0; --rows, argmax += windows, dy += windows) {
+    V number = choose_greater(behind, lane.number, twice(argmax), none) - upper;  // 0 or 1: it won
+    number = choose_greater(number, after, none, number);
+    const ListedPlaces odd(__builtin_convertvector(number.lanes, ListedPlaces::Vector) & 1);
+    list_lanes<8>(number, before, lane.place + odd * column, twice(dy), to);
+    lane.place = lane.place + row;
+  }
+  return to;
+}
+#endif
+// How many rows it can take, so that what it reads and what it writes in vain has room. `readable`: of argmaxes and of
+// dy.
+constexpr long rows_in_vectors(const ArgmaxPlanes& p, long readable) {
+  const long across = p.width / 2, lanes = across <= listed_lanes / 2 ? listed_lanes / 2 : listed_lanes,
+             writable = p.pixels() / 2 - ArgmaxList::head - listed_lanes;
+  const long read = (readable - lanes) / across + 1, room = writable / across, rows = read < room ? read : room;
+  if (across > listed_lanes || readable < lanes || writable < 0) return 0;
+  return rows < p.height / 2 ? rows : p.height / 2;
+}
+#endif
+
+// The list of one plane.
+[[gnu::noinline]] inline void list_plane(const ArgmaxPlanes& p, const float* argmaxes, const float* dy,
+                                         [[maybe_unused]] long readable, float* plane) {
+  auto* const number = reinterpret_cast<std::int32_t*>(plane);
+  ArgmaxEnd to{number + ArgmaxList::head, plane + p.pixels() / 2};
+  const long across = p.width / 2, rows = p.height / 2;
+  long i = 0;
+#if defined(__AVX2__)
+  i = rows_in_vectors(p, readable);
+#if defined(__AVX512F__)
+  to = across <= listed_lanes / 2 ? list_short_rows(p, argmaxes, dy, i, to) : list_rows<1>(p, argmaxes, dy, i, to);
+#else
+  to = (across <= listed_lanes / 2 ? list_rows<1> : list_rows<2>)(p, argmaxes, dy, i, to);
+#endif
+#endif
+  for (; i < rows; ++i)
+    list_windows(p, argmaxes + i * across, dy + i * across, across, std::int32_t(2 * i) * p.row, to);
+  *number = std::int32_t(to.place - number - ArgmaxList::head), ArgmaxList::sum(plane) = __builtin_nanf("");
+}
+}  // namespace detail
+
+TENON_INLINE void list_argmaxes(const ArgmaxPlanes& p, const float* argmaxes, const float* dy, float* lists, long begin,
+                                long end) {
+  for (long plane = begin; plane < end; ++plane)
+    detail::list_plane(p, argmaxes + plane * p.windows(), dy + plane * p.windows(), (end - plane) * p.windows(),
+                       lists + plane * p.pixels());
+}
+
+[[gnu::noinline]] TENON_INLINE void nchw16n_list_argmaxes(const ArgmaxPlanes& p, long n, long channels,
+                                                          const float* argmaxes, const float* dy, float* lists,
+                                                          long begin, long end, void* workspace) {
+  const long pitch = listed_pitch(p), windows = p.windows();
+  float* const own = static_cast<float*>(workspace);
+  for (long item = begin; item < end; ++item) {
+    const long first = item / channels * block_samples, count = n - first < block_samples ? n - first : block_samples;
+    copy_matrix(argmaxes + item * windows * block_samples, 1, block_samples, own, pitch, block_samples, windows,
+                pitch - block_samples);
+    for (long s = 0; s < count; ++s) {
+      const long plane = (first + s) * channels + item % channels, readable = (n * channels - plane) * windows;
+      detail::list_plane(p, own + s * pitch, dy + plane * windows, readable < pitch ? readable : pitch,
+                         lists + plane * p.pixels());
+    }
+  }
+}
+
+[[gnu::noinline]] TENON_INLINE void list_sums(const ArgmaxPlanes& p, long n, long channels, const float* lists,
+                                              float* y, long begin, long end) {
+  for (long c = begin; c < end; ++c) {
+    LongSum<float, 1, block_chain> total;
+    for (long first = 0; first < n; first += block_samples) {
+      const long samples = n - first < block_samples ? n - first : block_samples;
+      float sample[block_samples];
+      for (long s = 0; s < samples; ++s)
+        sample[s] = ArgmaxList::sum_of(lists + ((first + s) * channels + c) * p.pixels(), p.pixels());
+      total.add({detail::sum_of_samples(sample, samples)});
+    }
+    y[c] = *total.finish();
+  }
+}
+#endif  // TENON_DEFINES
+
+}  // namespace tenon::kernel
+
+namespace tenon::inline TENON_ABI {
+
+namespace ops {
+struct MaxPoolList;
+struct SumOfLists;
+}  // namespace ops
+
+template <>
+struct Kernel<Cpu, ops::MaxPoolList> {
+  static constexpr KernelFacts facts{.nchw16n = Nchw16n::first};
+  static constexpr bool linear_work = true;
+  template <class Call>
+  static constexpr kernel::ArgmaxPlanes planes{Call::result[2], Call::result[3], Call::config().row,
+                                               Call::config().column, Call::config().split};
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.size(0, n) * Call::result[1];
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    kernel::list_argmaxes(planes<Call>, a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end);
+  }
+  template <class Call>
+  static constexpr KernelWork nchw16n_work(long n) {
+    return {whole_blocks(n) / block_samples * Call::result[1], Call::result.span(2, 4) * block_samples / 4 + 1,
+            aligned(long(kernel::nchw16n_list_argmaxes_workspace(planes<Call>)))};
+  }
+  template <class Call>
+  static void run_nchw16n(const Arguments& a, long begin, long end) {
+    kernel::nchw16n_list_argmaxes(planes<Call>, a.n, Call::result[1], a.operand<float>(0), a.operand<float>(1),
+                                  a.result<float>(), begin, end, a.workspace);
+  }
+};
+
+template <>
+struct Kernel<Cpu, ops::SumOfLists> {
+  static constexpr KernelFacts facts{.tile_sums = true, .tile_chains = true};
+  static constexpr bool fits_nchw16n(const TensorType&, const TensorType*, int) { return true; }
+  template <class Call>
+  static constexpr KernelWork work(long n) {
+    return {Call::operand(0)[1], n * Call::operand(0).span(2, 4) / 4 + 1, 0};
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    constexpr TensorType x = Call::operand(0);
+    kernel::list_sums({x[2], x[3], 0, 0}, a.n, x[1], a.operand<float>(0), a.result<float>(), begin, end);
+  }
+};
+
+}  // namespace tenon
+TENON_EXACT_END

@@ -1,0 +1,198 @@
+// Reverse mode: what a derivative rule sees, and the walk that applies the rules from the loss to the leaves.
+#pragma once
+#include <tenon/graph/ir/builder.hpp>
+#include <tenon/graph/ir/post_order.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+namespace ops {
+struct Add;
+struct FullLike;
+struct Reshape;
+struct SumTo;
+}  // namespace ops
+
+/// A node for each result of a call; -1: none.
+struct ResultNodes {
+  int node[max_results];
+  constexpr ResultNodes() {
+    for (int& n : node) n = -1;
+  }
+  constexpr int& operator[](int k) { return node[k]; }
+  constexpr int operator[](int k) const { return node[k]; }
+  constexpr bool any() const {
+    for (int n : node)
+      if (n >= 0) return true;
+    return false;
+  }
+};
+
+/// One application of a derivative rule. Node numbers are those of the builder.
+class Derivative {
+ public:
+  /// A result that is not among `results` is asked of the builder.
+  constexpr Derivative(Builder& builder, const Node& node, const ResultNodes& results, const ResultNodes& gradients)
+      : builder_(builder), node_(node), results_(results), gradients_(gradients) {}
+
+  constexpr int operand(int k) const { return node_.operand[k]; }
+  constexpr int operands() const { return node_.operands; }
+  constexpr int result() const { return results_[0]; }
+  /// Of an operator with several results.
+  constexpr int result(int k) { return results_[k] < 0 ? builder_.result(results_[0], k) : results_[k]; }
+  /// The gradient of the loss with respect to the result, of an operator with several the first one; -1 where the loss
+  /// depends on other results only.
+  constexpr int gradient() const { return gradients_[0]; }
+  /// Of an operator with several results: true if the loss depends on result k. Of an operator with one always.
+  constexpr bool has_gradient(int k) const { return gradients_[k] >= 0; }
+  /// The gradient of the loss with respect to result k; zeros if the loss does not depend on it.
+  template <class Zeros = ops::FullLike>
+  constexpr int gradient(int k) {
+    return has_gradient(k) ? gradients_[k] : builder_.template call<Zeros>(NoConfig{}, result(k));
+  }
+  constexpr TensorType type(int k) const { return builder_.nodes[std::size_t(node_.operand[k])].type; }
+  constexpr const TensorType& result_type() const { return node_.type; }
+  template <class Op>
+  constexpr typename Op::Config config() const {
+    return unpack<typename Op::Config>(node_.attributes);
+  }
+  constexpr Builder& builder() { return builder_; }
+
+  /// Appends a call; the same operators serve forward and backward.
+  template <class Op, class... Ids>
+  constexpr int call(Ids... ids) {
+    return builder_.template call<Op>(typename Op::Config{}, ids...);
+  }
+  template <class Op, class... Ids>
+  constexpr int call_with(const typename Op::Config& config, Ids... ids) {
+    return builder_.template call<Op>(config, ids...);
+  }
+  /// Appends a call that draws from the same random stream as this node.
+  template <class Op, class... Ids>
+  constexpr int call_same_stream(const typename Op::Config& config, Ids... ids) {
+    const int id = builder_.template call<Op>(config, ids...);
+    builder_.nodes[std::size_t(id)].immediate = node_.immediate;
+    return id;
+  }
+  /// A constant of the dtype of operand k.
+  constexpr int constant(double value, int k = 0) { return builder_.constant(type(k).dtype, value); }
+
+  /// Adds `contribution`, which has the dtype of operand k, to its gradient. Where the operand was broadcast, it is
+  /// summed to the operand's shape.
+  template <class Plus = ops::Add, class Sum = ops::SumTo>
+  constexpr void flows_to(int k, int contribution) {
+    const TensorType wanted = type(k), given = builder_.nodes[std::size_t(contribution)].type;
+    if (given.dtype != wanted.dtype)
+      builder_.fail(Sentence{} << "the derivative of " << node_.op->name << " gives operand " << k
+                               << " a gradient of dtype " << name(given.dtype) << ", the operand is "
+                               << name(wanted.dtype) << ": cast it");
+    if (!given.same_shape(wanted)) contribution = builder_.template call<Sum>(Sum::to(wanted), contribution);
+    sum_[k] = sum_[k] < 0 ? contribution : builder_.template call<Plus>(NoConfig{}, sum_[k], contribution);
+  }
+  /// What this call contributes to the gradient of operand k, or -1.
+  constexpr int contribution(int k) const { return sum_[k]; }
+
+ private:
+  Builder& builder_;
+  Node node_;
+  ResultNodes results_, gradients_;
+  OperandNodes sum_;
+};
+
+namespace detail {
+// For observers: the nodes from `first` on are the derivative of a call.
+constexpr void name_rule([[maybe_unused]] std::vector<Node>& nodes, [[maybe_unused]] int first,
+                         [[maybe_unused]] const Node& forward) {
+#if defined(TENON_OBSERVE)
+  const int end = int(nodes.size());
+  for (int id = first; id < end; ++id)
+    nodes[std::size_t(id)].origin =
+        origin_in_rule(forward.origin, rules_of(forward.op).run_time, place_in_rule(nodes.data(), first, end, id));
+#endif
+}
+// The last node adds the gradient of operand k of a call to others.
+constexpr void name_sum([[maybe_unused]] std::vector<Node>& nodes, [[maybe_unused]] const Node& forward,
+                        [[maybe_unused]] int k) {
+#if defined(TENON_OBSERVE)
+  nodes.back().origin = origin_of_sum(forward.origin, rules_of(forward.op).run_time, forward.operands, k);
+#endif
+}
+}  // namespace detail
+
+constexpr std::vector<int> post_order(const Builder& builder, int root) {
+  PostOrder walk;
+  return walk.from(
+      root, std::size_t(root) + 1, [&](int id) { return builder.nodes[std::size_t(id)].operands; },
+      [&](int id, int k) { return builder.nodes[std::size_t(id)].operand[k]; });
+}
+
+namespace detail {
+// The gradients of the results of a call, as far as they are floating-point numbers: none flows through integers.
+constexpr ResultNodes result_gradients(const Builder& builder, const std::vector<int>& gradients, int call) {
+  ResultNodes found;
+  const auto take = [&](int id, int k) {
+    if (std::size_t(id) < gradients.size() && is_floating(builder.nodes[std::size_t(id)].type.dtype))
+      found[k] = gradients[std::size_t(id)];
+  };
+  take(call, 0);
+  each_part(builder.nodes.data(), call, take);
+  return found;
+}
+}  // namespace detail
+
+/// Appends the backward pass of `roots` (each seeded by its own gradient node). Returns the gradient node of every
+/// node that existed before, or -1. `wanted[i]` marks leaves whose gradient is asked for.
+template <class Plus = ops::Add, class View = ops::Reshape>
+constexpr std::vector<int> backward(Builder& builder, int root, int seed, const std::vector<char>& wanted) {
+  std::vector<int> gradients(std::size_t(root) + 1, -1);
+  std::vector<char> needed(std::size_t(root) + 1, 0);
+  for (int id = 0; id <= root; ++id) {
+    const Node& node = builder.nodes[std::size_t(id)];
+    needed[std::size_t(id)] = std::size_t(id) < wanted.size() && wanted[std::size_t(id)];
+    for (int k = 0; k < node.operands; ++k) needed[std::size_t(id)] |= needed[std::size_t(node.operand[k])];
+  }
+  gradients[std::size_t(root)] = seed;
+  const std::vector<int> order = post_order(builder, root);
+  const int outer_scope = builder.scope;
+  for (std::size_t at = order.size(); at-- > 0;) {
+    const int id = order[at];
+    const Node node = builder.nodes[std::size_t(id)];
+    if (node.op->leaf || node.op->part || !needed[std::size_t(id)] ||
+        (std::size_t(id) < wanted.size() && wanted[std::size_t(id)] == 2))
+      continue;
+    const ResultNodes own = detail::result_gradients(builder, gradients, id);
+    if (!own.any()) continue;
+    builder.scope = node.scope;
+    builder.location = node.location;
+    if (!node.op->has_derivative) {
+      builder.fail(Sentence{} << node.op->name
+                              << " has no derivative, but a gradient must pass through it: detach its operand with "
+                                 "stop_gradient, or declare a derivative");
+      continue;
+    }
+    ResultNodes results;
+    results[0] = id;
+    Derivative d(builder, node, results, own);
+    const int first = int(builder.nodes.size());
+    rules_of(node.op).derivative(d);
+    detail::name_rule(builder.nodes, first, node);
+    // the contributions of one call are added up before they meet others, as on the tape
+    for (int k = 0; k < node.operands; ++k) {
+      if (d.contribution(k) < 0) continue;
+      int target = node.operand[k], contribution = d.contribution(k);
+      const Node& operand = builder.nodes[std::size_t(target)];
+      // a parameter in another shape: the tape knows the parameter only
+      if (operand.op->view && operand.immediate == parameter_view) {
+        target = operand.operand[0];
+        contribution = builder.template call<View>(View::to(builder.nodes[std::size_t(target)].type), contribution);
+      }
+      int& sum = gradients[std::size_t(target)];
+      const bool first_of_all = sum < 0;
+      sum = first_of_all ? contribution : builder.template call<Plus>(NoConfig{}, sum, contribution);
+      if (!first_of_all) detail::name_sum(builder.nodes, node, k);
+    }
+  }
+  builder.scope = outer_scope;
+  return gradients;
+}
+
+}  // namespace tenon

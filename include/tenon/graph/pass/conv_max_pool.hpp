@@ -1,0 +1,58 @@
+// What the fuse pass and the operators know of each other where max pooling follows a convolution.
+#pragma once
+#include <tenon/graph/ir/operator.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+namespace ops {
+/// What the operators of a convolution need: everything but the extents of their operands.
+struct Conv2dAttributes {
+  int stride_h = 1, stride_w = 1, top = 0, left = 0, dilation_h = 1, dilation_w = 1, groups = 1;
+  // extents that a gradient's shape rule cannot know: height and width of x, or of the kernel
+  int first = 0, second = 0;
+};
+/// The window of a pooling, and the height and width of its result.
+struct Pool2dAttributes {
+  int kh = 1, kw = 1, stride_h = 1, stride_w = 1, top = 0, left = 0, oh = 0, ow = 0, count_include_pad = 0;
+  constexpr bool operator==(const Pool2dAttributes&) const = default;
+};
+/// The same with the height and width of the image, which the shape rule of a gradient cannot know.
+struct Pool2dGradAttributes {
+  int kh = 1, kw = 1, stride_h = 1, stride_w = 1, top = 0, left = 0, oh = 0, ow = 0, count_include_pad = 0, h = 0,
+      w = 0;
+  constexpr Pool2dGradAttributes() = default;
+  constexpr Pool2dGradAttributes(const Pool2dAttributes& a, const TensorType& x)
+      : kh(a.kh),
+        kw(a.kw),
+        stride_h(a.stride_h),
+        stride_w(a.stride_w),
+        top(a.top),
+        left(a.left),
+        oh(a.oh),
+        ow(a.ow),
+        count_include_pad(a.count_include_pad),
+        h(x[2]),
+        w(x[3]) {}
+  constexpr operator Pool2dAttributes() const {
+    return {kh, kw, stride_h, stride_w, top, left, oh, ow, count_include_pad};
+  }
+};
+/// Where a list of argmaxes says that its pixels stand: as in core/argmax_places.hpp.
+struct ArgmaxListAttributes {
+  int row = 0, column = 0, split = 0;
+};
+}  // namespace ops
+
+/// The operators that a convolution, windows of 2 x 2 after it, and their gradients become
+/// (graph/pass/fuse_max_pool.hpp).
+struct ConvMaxPool {
+  const OperatorRules* joined;              // of a convolution and the maximum, where no gradient is asked for
+  const OperatorRules* joined_with_argmax;  // the same, with the argmaxes as second result
+  const OperatorRules* spread;              // of the gradients of the maximum and of the ReLU before it
+  const OperatorRules* list;                // the same as a list of argmaxes, for
+  const OperatorRules* weight_from_list;    //   the gradient of the convolution for its weight,
+  const OperatorRules* input_from_list;     //   that for its input,
+  const OperatorRules* sum_of_list;         //   and the sum that is the gradient of its bias
+};
+
+}  // namespace tenon

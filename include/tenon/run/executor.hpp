@@ -1,0 +1,396 @@
+// Walks the table of a compiled graph. This code exists once per program, whatever the number of models.
+#pragma once
+#include <cstring>
+#include <vector>
+
+#include <tenon/core/context.hpp>
+#include <tenon/core/math/min_max.hpp>
+#include <tenon/core/memory/aligned_bytes.hpp>
+#include <tenon/core/memory/growing.hpp>
+#include <tenon/core/memory/storage.hpp>
+#include <tenon/core/tensor/any_tensor.hpp>
+#include <tenon/graph/ir/indices.hpp>
+#include <tenon/lowering/active.hpp>
+#include <tenon/lowering/kept_operand.hpp>
+#include <tenon/run/graph_observer.hpp>
+#include <tenon/run/launch_there.hpp>
+#include <tenon/run/refuse_scratch.hpp>
+#include <tenon/run/tile_sums.hpp>
+#include <tenon/run/tile_times.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Sees every kernel call; the default sees nothing and costs nothing.
+struct NoPolicy {
+  void before(const Node&, const Arguments&) const {}
+  void after(const Node&, const Arguments&) const {}
+};
+
+/// Runs one Program. Pointers are resolved once per batch size; after the first call with the largest batch, calls
+/// allocate nothing.
+class Executor {
+ public:
+  explicit Executor(const Program& program) : program_(&program) { resolved_.fill(std::size_t(program.instructions)); }
+
+  const Program& program() const { return *program_; }
+  /// Base addresses of parameters and states. `values`: ParameterArena::values, 0 if the values can change without
+  /// notice.
+  void bind(std::byte* parameters, std::byte* state, std::uint64_t values = 0) {
+    kept_.meet(values);
+    if (parameters == base_[int(Region::parameters)] && state == base_[int(Region::state)]) return;
+    base_[int(Region::parameters)] = parameters;
+    base_[int(Region::state)] = state;
+    n_ = -1;
+  }
+  /// Says which parameters are frozen, one flag per entry, or null for none. Takes effect with the next run. `version`
+  /// is for the caller, to know what he said last.
+  void freeze(const bool* frozen, unsigned version = 0) {
+    const std::vector<char> active = detail::active_nodes(*program_, frozen);
+    for (Resolved& r : resolved_) r.active = active[std::size_t(program_->instruction[&r - resolved_.begin()].node)];
+    freeze_version_ = version;
+    n_ = -1;
+  }
+  unsigned freeze_version() const { return freeze_version_; }
+
+  /// Runs the graph on a batch of n. `inputs` has an address per Input node, which must stay valid until output() was
+  /// read; kernels of an input that is null are left out (an update without a gradient). Throws ValueError where a
+  /// value that is to be an index is out of range: then the instructions from this one on have not run, updates among
+  /// them. So does a batch that is too small for one of the instructions, before any has run.
+  template <class Policy = NoPolicy>
+  void run(const void* const* inputs, long n, const Policy& policy = {}) {
+    if constexpr (several_targets)
+      if (program_->target != TargetId::cpu) return run_there(inputs, n);
+    const FlushDenormals flush;
+    const int threads = ThreadPool::instance().threads();
+    if (n != n_ || threads != threads_) resolve(n, threads);
+    input_ = inputs;
+    bring_home();
+    if (program_->kept_operands && !kept_.fits()) keep();
+    if constexpr (observable && std::is_same_v<Policy, NoPolicy>)
+      if (detail::Observation* const innermost = detail::observation())
+        return walk(detail::GraphObserver(*innermost, *program_, base_[int(Region::parameters)], n));
+    walk(policy);
+  }
+
+  /// Address of output k of the last run, for the host.
+  void* output(int k) const {
+    if constexpr (several_targets)
+      if (const AnyTensor named = output_view(k); named.count() > 0)
+        detail::home(static_cast<std::byte*>(named.data), named.bytes(), detail::Look::read);
+    return output_address(k);
+  }
+  const TensorType& output_type(int k) const { return program_->node[program_->output[k]].type; }
+  /// The output, which a second target has until detail::home() brings it back.
+  AnyTensor output_view(int k) const { return AnyTensor(output_type(k), n_, output_address(k)); }
+  /// True if the last run computed with operands that were kept.
+  bool keeps() const { return kept_.made(); }
+  /// Bytes of scratch memory held.
+  long bytes() const { return capacity_; }
+
+ private:
+  using Kernel = void(const Arguments&, long begin, long end);
+  // How an instruction runs for some samples.
+  struct Run {
+    Kernel* kernel = nullptr;
+    long items = 0, cost = 1;
+  };
+  struct Resolved {
+    const Instruction* instruction = nullptr;
+    Arguments arguments;
+    Run whole, last;  // of the batch; in a group of a tile, and of the last tile
+    Run half[3];      // of a tile, then the two of the last tile
+    bool active = true, conditional = false;
+    bool runs = true;           // in a group
+    std::size_t group_end = 0;  // of the first instruction of a group: the instruction after its last one
+    long step[max_buffers]{}, own[max_buffers]{};  // bytes from tile to tile, from thread to thread
+    // of a sum: its size, where it is in the parts of sums, and in the scratch of a thread
+    long sum_bytes = 0, partial = 0, sum_part = 0;
+  };
+
+  // Inlined, so that without a policy it is one function with run().
+  template <class Policy>
+  [[gnu::always_inline]] void walk(const Policy& policy) {
+    for (std::size_t i = 0; i < resolved_.size();) {
+      Resolved& r = resolved_[i];
+      if (r.group_end) {
+        run_tiles_of(i, r.group_end, policy);
+        i = r.group_end;
+        continue;
+      }
+      ++i;
+      if (!ready(r)) continue;
+      policy.before(program_->node[r.instruction->node], r.arguments);
+      run_items(r.whole, r.arguments);
+      policy.after(program_->node[r.instruction->node], r.arguments);
+    }
+  }
+  // On another target: it gets the calls of all instructions at once.
+  void run_there(const void* const* inputs, long n);
+#if defined(TENON_TARGET)
+  void list_there(Resolved& r);
+  void submit_there();
+  bool inputs_there(Resolved& r, const detail::BufferBytes& bytes);
+#endif
+  // What another program may have taken to the second target.
+  void bring_home() const {
+    detail::home(base_[int(Region::parameters)]);
+    detail::home(base_[int(Region::state)]);
+  }
+
+  void* output_address(int k) const { return address(program_->place[program_->output[k]], program_->samples(n_)); }
+  bool ready(Resolved& r) const { return r.active && (!r.conditional || conditions_hold(r)); }
+  // False if an input that the instruction reads is missing, or what it guards must not happen.
+  bool conditions_hold(Resolved& r) const {
+    if (r.instruction->guarded &&
+        *reinterpret_cast<const std::int32_t*>(detail::home(base_[int(Region::state)] + overflow_state, 4)))
+      return false;
+    for (int k = 0; k < r.instruction->buffers; ++k)
+      if (r.instruction->buffer[k].region == Region::input &&
+          !(r.arguments.buffer[k] = input(r.instruction->buffer[k].offset)))
+        return false;
+    if (r.instruction->kernel->indices) look_at_indices(r);
+    return true;
+  }
+  // Throws ValueError if there is one that the kernel must not use.
+  void look_at_indices(const Resolved& r) const;
+  void* input(long column) const {
+    void* const data = const_cast<void*>(input_[column]);
+    if constexpr (several_targets)
+      if (program_->target == TargetId::cpu) detail::home(static_cast<std::byte*>(data));
+    return data;
+  }
+  void* address(const BufferPlace& place, long n) const {
+    if (place.region == Region::input) return input(place.offset);
+    if (place.region == Region::constant) return constants() + place.offset;
+    if (place.region == Region::tile) return base_[int(place.region)] + place.offset * tile_of(n);
+    return base_[int(place.region)] +
+           (place.region == Region::sample ? place.offset * n : place.offset + long(place.lift) * n);
+  }
+  std::byte* constants() const {
+#if defined(TENON_TARGET)
+    if (there_.constants.address()) return there_.constants.address();
+#endif
+    return reinterpret_cast<std::byte*>(const_cast<std::uint64_t*>(program_->constant));
+  }
+  [[gnu::cold]] void reserve(long n, int threads);
+  [[gnu::cold]] void resolve(long n, int threads);
+  // Makes what is kept, if it is time for it, and tells the instructions.
+  [[gnu::cold]] void keep();
+  // From the last instruction of a group to the first.
+  [[gnu::cold]] void resolve_in_group(std::size_t i, long n);
+
+  // Calls the kernel for all its items, on more threads if that pays.
+  void run_items(const Run& all, const Arguments& arguments) const {
+    const long parts = threads_ == 1 ? 1
+                                     : math::max<long>(1, math::min(all.items * all.cost / cost_per_thread,
+                                                                    math::min<long>(threads_, all.items)));
+    if (parts > 1) run_parts(all.kernel, arguments, all.items, parts);
+    else if (all.items) all.kernel(arguments, 0, all.items);
+  }
+  static Run run_of(const KernelEntry& kernel, bool in_blocks, long samples) {
+    const KernelWork work = in_blocks ? kernel.nchw16n_work(samples) : kernel.work(samples);
+    return {in_blocks ? kernel.run_nchw16n : kernel.run, work.items, work.cost};
+  }
+  Run run_of(const Instruction& instruction, long samples) const {
+    return run_of(*instruction.kernel, instruction.in_blocks(samples, n_), samples);
+  }
+  void run_parts(Kernel* kernel, const Arguments& arguments, long items, long parts) const;
+
+  // The instructions begin .. end - 1 for one tile of samples after the other. A policy sees one instruction of one
+  // tile at a time, or, if times are all it wants, is told them afterwards: then threads share the tiles as always.
+  template <class Policy>
+  void run_tiles_of(std::size_t begin, std::size_t end, const Policy& policy) {
+    const TileShares shares = share(begin, end);
+    if constexpr (std::is_same_v<Policy, NoPolicy>) {
+      run_shares(begin, end, shares);
+    } else {
+      if constexpr (requires { policy.clock(); })
+        if (policy.clock()) return run_timed(begin, end, shares, policy);
+      for (long tile = 0; tile < shares.tiles; ++tile)
+        for (std::size_t i = begin; i < end; ++i)
+          if (const Resolved& r = resolved_[i]; r.runs) {
+            const Arguments own = arguments_of(r, tile, 0);
+            policy.before(program_->node[r.instruction->node], own);
+            run_tiles(i, i + 1, tile, tile + 1, 0, true);
+            policy.after(program_->node[r.instruction->node], own);
+          }
+    }
+  }
+  TileShares share(std::size_t begin, std::size_t end);
+  void run_shares(std::size_t begin, std::size_t end, const TileShares& shares);
+  void run_timed(std::size_t begin, std::size_t end, const TileShares& shares, const detail::GraphObserver& observer);
+  template <class Times>
+  void take_shares(std::size_t begin, std::size_t end, const TileShares& shares, Times times);
+  // The part of one thread.
+  template <class Times>
+  void take_part(std::size_t begin, std::size_t end, const TileShares& shares, int part, Times times) const;
+  // Half `half` of those that threads take.
+  template <class Times>
+  void take_half(std::size_t begin, std::size_t end, const TileShares& shares, long half, int part, Times times) const;
+  // Adds up what threads have left.
+  void add_sums(const Resolved& r, const TileShares& shares) const;
+  // Some tiles: by thread `part`, or by all threads together.
+  void run_tiles(std::size_t begin, std::size_t end, long tile, long stop, int part, bool together) const;
+  template <class Times>
+  void take_tiles(std::size_t begin, std::size_t end, long tile, long stop, int part, bool together, Times times) const;
+  // What an instruction is called with for a tile, by thread `part`.
+  Arguments arguments_of(const Resolved& r, long tile, int part) const;
+  // Adds the sum of a tile to that of the tiles before it.
+  void add(const Resolved& r, const void* from, long tile) const;
+
+  const Program* program_;
+  detail::Growing<Resolved> resolved_;
+  TargetBytes scratch_;
+  std::byte* base_[regions]{};
+  const void* const* input_ = nullptr;
+  long n_ = -1, capacity_ = 0, thread_bytes_ = 0, sums_of_group_ = 0;
+  TileShares shares_;
+  TileSums sums_;
+  int threads_ = 0;
+  unsigned freeze_version_ = 0;
+  KeptOperands kept_;
+#if defined(TENON_TARGET)
+  // Of a program of the second target: its constants there, and the columns of the batch.
+  struct There {
+    TargetBytes constants;
+    detail::Growing<TargetBytes> column;
+    detail::Growing<void*> now;  // where each column of this step is, null: nowhere yet
+    detail::Growing<detail::Launch> launches;
+  } there_;
+#endif
+};
+
+#if TENON_DEFINES
+[[gnu::noinline]] TENON_INLINE void Executor::look_at_indices(const Resolved& r) const {
+  const IndexRange& range = *r.instruction->kernel->indices;
+  const Node& node = program_->node[r.instruction->node];
+  const auto type = [&](int k) -> const TensorType& {
+    return k < 0 ? node.type : program_->node[node.operand[k]].type;
+  };
+  detail::check_indices(node.op->name, range, type(range.operand), type(range.among),
+                        detail::home(r.arguments.buffer[range.operand + 1], std::size_t(type(range.operand).bytes(n_))),
+                        n_);
+}
+TENON_INLINE void Executor::reserve(long n, int threads) {
+  if (program_->many_bytes(n, threads) > double(Storage::max_bytes)) detail::refuse_scratch(*program_, n, threads);
+  const long needed = program_->bytes(n, threads);
+  for (bool again = true; needed > capacity_ || !scratch_.address(); again = false) try {
+      // an address also where nothing is needed, as for a batch of 0
+      scratch_ = TargetBytes(std::size_t(needed), "a buffer",
+                             program_->target == TargetId::cpu ? detail::BlockOf::values : detail::BlockOf::scratch);
+      capacity_ = needed;
+    } catch (const OutOfMemory&) {
+      if (!again) detail::refuse_scratch(*program_, n, threads);
+      scratch_ = {};  // of a smaller batch
+      capacity_ = 0;
+      Storage::give_back_kept();
+    }
+  base_[int(Region::sample)] = scratch_.address() + program_->floor;
+  base_[int(Region::fixed)] = scratch_.address();
+  base_[int(Region::tile)] = scratch_.address() + program_->scratch(n);
+}
+[[gnu::noinline]] TENON_INLINE void Executor::resolve(long n, int threads) {
+  n_ = -1;
+  for (std::size_t i = 0; i < resolved_.size(); ++i)
+    if (const LeastBatch* least = program_->instruction[i].kernel->least_batch;
+        least && n < least->n && resolved_[i].active)
+      detail::refuse_batch(*least, n);
+  reserve(n, threads);
+  n_ = n;
+  threads_ = threads;
+  kept_.forget();
+  shares_ = program_->shares(n, threads);
+  thread_bytes_ = program_->thread_bytes(n);
+  std::byte* const workspace = base_[int(Region::tile)] + program_->tile_bytes(n);
+  sums_ = {base_[int(Region::tile)] + thread_bytes_ * threads_, 0, Program::chain_levels(shares_.tiles)};
+  for (std::size_t i = resolved_.size(); i-- > 0;) {
+    Resolved& r = resolved_[i];
+    const Instruction& instruction = program_->instruction[i];
+    r.instruction = &instruction;
+    r.arguments.n = n;
+    r.arguments.immediate = instruction.immediate;
+    if (program_->node[instruction.node].op->host_effect)
+      r.arguments.immediate += reinterpret_cast<std::uintptr_t>(program_->texts);
+    r.arguments.workspace = workspace;
+    r.conditional = instruction.guarded || instruction.kernel->indices;
+    for (int k = 0; k < instruction.buffers; ++k)
+      if (instruction.buffer[k].region == Region::input) r.conditional = true;
+      else if (instruction.buffer[k].region != Region::none)
+        r.arguments.buffer[k] = address(instruction.buffer[k], program_->samples(n));
+    r.whole = run_of(instruction, instruction.group ? tile_of(n) : n);
+    if (instruction.group) resolve_in_group(i, n);
+  }
+}
+[[gnu::noinline]] TENON_INLINE void Executor::keep() {
+  long all = 0;
+  for (int k = 0; k < program_->kept_operands; ++k)
+    all += program_->kept[k].bytes(program_->instruction[program_->kept[k].instruction], n_);
+  std::byte* to = kept_.room(all);
+  for (int k = 0; k < program_->kept_operands; ++k) {
+    const KeptOperand& kept = program_->kept[k];
+    const Instruction& instruction = program_->instruction[kept.instruction];
+    const long bytes = kept.bytes(instruction, n_);
+    if (bytes == 0) continue;
+    Resolved& r = resolved_[std::size_t(kept.instruction)];
+    void*& operand = r.arguments.buffer[kept.entry->operand + 1];
+    operand = address(instruction.buffer[kept.entry->operand + 1], n_);
+    if (to) kept.entry->make(operand, n_, to), operand = to, to += bytes;
+    const KernelWork work = to ? kept.entry->work(n_) : instruction.work(n_, n_);
+    r.whole = r.last = {to ? kept.entry->run : instruction.kernel->run, work.items, work.cost};
+  }
+}
+[[gnu::noinline]] TENON_INLINE void Executor::resolve_in_group(std::size_t i, long n) {
+  Resolved& r = resolved_[i];
+  const Instruction& instruction = *r.instruction;
+  const auto in_group = [&](std::size_t other) {
+    return other < resolved_.size() && program_->instruction[other].group == instruction.group;
+  };
+  if (!in_group(i + 1)) sums_of_group_ = 0;
+  r.group_end = 0;
+  if (!i || !in_group(i - 1))
+    for (r.group_end = i; in_group(r.group_end);) ++r.group_end;
+  r.last = n > block_samples && n % block_samples ? run_of(instruction, n % block_samples) : r.whole;
+  if constexpr (blocks_have_halves) {
+    const long rest = n % block_samples, first = TileShares::first_half(rest);
+    r.half[0] = run_of(*instruction.kernel, instruction.nchw16n, block_samples / 2);
+    r.half[1] = run_of(instruction, first), r.half[2] = run_of(instruction, rest - first);
+  }
+  for (int k = 0; k < instruction.buffers; ++k) {
+    const TensorType& type = program_->type_of(instruction.node, k);
+    const bool own = instruction.buffer[k].region == Region::tile;
+    r.step[k] = type.batched() && !own ? type.bytes(block_samples) : 0;
+    r.own[k] = own ? thread_bytes_ : 0;
+  }
+  if (!instruction.sums) return;
+  r.sum_bytes = program_->sum_bytes(instruction);
+  r.sum_part = program_->workspace_of(instruction, n);
+  r.partial = sums_of_group_;
+  sums_of_group_ += r.sum_bytes;
+  sums_.bytes = math::max(sums_.bytes, sums_of_group_);
+}
+[[gnu::noinline]] TENON_INLINE void Executor::run_parts(Kernel* kernel, const Arguments& arguments, long items,
+                                                        long parts) const {
+  struct Job {
+    Kernel* kernel;
+    const Arguments& arguments;
+    long items, parts, workspace;
+  } job{kernel, arguments, items, parts, thread_bytes_};
+  ThreadPool::instance().run(
+      int(parts),
+      [](void* context, int part) {
+        const Job& all = *static_cast<Job*>(context);
+        Arguments own = all.arguments;
+        own.workspace += all.workspace * part;
+        all.kernel(own, all.items * part / all.parts, all.items * (part + 1) / all.parts);
+      },
+      &job);
+}
+#else
+extern template void Executor::run(const void* const*, long, const NoPolicy&);
+#endif  // TENON_DEFINES
+
+}  // namespace tenon
+#include <tenon/run/run_tiles.hpp>
+#if defined(TENON_TARGET)
+#include <tenon/run/run_there.hpp>
+#endif

@@ -1,0 +1,123 @@
+// How kernels of other targets than the CPU are started: with all that they read brought there.
+#pragma once
+#include <span>
+#include <string_view>
+
+#include <tenon/core/context.hpp>
+#include <tenon/core/memory/storage.hpp>
+#include <tenon/graph/ir/kernel_entry.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+struct Program;
+
+namespace detail {
+/// Before the CPU computes with them, whole blocks.
+inline void bring_home([[maybe_unused]] const Arguments& arguments) {
+  if constexpr (several_targets)
+    for (void* const data : arguments.buffer) home(static_cast<std::byte*>(data));
+}
+}  // namespace detail
+
+#if defined(TENON_TARGET)
+namespace detail {
+/// The kernel that stands for one of the CPU on the target on which this thread computes.
+inline const KernelEntry& kernel_there(std::string_view op, const KernelEntry* kernel) {
+  const TargetId target = TargetScope::current();
+  if (const KernelEntry* const found = kernel->elsewhere.on[int(target)]) return *found;
+  const std::string_view name =
+      with_target(target, []<class Target>(std::type_identity<Target>) { return Target::name; });
+  throw_error<RuntimeError>(op, " has no kernel on ", name, ": write Kernel<tenon::", name,
+                            ", ...> for it (target/kernel.hpp), or set device_target to CPU.");
+}
+
+/// What a call of the second target needs to know of a buffer: how many bytes it has. Buffers that are none of its
+/// blocks (numbers in the program, rows of a data set in PyNative mode) are copied there for the call.
+using BufferBytes = long[max_buffers];
+
+/// A kernel call as a target gets it, with addresses in its memory. Steps of one graph and one batch size have the same
+/// calls, byte by byte, as long as the executor's memory stays: a target can record them once and replay them.
+struct Launch {
+  void (*run)(const Arguments&, long begin, long end) = nullptr;
+  Arguments arguments;
+  long items = 0;
+  const std::int32_t* unless = nullptr;  // the call is left out if this number is other than 0
+  std::string_view name{};               // of the operator
+  long node = -1;                        // in the program of the step
+
+  void operator()() const {
+    if (!unless || *unless == 0) run(arguments, 0, items);
+  }
+};
+/// What the calls are a part of: a graph on a batch of n, or, without a program, a call of PyNative mode.
+struct TargetStep {
+  const Program* program = nullptr;
+  long n = 1;
+};
+/// The only way to start kernels there: all copies that the calls need are in the queue before them.
+inline void submit(TargetId target, const TargetStep& step, std::span<const Launch> launches) {
+  if (!launches.empty())
+    with_target(target, [&]<class Target>(std::type_identity<Target>) { Target::submit(step, launches); });
+}
+
+/// A call of an operator. After the result and the operands, `operands` of them, stand further results. `effect`: it
+/// changes its operands, but not the last of several. `flag`, if given, keeps the call back.
+struct CallThere {
+  TargetId target{};
+  std::string_view name;
+  const KernelEntry& kernel;
+  bool effect = false;
+  int operands = 0;
+  std::byte* flag = nullptr;
+  long node = -1;
+
+  /// Without elements in the result there is nothing to do.
+  bool is_empty(const BufferBytes& bytes) const { return !effect && bytes[0] == 0; }
+};
+/// Copies what the host has written of its operands, and says where everything is. `copy`: memory for buffers that are
+/// no blocks of the target's memory, and for a workspace; null if there are none.
+[[gnu::noinline]] inline Launch prepare_launch(const CallThere& call, const Arguments& named, const BufferBytes& bytes,
+                                               Storage* copy = nullptr) {
+  TargetMemory& memory = TargetMemory::instance();
+  using Use = TargetMemory::Use;
+  Launch launch;
+  launch.run = call.kernel.run, launch.name = call.name, launch.node = call.node;
+  launch.arguments.n = named.n, launch.arguments.immediate = named.immediate;
+  for (int k = 0; k < max_buffers; ++k) {
+    auto* const data = static_cast<std::byte*>(named.buffer[k]);
+    if (!data) continue;
+    const bool result = k == 0 || k > call.operands, changed = call.effect && (result || k == 1 || k < call.operands);
+    const Use use = changed ? Use::change : result ? Use::overwrite : Use::read;
+    const std::size_t size = std::size_t(bytes[k]);
+    void*& buffer = launch.arguments.buffer[k];
+    buffer = memory.there(call.target, data, use, size);
+    if (buffer || !copy) continue;
+    copy[k] = Storage(size);
+    std::memcpy(copy[k].data(), data, size);
+    buffer = memory.there(call.target, copy[k].address(), use, size);
+  }
+  const KernelWork work = call.kernel.work(named.n);
+  launch.items = work.items;
+  if (work.workspace) {
+    std::byte* room = named.workspace;
+    if (!room) room = (copy[max_buffers] = Storage(std::size_t(work.workspace))).address();
+    launch.arguments.workspace = memory.there(call.target, room, Use::overwrite, std::size_t(work.workspace));
+  }
+  if (call.flag) {
+    const std::byte* const flag = memory.there(call.target, call.flag, Use::read, sizeof(std::int32_t));
+    launch.unless = reinterpret_cast<const std::int32_t*>(flag);
+  }
+  return launch;
+}
+/// A call of PyNative mode, which is a step of its own.
+[[gnu::noinline]] inline void launch_there(const CallThere& call, const Arguments& named, const BufferBytes& bytes) {
+  if (call.is_empty(bytes)) return;
+  Storage copy[max_buffers + 1];
+  const Launch launch = prepare_launch(call, named, bytes, copy);
+  submit(call.target, {}, {&launch, 1});
+  if (call.effect && copy[1]) std::memcpy(named.buffer[1], copy[1].data(), std::size_t(bytes[1]));
+}
+}  // namespace detail
+#endif
+
+}  // namespace tenon

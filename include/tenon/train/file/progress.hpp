@@ -1,0 +1,66 @@
+// Progress: the position of a training, which a checkpoint saves and from which another run can continue.
+#pragma once
+#include <tenon/train/callback/run/snapshot.hpp>
+
+namespace tenon::inline TENON_ABI::detail {
+
+/// How far the runs of a Model have come. What the numbers count is complete: a step when its update is done, an epoch
+/// when its last hook was called.
+struct Progress {
+  long dataset_epoch = 0;  // of all runs: the order in which shuffled data comes now or next
+  long epochs = 0;         // of this run
+  long steps = 0;          // of the epoch after these
+  long run_steps = 0;      // of this run
+  bool running = false;
+  bool resumed = false;  // the next run continues where these numbers are
+
+  double loss = 0;          // of the last step before it was resumed
+  CallbackStates states{};  // that a file had, for the callbacks of the next run
+  void (*collect)(const void* callbacks, CallbackStates&) = nullptr;  // of this run's callbacks
+  void (*give_weights)(const void* callbacks) = nullptr;
+  const void* callbacks = nullptr;
+  const Snapshot* own = nullptr;  // the training's weights while the network has others, which a file does not get
+
+  void step() { ++steps, ++run_steps; }
+  void end_epoch() { ++dataset_epoch, ++epochs, steps = 0; }
+};
+
+/// A run from its begin to its end, however it ends.
+template <class Callbacks>
+class Running {
+ public:
+  Running(Progress& progress, const Callbacks& callbacks) : progress_(progress) {
+    if (!progress.resumed) progress.epochs = progress.steps = progress.run_steps = 0;
+    progress.resumed = false, progress.running = true;
+    if constexpr (Callbacks::any_state) {
+      progress.callbacks = &callbacks;
+      progress.collect = [](const void* list, CallbackStates& states) {
+        static_cast<const Callbacks*>(list)->save_states(states);
+      };
+    }
+    if constexpr (Callbacks::any_weights) {
+      progress.callbacks = &callbacks;
+      progress.give_weights = [](const void* list) { static_cast<const Callbacks*>(list)->give_weights(); };
+    }
+  }
+  /// The network gets other weights at the end of the run.
+  void keep_own(const ParameterList& parameters) requires(Callbacks::any_turn)
+  {
+    own_.take(parameters);
+    progress_.own = &own_;
+  }
+  ~Running() {
+    if (progress_.steps > 0) ++progress_.dataset_epoch;  // an epoch that was left begins anew with another order
+    progress_.steps = 0, progress_.running = false, progress_.collect = nullptr, progress_.give_weights = nullptr;
+    progress_.own = nullptr;
+    progress_.states.clear(), progress_.loss = 0;
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  Progress& progress_;
+  [[no_unique_address]] std::conditional_t<Callbacks::any_turn, Snapshot, NoConfig> own_{};
+};
+
+}  // namespace tenon::detail

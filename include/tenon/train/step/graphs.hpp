@@ -1,0 +1,178 @@
+// The graphs that a Model runs: the training step, the evaluation step, and the optimizer alone for PyNative mode.
+#pragma once
+#include <tuple>
+
+#include <tenon/core/spread.hpp>
+#include <tenon/nn/parameter_gradients.hpp>
+#include <tenon/train/amp.hpp>
+#include <tenon/train/step/state.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// In place of a loss: the network of the Model returns the loss itself.
+struct NoLoss {};
+/// In place of an optimizer: the Model only evaluates.
+struct NoOptimizer {
+  static constexpr int slots = 0;
+};
+
+namespace detail {
+
+/// What a model computes from a row: the prediction, and the loss or losses.
+template <class Net, class Loss, MixedPrecision precision = MixedPrecision{}, class... X>
+constexpr auto predicted(const Net& net, const X&... x) {
+  if constexpr (is_half_dtype(precision.values)) {
+    if constexpr (std::is_same_v<Loss, NoLoss>) return leaving<precision>(net(entering<precision>(x)...));
+    else
+      return
+          [&](const auto& first, const auto&...) { return leaving<precision>(net(entering<precision>(first))); }(x...);
+  } else {
+    if constexpr (std::is_same_v<Loss, NoLoss>) return net(x...);
+    else return [&](const auto& first, const auto&...) { return net(first); }(x...);
+  }
+}
+template <class Loss, class P, class... X>
+constexpr auto loss_of(const P& prediction, const X&... x) {
+  if constexpr (std::is_same_v<Loss, NoLoss>) return prediction;
+  else {
+    [[maybe_unused]] const eager::InLoss scope;
+    return [&](const auto&, const auto& label) { return prototype<Loss>(prediction, label); }(x...);
+  }
+}
+/// The same in a trace, whose errors name the loss then.
+template <class Loss, class P, class... X>
+constexpr auto traced_loss(Builder& b, const P& prediction, const X&... x) {
+  b.in_loss = true;
+  const auto loss = loss_of<Loss>(prediction, x...);
+  b.in_loss = false;
+  return loss;
+}
+
+template <class L>
+constexpr void output_losses(Builder& b, const L& loss) {
+  if constexpr (is_tuple<L>) detail::spread([&](const auto&... v) { (output_losses(b, v), ...); }, loss);
+  else if constexpr (!is_broken<L>) {
+    if (int(b.outputs.size()) < max_outputs) {  // a parameter that is an output is copied: the step changes it
+      b.outputs.push_back(b.nodes[std::size_t(loss.id)].op->leaf ? b.template call<ops::Identity>(NoConfig{}, loss.id)
+                                                                 : loss.id);
+    } else {
+      b.fail(Sentence{} << "a model has at most " << max_outputs
+                        << " outputs, losses and predictions together: return fewer");
+    }
+  }
+}
+
+template <class Net>
+constexpr Builder builder_for(bool training, int cells = all_cells) {
+  Builder b;
+  b.cells = cells;
+  b.entries = Structure<Net>::table.entry;
+  b.entry_count = Structure<Net>::count;
+  b.training = training;
+  return b;
+}
+
+// Traces Step on the columns of a row. With a loss function a row has two, as in MindSpore.
+template <class Step, class Loss, class... Keys, std::size_t... I>
+constexpr void trace_row(Builder& b, std::index_sequence<I...>) {
+  if constexpr (std::is_same_v<Loss, NoLoss> || sizeof...(Keys) == 2)
+    Step::trace_step(
+        b, Traced<typename Keys::type, typename Keys::shape>(&b, b.leaf(&info<ops::Input>, Keys::value, I))...);
+  else
+    b.fail(Sentence{} << "the data set has " << int(sizeof...(Keys))
+                      << " columns, a model with a loss function needs 2: data and label");
+}
+
+/// A network of a 16-bit precision in which nothing has 16 bits is a mistake.
+template <MixedPrecision precision>
+constexpr void check_precision(Builder& b) {
+  if constexpr (is_half_dtype(precision.values)) {
+    for (const Node& node : b.nodes)
+      if (node.type.dtype == precision.values) return;
+    b.fail(Sentence{} << "the amp level has no effect: the network has no floating-point input, and no embedding that "
+                         "it looks up by an integer one: cast<"
+                      << tenon::name(precision.values) << "> in construct what it shall compute with");
+  }
+}
+
+/// The whole training step: forward, loss, backward, updates.
+template <class Net, class Loss, class Optimizer, MixedPrecision precision, class... Keys>
+struct TrainStepIn {
+  static constexpr const Entry* entries = Structure<Net>::table.entry;
+
+  static constexpr Builder trace(int cells = all_cells) {
+    Builder b = builder_for<Net>(true, cells);
+    trace_row<TrainStepIn, Loss, Keys...>(b, std::index_sequence_for<Keys...>{});
+    return b;
+  }
+  template <class... X>
+  static constexpr void trace_step(Builder& b, const X&... x) {
+    const auto loss = traced_loss<Loss>(b, predicted<Net, Loss, precision>(prototype<Net>, x...), x...);
+    const auto total = total_loss(loss);
+    check_precision<precision>(b);
+    if constexpr (!is_broken<decltype(total)>) {
+      output_losses(b, loss);
+      if (b.error.empty() && b.enters_all()) append_training(b, total.id);
+    } else b.fail(Sentence{} << "construct returned no value");  // kept only if nothing has failed before
+  }
+  static constexpr void append_training(Builder& b, int loss) {
+    if (Structure<Net>::table.trainable == 0)
+      return b.fail(
+          Sentence{}
+          << "the optimizer got an empty parameter list: every parameter of the network is frozen, or it has none");
+    const int seed = seed_of(b, b.nodes[std::size_t(loss)].type.dtype);
+    std::vector<EntryGradient> gradients = gradients_of<Net>(b, traced_parameter_gradients<Net>(b, loss, seed));
+    append_updates<Net, Optimizer, precision.drops_overflow>(b, gradients);
+  }
+  // The gradient of the loss with respect to itself: 1, or the loss scale.
+  static constexpr int seed_of(Builder& b, Dtype loss) {
+    if constexpr (!precision.scales_loss) return b.constant(loss, 1);
+    else {
+      const int scale = b.leaf(&info<ops::StateLeaf>, type_of<float, Shape<>>, std::uint64_t(loss_scale_state));
+      return loss == Dtype::float32 ? scale : b.template call<ops::Cast>(ops::Cast::Config{loss}, scale);
+    }
+  }
+};
+template <class Net, class Loss, class Optimizer, class... Keys>
+using TrainStep = TrainStepIn<Net, Loss, Optimizer, MixedPrecision{}, Keys...>;
+
+/// Forward and loss in evaluation. Outputs: the losses (not with NoLoss), then the prediction.
+template <class Net, class Loss, MixedPrecision precision, class... Keys>
+struct EvalStepIn {
+  static constexpr const Entry* entries = Structure<Net>::table.entry;
+
+  static constexpr Builder trace(int cells = all_cells) {
+    Builder b = builder_for<Net>(false, cells);
+    trace_row<EvalStepIn, Loss, Keys...>(b, std::index_sequence_for<Keys...>{});
+    return b;
+  }
+  template <class... X>
+  static constexpr void trace_step(Builder& b, const X&... x) {
+    const auto prediction = predicted<Net, Loss, precision>(prototype<Net>, x...);
+    check_precision<precision>(b);
+    if constexpr (!std::is_same_v<Loss, NoLoss>) output_losses(b, traced_loss<Loss>(b, prediction, x...));
+    output_losses(b, prediction);
+  }
+};
+template <class Net, class Loss, class... Keys>
+using EvalStep = EvalStepIn<Net, Loss, MixedPrecision{}, Keys...>;
+
+/// The updates alone, with gradients as inputs (input e: gradient of entry e), for PyNative mode.
+template <class Net, class Optimizer, bool drops_overflow = false>
+struct UpdateStep {
+  static constexpr const Entry* entries = Structure<Net>::table.entry;
+
+  static constexpr Builder trace() {
+    Builder b = builder_for<Net>(true);
+    std::vector<EntryGradient> gradients;
+    for (int e = 0; e < b.entry_count; ++e)
+      if (entries[e].trainable)
+        gradients.push_back({e, b.leaf(&info<ops::ParameterLeaf>, entries[e].dims, std::uint64_t(e)),
+                             b.leaf(&info<ops::Input>, entries[e].dims, std::uint64_t(e))});
+    append_updates<Net, Optimizer, drops_overflow>(b, gradients);
+    return b;
+  }
+};
+
+}  // namespace detail
+}  // namespace tenon

@@ -1,0 +1,52 @@
+// What follows a Model's optimizer, sorted.
+#pragma once
+#include <span>
+#include <tuple>
+
+#include <tenon/nn/metric/count/mean_over.hpp>
+#include <tenon/train/amp.hpp>
+#include <tenon/train/callback/net_outputs.hpp>
+#include <tenon/train/eval_result.hpp>
+
+namespace tenon::inline TENON_ABI::detail {
+
+template <class Sorted, class... Parts>
+struct SortedParts {
+  using type = Sorted;
+};
+template <class... M, class P, class... Parts>
+struct SortedParts<std::tuple<M...>, P, Parts...>
+    : std::conditional_t<is_precision<P>, SortedParts<std::tuple<M...>, Parts...>,
+                         SortedParts<std::tuple<M..., P>, Parts...>> {};
+/// The metrics among the parts of a Model, a tuple.
+template <class... Parts>
+using MetricsAmong = typename SortedParts<std::tuple<>, Parts...>::type;
+
+template <class... Parts>
+MetricsAmong<Parts...> metrics_among(Parts... parts) {
+  if constexpr (!(is_precision<Parts> || ...)) return {std::move(parts)...};
+  else {
+    const auto one = []<class P>(P part) {
+      if constexpr (is_precision<P>) return std::tuple();
+      else return std::tuple(std::move(part));
+    };
+    return std::tuple_cat(one(std::move(parts))...);
+  }
+}
+
+/// Gives a metric of a Model what it judges: the first output is the loss, the last one the prediction.
+template <class M>
+void update_metric(M& metric, const NetOutputs& outputs, const AnyTensor& label) {
+  if constexpr (nn::MetricGroup<M>) metric.update(outputs.front(), outputs.back(), label);
+  else if constexpr (nn::LossMetric<M>) nn::detail::update_loss(metric, outputs.front(), label);
+  else metric.update(outputs.back(), label);
+}
+/// Adds the numbers of a metric of a Model to a result.
+template <class M>
+void add_metric(EvalResult& result, M& metric) {
+  if constexpr (nn::MetricGroup<M>)
+    metric.report([&](std::string_view name, double value) { result.add(name, value); });
+  else if constexpr (!nn::ListMetric<M>) result.add(metric.name, metric.eval());
+}
+
+}  // namespace tenon::detail

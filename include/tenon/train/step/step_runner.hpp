@@ -1,0 +1,372 @@
+// StepRunner: one step of training, evaluation, or prediction, in either mode.
+#pragma once
+#include <tenon/core/float/exact.hpp>
+#include <tenon/core/memory/growing.hpp>
+#include <tenon/core/memory/owned.hpp>
+#include <tenon/dataset/stage/stage.hpp>
+#include <tenon/graph/observe/watcher.hpp>
+#include <tenon/lowering/unrolled.hpp>
+#include <tenon/run/executor_here.hpp>
+#include <tenon/run/executor_pool.hpp>
+#include <tenon/train/model_options.hpp>
+#include <tenon/train/step/graphs.hpp>
+#include <tenon/train/step/labels.hpp>
+#include <tenon/train/step/loss_scale.hpp>
+#include <tenon/train/step/refuse_step.hpp>
+#include <tenon/train/step/result_tensors.hpp>
+#include <tenon/train/step/step_outputs.hpp>
+#include <tenon/train/step/update_numbers.hpp>
+
+namespace tenon::inline TENON_ABI::detail {
+
+template <class T, class S>
+struct KeyOfShape;
+template <class T, int... E>
+struct KeyOfShape<T, Shape<E...>> {
+  using type = TypeKey<dtype_of<T>, E...>;
+};
+template <class C>
+struct ColumnKey {
+  using type = typename KeyOfShape<typename C::type, typename C::shape>::type;
+};
+
+/// An executor per compiled graph of a training, made at first use. For one thread.
+class ExecutorCache {
+ public:
+  Executor& get(const Program& program) {
+    for (auto& e : executors_)
+      if (&e->program() == &program) return *e;
+    return *executors_.push_back(Owned<Executor>(new Executor(program)));
+  }
+
+ private:
+  Growing<Owned<Executor>> executors_;
+};
+
+/// Records on a tape until the end of the scope, also if an operator throws.
+class Recording {
+ public:
+  explicit Recording(eager::Tape& tape) : tape_(tape) { tape.resume(); }
+  ~Recording() { tape_.pause(); }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+ private:
+  eager::Tape& tape_;
+};
+
+/// The address from which the offsets of a network's table count, null if one of its parameters is elsewhere; a
+/// comparison per parameter.
+template <class Net>
+[[gnu::always_inline]] inline std::byte* parameters_of(const Net& net) {
+  const auto* const own = reinterpret_cast<const std::byte*>(&net);
+  const auto* const original = reinterpret_cast<const std::byte*>(&prototype<Net>);
+  std::byte* base = nullptr;
+#pragma GCC unroll 8
+  for (int i = 0; i < Structure<Net>::count; ++i)
+    if (const Entry& entry = Structure<Net>::table.entry[i]; entry.parameter) {
+      std::byte* const data = handle_of(entry, own, original)->bound_data();
+      if (!data || (base && data != base + entry.offset)) return nullptr;
+      base = data - entry.offset;
+    }
+  return base;
+}
+
+/// What runs the steps of a Model: its training state, its compiled graphs, its tape.
+template <class Net, class Loss, class Optimizer, ModelOptions options, MixedPrecision precision = MixedPrecision{}>
+class StepRunner {
+ public:
+  static constexpr ModelOptions model_options = options;
+  static constexpr bool trains = !std::is_same_v<Optimizer, NoOptimizer>;
+  static constexpr bool has_loss = !std::is_same_v<Loss, NoLoss>;
+  using network_type = Net;
+  /// Whether steps can run operator by operator: an observer of every value wants that of any model.
+  static constexpr bool by_operators = options.pynative || observable;
+  template <class... C>
+  using TrainGraph =
+      TriedGraph<TrainStepIn<Net, Loss, Optimizer, precision, typename ColumnKey<C>::type...>, options.passes>;
+  template <class... C>
+  using EvalGraph = TriedGraph<EvalStepIn<Net, Loss, precision, typename ColumnKey<C>::type...>, options.passes>;
+  template <class... X>
+  using Predicted = decltype(predicted<Net, Loss, precision>(std::declval<const Net&>(), std::declval<const X&>()...));
+  template <class... X>
+  using PredictGraph = TriedGraph<EvalStepIn<Net, NoLoss, precision, typename KeyFor<X>::type...>, options.passes>;
+
+  StepRunner(Net& net, const Optimizer& optimizer, Mode mode, ScaleOf<precision> scale = {})
+      : net_(&net),
+        mode_(mode),
+        target_(get_context().target()),
+        state_(check_training_memory(ParameterList(net), StateLayout<Net, Optimizer>::table.numbers,
+                                     StateLayout<Net, Optimizer>::table.bytes),
+               get_context().seed),
+        scale_(scale),
+        rules_(make_rules(optimizer)) {
+    if constexpr (!options.graph) mode_ = Mode::pynative;
+    if constexpr (!options.pynative) mode_ = Mode::graph;
+    check_exact_rounding();
+    fill_state<Net>(state_, optimizer);
+    bind();
+  }
+  /// Binds the parameters, again if a part of the network was replaced since. Throws ValueError if a number among the
+  /// network's members was changed.
+  void bind() const {
+    check_members(*net_);
+    ParameterList(*net_).bind();
+  }
+
+  Mode mode() const { return mode_; }
+  /// In which mode a step runs now.
+  Mode mode_here() const { return every_value_observed() ? Mode::pynative : mode_; }
+  TrainState& state() { return state_; }
+  const TrainState& state() const { return state_; }
+  auto& loss_scale() { return scale_; }
+  /// The learning rates of the last update, or of the one that it was skipped for: the optimizer's, then one for each
+  /// of its groups. Null if this runner has not made it.
+  const float* used_rates() const { return rated_step_ == state_.step() ? rules_.rates() : nullptr; }
+
+  template <class List, class... C>
+  [[gnu::noinline]] void train(const dataset::Row<List>& row, dataset::Columns<C...>, const Optimizer& optimizer,
+                               RunInfo& run, StepOutputs& outputs) {
+    const StepTarget scope(target_);
+    const StepWatch watch(
+        step<TrainGraph<C...>>(StepKind::train, state_.step(), row.n).after_waiting(run.data_seconds));
+    check_members(*net_);  // a callback may have changed one
+    check_batch<TrainGraph<C...>>(row.n, run);
+    check_labels<TrainGraph<C...>>(row, run);
+    if (ParameterArena* const arena = ParameterList(*net_).arena()) arena->change();
+    write_numbers(optimizer);
+    // A tape has no derivatives of derivatives: then the step is compiled in both modes, whose bits are equal.
+    constexpr bool in_one_piece = TrainGraph<C...>::inner_gradient;
+    if constexpr (by_operators && !in_one_piece)
+      if (mode_here() == Mode::pynative) pynative_train<C...>(row, outputs);
+    if constexpr (options.graph || in_one_piece)
+      if (in_one_piece || mode_here() == Mode::graph) run_graph<TrainGraph<C...>>(row, outputs, train_scratch_);
+    state_.advance();
+    rated_step_ = state_.step();
+    if constexpr (precision.scales_loss) {
+      run.loss_scale = double(state_.loss_scale());
+      run.overflow = state_.overflow() == 1;
+      run.overflow_text = LossScale::overflow_text;
+      if (state_.step() % nn::detail::batches_of(optimizer) == 0) run.diverged = !scale_.update(run.overflow);
+    }
+  }
+  template <class List, class... C>
+  [[gnu::noinline]] void eval(const dataset::Row<List>& row, dataset::Columns<C...>, const RunInfo& run,
+                              StepOutputs& outputs) {
+    const StepTarget scope(target_);
+    const StepWatch watch(
+        step<EvalGraph<C...>>(StepKind::eval, counts_.next(StepKind::eval), row.n).after_waiting(run.data_seconds));
+    check_members(*net_);
+    check_labels<EvalGraph<C...>>(row, run);
+    if constexpr (by_operators)
+      if (mode_here() == Mode::pynative) pynative_eval<C...>(row, outputs);
+    if constexpr (options.graph)
+      if (mode_here() == Mode::graph) run_graph<EvalGraph<C...>>(row, outputs, eval_scratch_);
+  }
+  /// The compiled step for rows of such columns; null where steps run operator by operator alone.
+  template <class... C>
+  const Program* train_program(dataset::Columns<C...>) const {
+    const StepTarget scope(target_);
+    if constexpr (options.graph) return &program_here<TrainGraph<C...>>();
+    else return nullptr;
+  }
+  /// Writes output k of the network on x to results[k], in evaluation. n is the inputs' batch size. Several threads may
+  /// do that at the same time.
+  template <class... X>
+  void predict(void* const* results, long n, const X&... x) const {
+    using Graph = PredictGraph<X...>;
+    const StepTarget scope(target_);
+    const StepWatch watch(step<Graph>(StepKind::predict, counts_.next(StepKind::predict), n));
+    if constexpr (options.graph && Unrolled<Graph>::possible)
+      if (mode_here() == Mode::graph && n == 1 && !computes_there() && (!Unrolled<Graph>::changes || none_frozen())) {
+        check_members(*net_);
+        std::byte* const parameters = home(find_parameters());
+        const void* inputs[]{x.data()...};
+        const FlushDenormals flush;
+        return Unrolled<Graph>::run_into(results, parameters, state_.data(), inputs);
+      }
+    predict_by_kernels(results, n, x...);
+  }
+
+ private:
+  // What watchers are told.
+  template <class Graph>
+  NetworkStep step(StepKind kind, long number, long n) const {
+    if constexpr (!observable) return {};
+    else if constexpr (options.graph) {
+      return {class_name<Net>(),   &state_, kind,           mode_, number, n, &program_here<Graph>(),
+              NetworkParts(*net_), 0,       loss_name(kind)};
+    } else
+      return {class_name<Net>(), &state_, kind, mode_, number, n, nullptr, NetworkParts(*net_), 0, loss_name(kind)};
+  }
+  static constexpr std::string_view loss_name(StepKind kind) {
+    if constexpr (std::is_same_v<Loss, NoLoss>) return {};
+    else return kind == StepKind::train || kind == StepKind::eval ? class_name<Loss>() : std::string_view();
+  }
+  static auto make_rules(const Optimizer& optimizer) {
+    if constexpr (std::is_same_v<Optimizer, NoOptimizer>) return NoOptimizer{};
+    else return nn::UpdateRules(optimizer, Structure<Net>::table.entry, Structure<Net>::count);
+  }
+  static auto make_tape() {
+    if constexpr (by_operators) return eager::Tape::paused;
+    else return NoOptimizer{};
+  }
+
+  // What the optimizer and the loss scale have for this step.
+  void write_numbers(const Optimizer& optimizer) {
+    if constexpr (precision.scales_loss) state_.loss_scale(scale_.value());
+    float factor = 1;
+    if constexpr (precision.drops_overflow) factor = scale_.value();
+    detail::write_numbers<Net, precision.scales_loss>(state_, rules_, optimizer, factor, scale_.skipped());
+  }
+  // A function of its own, for its registers would be saved before unrolled code, too.
+  template <class... X>
+  [[gnu::noinline]] void predict_by_kernels(void* const* results, long n, const X&... x) const {
+    if constexpr (by_operators)
+      if (mode_here() == Mode::pynative) {
+        bind();
+        pynative_predict(results, n, x...);
+      }
+    if constexpr (options.graph)
+      if (mode_here() == Mode::graph) {
+        const void* inputs[]{x.data()...};
+        check_members(*net_);
+        find_parameters();
+        const ExecutorPool::Lease lease(*predictors_, program_here<PredictGraph<X...>>());
+        Executor& executor = bound(*lease);
+        executor.run(inputs, n);
+        for (int k = 0; k < executor.program().outputs; ++k)
+          std::memcpy(results[k], executor.output(k), std::size_t(executor.output_type(k).bytes(n)));
+      }
+  }
+  Executor& bound(Executor& executor) const {
+    const ParameterList parameters(*net_);
+    executor.bind(parameters.base(), state_.address(), parameters.values());
+    freeze_as_flagged(executor, parameters);
+    return executor;
+  }
+  template <class Graph, class Memory, int... K>
+  static void view_outputs(StepOutputs& outputs, const Memory& memory, std::integer_sequence<int, K...>) {
+    outputs.clear();  // one by one: nvcc loses the pack of a braced list
+    (outputs.add(AnyTensor(Graph::graph[Graph::graph.output[K]].type, 1, Unrolled<Graph>::template output<K>(memory))),
+     ...);
+  }
+  std::byte* find_parameters() const {
+    std::byte* const base = parameters_of(*net_);
+    return base ? base : find_again();
+  }
+  [[gnu::noinline]] std::byte* find_again() const {
+    const ParameterList parameters(*net_);
+    parameters.bind();
+    return parameters.base();
+  }
+  bool none_frozen() const {
+    const ParameterArena* const arena = ParameterList(*net_).arena();
+    return !arena || arena->freeze_version == 0;
+  }
+
+  // `scratch` keeps the outputs until the next step of the same kind.
+  template <class Graph, class Row>
+  void run_graph(const Row& row, StepOutputs& outputs, [[maybe_unused]] Storage& scratch) {
+    if constexpr (Unrolled<Graph>::possible)
+      if (row.n == 1 && !computes_there() && none_frozen()) {
+        std::byte* const parameters = home(find_parameters());
+        if (!scratch) scratch = Storage(unrolled_bytes);
+        const FlushDenormals flush;
+        const typename Unrolled<Graph>::Memory memory{scratch.data(), parameters, state_.data(), row.column};
+        Unrolled<Graph>::run(memory);
+        return view_outputs<Graph>(outputs, memory, std::make_integer_sequence<int, Graph::graph.outputs>());
+      }
+    Executor& executor = bound(executors_.get(program_here<Graph>()));
+    executor.run(row.column, row.n);
+    outputs.take(executor);
+  }
+
+  // Calls f with the columns of a row as tensors.
+  template <class... C, class List, class F>
+  static void with_tensors(const dataset::Row<List>& row, F&& f) {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      f(inner(row.template get<int(I)>())...);
+    }(std::index_sequence_for<C...>());
+  }
+  // An OutOfMemory of a step operator by operator says which batch would fit, where there is a plan.
+  template <class Graph>
+  [[noreturn, gnu::cold, gnu::noinline]] static void refuse_by_operators(const OutOfMemory& error, long n) {
+    if constexpr (options.graph && Graph::ok) refuse_step(error, program_here<Graph>(), values_of_step<Graph>(), n);
+    else throw;
+  }
+  template <class... C, class List>
+  void pynative_train(const dataset::Row<List>& row, StepOutputs& outputs) try {
+    const FlushDenormals flush;
+    const eager::RootScope root(*net_, true, state_.random(), draws_of<TrainGraph<C...>>());
+    tape_.clear();
+    with_tensors<C...>(row, [&](const auto&... x) {
+      Recording recording(tape_);
+      const auto loss = loss_of<Loss>(predicted<Net, Loss, precision>(*net_, x...), x...);
+      const auto total = total_loss(loss);
+      tape_.pause();
+      if constexpr (precision.scales_loss) tape_.backward(total, scaled_one(total));
+      else tape_.backward(total);
+      outputs.keep(loss);
+    });
+    using Update = Compiled<UpdateStep<Net, Optimizer, precision.drops_overflow>, options.passes>;
+    const ParameterList parameters(*net_);
+    for (int e = 0; e < Structure<Net>::count; ++e)
+      gradients_[e] = Structure<Net>::table.entry[e].trainable ? tape_.gradient_data(parameters.handle(e)) : nullptr;
+    run_updates<Net, Optimizer>(bound(executors_.get(program_here<Update>())), parameters, gradients_);
+  } catch (const OutOfMemory& error) {
+    tape_.clear();
+    refuse_by_operators<TrainGraph<C...>>(error, row.n);
+  }
+  template <class T, class S>
+  Tensor<T, S> scaled_one(const Tensor<T, S>&) const {
+    return Tensor<T, S>::full(static_cast<T>(state_.loss_scale()));
+  }
+  template <class... C, class List>
+  void pynative_eval(const dataset::Row<List>& row, StepOutputs& outputs) try {
+    const FlushDenormals flush;
+    const eager::NoGrad no_grad;
+    const eager::RootScope root(*net_, false, state_.random(), draws_of<EvalGraph<C...>>());
+    with_tensors<C...>(row, [&](const auto&... x) {
+      const auto prediction = predicted<Net, Loss, precision>(*net_, x...);
+      if constexpr (std::is_same_v<Loss, NoLoss>) outputs.keep(prediction);
+      else outputs.keep(loss_of<Loss>(prediction, x...), prediction);
+    });
+  } catch (const OutOfMemory& error) {
+    refuse_by_operators<EvalGraph<C...>>(error, row.n);
+  }
+  template <class T, class S>
+  static void copy_results(void* const*& results, const Tensor<T, S>& value) {
+    const AnyTensor view = value.view();
+    std::memcpy(*results++, view.data, view.bytes());
+  }
+  template <class... V>
+  static void copy_results(void* const*& results, const std::tuple<V...>& values) {
+    spread([&](const auto&... v) { (copy_results(results, v), ...); }, values);
+  }
+  template <class... X>
+  void pynative_predict(void* const* results, long n, const X&... x) const try {
+    const FlushDenormals flush;
+    const eager::NoGrad no_grad;
+    const eager::RootScope root(*net_, false, state_.random(), draws_of<PredictGraph<X...>>());
+    copy_results(results, predicted<Net, NoLoss, precision>(*net_, inner(x)...));
+  } catch (const OutOfMemory& error) {
+    refuse_by_operators<PredictGraph<X...>>(error, n);
+  }
+
+  Net* net_;
+  Mode mode_;
+  TargetId target_;
+  TrainState state_;
+  [[no_unique_address]] ScaleOf<precision> scale_;
+  ExecutorCache executors_;
+  tenon::detail::Owned<ExecutorPool> predictors_{new ExecutorPool};
+  std::conditional_t<by_operators, eager::Tape, NoOptimizer> tape_{make_tape()};
+  decltype(make_rules(std::declval<const Optimizer&>())) rules_;
+  const void* gradients_[Structure<Net>::count]{};
+  long rated_step_ = -1;                  // the step after which the rates of rules_ are those of the last update
+  Storage train_scratch_, eval_scratch_;  // of unrolled code
+  [[no_unique_address]] CountedSteps counts_{};
+};
+
+}  // namespace tenon::detail

@@ -1,0 +1,47 @@
+// What an optimizer has to say before the updates of a step: numbers in the training state.
+#pragma once
+#include <tenon/nn/optim/update/update_rules.hpp>
+#include <tenon/train/step/state.hpp>
+
+namespace tenon::inline TENON_ABI::detail {
+
+/// Writes what the updates of the next step read.
+///
+/// factor   what the gradients are to be divided by beside the optimizer's own loss_scale
+/// skipped  updates that did not happen so far: they do not count for the optimizer
+/// guarded  the updates look at the overflow flag
+template <class Net, bool guarded, class Optimizer>
+void write_numbers(TrainState& state, nn::UpdateRules& rules, const Optimizer& optimizer, float factor = 1,
+                   long skipped = 0) {
+  using Layout = StateLayout<Net, Optimizer>;
+  constexpr bool accumulates = nn::detail::accumulates<Optimizer>;
+  constexpr nn::Clipping clipping = nn::detail::clipping_of<Optimizer>;
+  const long batches = nn::detail::batches_of(optimizer), place = state.step() % batches;
+  if constexpr (accumulates) state.first_gradient(place == 0);
+  if constexpr (guarded || accumulates) state.overflow(place + 1 < batches ? no_update_yet : 0);
+  if constexpr (clipping != nn::Clipping::none) {
+    // elements are compared before the update divides them by the loss scale, norms after that
+    float most = optimizer.largest();
+    if (clipping == nn::Clipping::by_value) most *= optimizer.loss_scale * factor * float(batches);
+    state.gradient_clip(most), state.gradient_squares(0);
+  }
+  rules.each(optimizer, state.step() / batches - skipped, [&](int e, nn::Numbers n) {
+    n.gradient_scale() /= factor * float(batches);
+    state.numbers(Layout::table.numbers[e], n);
+  });
+}
+
+/// Runs the updates alone. `gradients` has an address per entry of the network, null where there is no gradient.
+template <class Net, class Optimizer>
+void run_updates(Executor& update, const ParameterList& parameters, const void* const* gradients) {
+  if constexpr (nn::detail::accumulates<Optimizer>) {
+    // An update whose gradient is a sum over batches has no input that could be missing: what has no gradient in this
+    // step is treated as frozen.
+    bool idle[Structure<Net>::count]{};
+    for (int e = 0; e < Structure<Net>::count; ++e) idle[e] = Structure<Net>::table.entry[e].trainable && !gradients[e];
+    update.freeze(idle, parameters.arena()->freeze_version);
+  }
+  update.run(gradients, 1);
+}
+
+}  // namespace tenon::inline TENON_ABI::detail

@@ -1,0 +1,20 @@
+#!/bin/sh
+# Compiles the device kernels and the whole MNIST example with nvcc, where it is there, and runs what runs without a
+# GPU.
+#   compile.sh SOURCE_DIR
+set -eu
+nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)
+[ -n "$nvcc" ] || { echo "SKIPPED: nvcc is not installed, nothing was compiled for the device"; exit 77; }
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+flags="-std=c++20 --expt-relaxed-constexpr --extended-lambda -fmad=false -I$1/include"
+"$nvcc" $flags "$1/tests/backend/cuda/elementwise.cu" -o "$work/elementwise"
+status=0
+"$work/elementwise" || status=$?
+[ $status = 0 ] || [ $status = 77 ] || exit 1
+"$nvcc" $flags -O1 "$1/tests/backend/cuda/print.cu" -o "$work/print"
+"$work/print"
+cp "$1/examples/06_mnist.cpp" "$work/06_mnist.cu"
+"$nvcc" $flags -O1 "$work/06_mnist.cu" -o "$work/06_mnist"
+"$work/06_mnist" --help >/dev/null
+echo "06_mnist compiles as CUDA source"

@@ -1,0 +1,3 @@
+// Counting has no kernels of its own.
+#pragma once
+#include <tenon/backend/reference/kernels.hpp>

@@ -1,3 +1,0 @@
-// Counting has no kernels of its own.
-#pragma once
-#include <tenon/kernel/reference/kernels.hpp>
