@@ -1,5 +1,5 @@
 // Where the pixels of a convolution's result stand in the image that the gradient's kernels make of its input
-// (backend/cpu/conv/argmax_gradient.hpp).
+// (backend/cpu/conv/max_pool/argmax_gradient.hpp).
 #pragma once
 #include <tenon/core/simd/simd.hpp>
 

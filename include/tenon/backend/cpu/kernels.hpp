@@ -2,9 +2,9 @@
 #pragma once
 #include <tenon/backend/cpu/attention/attention_kernel.hpp>
 #include <tenon/backend/cpu/attention/softmax.hpp>
-#include <tenon/backend/cpu/conv/argmax_conv2d.hpp>
 #include <tenon/backend/cpu/conv/conv2d_kernel.hpp>
-#include <tenon/backend/cpu/conv/conv2d_max_pool.hpp>
+#include <tenon/backend/cpu/conv/max_pool/argmax_conv2d.hpp>
+#include <tenon/backend/cpu/conv/max_pool/conv2d_max_pool.hpp>
 #include <tenon/backend/cpu/elementwise/broadcast_to.hpp>
 #include <tenon/backend/cpu/elementwise/cast.hpp>
 #include <tenon/backend/cpu/elementwise/dropout.hpp>

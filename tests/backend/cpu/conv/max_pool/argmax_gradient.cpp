@@ -5,14 +5,14 @@
 
 #include <limits>
 
-#include <tenon/backend/cpu/conv/argmax_gradient.hpp>
 #include <tenon/backend/cpu/conv/conv2d.hpp>
+#include <tenon/backend/cpu/conv/max_pool/argmax_gradient.hpp>
 #include <tenon/backend/cpu/conv/weight_gradient.hpp>
 #include <tenon/backend/cpu/pool/argmax_gradient.hpp>
 
-#include "../nchw16n/sample_blocks.hpp"
-#include "../reference.hpp"
-#include "print_sizes.hpp"
+#include "../../nchw16n/sample_blocks.hpp"
+#include "../../reference.hpp"
+#include "../print_sizes.hpp"
 
 using namespace tenon;
 using kernel::Conv2dSizes;

@@ -4,7 +4,7 @@
 #pragma once
 #include <cstddef>
 
-#include <tenon/backend/cpu/conv/argmax_images.hpp>
+#include <tenon/backend/cpu/conv/max_pool/argmax_images.hpp>
 #include <tenon/backend/cpu/pool/argmax_lists.hpp>
 #if TENON_DEFINES
 #include <tenon/backend/cpu/reduce/all_finite.hpp>

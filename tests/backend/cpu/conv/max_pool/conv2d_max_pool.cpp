@@ -6,12 +6,12 @@
 
 #include <limits>
 
-#include <tenon/backend/cpu/conv/conv2d_max_pool.hpp>
+#include <tenon/backend/cpu/conv/max_pool/conv2d_max_pool.hpp>
 #include <tenon/backend/cpu/pool/argmax_gradient.hpp>
 
-#include "../nchw16n/sample_blocks.hpp"
-#include "../reference.hpp"
-#include "print_sizes.hpp"
+#include "../../nchw16n/sample_blocks.hpp"
+#include "../../reference.hpp"
+#include "../print_sizes.hpp"
 
 using namespace tenon;
 using kernel::Conv2dSizes;

@@ -1,7 +1,7 @@
 // The kernels of a convolution's gradients from a list of argmaxes.
 #pragma once
-#include <tenon/backend/cpu/conv/argmax_gradient.hpp>
 #include <tenon/backend/cpu/conv/call.hpp>
+#include <tenon/backend/cpu/conv/max_pool/argmax_gradient.hpp>
 #include <tenon/backend/cpu/elementwise/fused.hpp>
 
 namespace tenon::inline TENON_ABI {

@@ -8,7 +8,7 @@
 #include <tenon/backend/cpu/pool/conv_max.hpp>
 #if TENON_DEFINES
 #include <tenon/backend/cpu/conv/conv2d.hpp>
-#include <tenon/backend/cpu/conv/pooled_channels_last.hpp>
+#include <tenon/backend/cpu/conv/max_pool/pooled_channels_last.hpp>
 #include <tenon/backend/cpu/nchw16n/conv2d.hpp>
 #endif
 
