@@ -83,24 +83,24 @@ TEST_CASE("the series behind Normal agree with the C library") {
   for (int k = 1; k <= 1 << 24; k += k < 4096 ? 1 : 997) {
     const float u = float(k) * 0x1p-24f;
     const double expected = -2 * std::log(double(u));
-    worst_log = std::fmax(worst_log, std::fabs(kernel::minus_two_log(u) - expected) / std::fmax(1e-3, expected));
+    worst_log = std::fmax(worst_log, std::fabs(math::minus_two_log(u) - expected) / std::fmax(1e-3, expected));
     if (k == 1 << 24) continue;
     float cosine, sine;
-    kernel::turn(u, cosine, sine);
+    math::turn(u, cosine, sine);
     worst_turn = std::fmax(worst_turn, std::fabs(cosine - std::cos(2 * M_PI * u)));
     worst_turn = std::fmax(worst_turn, std::fabs(sine - std::sin(2 * M_PI * u)));
   }
-  CHECK(kernel::minus_two_log(1.0f) == 0.0f);
+  CHECK(math::minus_two_log(1.0f) == 0.0f);
   CHECK(worst_log < 4e-7);
   CHECK(worst_turn < 3e-7);
 }
 
 TEST_CASE("words of a group are those of Philox") {
-  std::uint32_t word[4][kernel::random_lanes];
-  kernel::draw_words(0x123456789abcdefull, 0x1234567890ull, 0xfedcba9876543210ull, word);
-  for (int l = 0; l < kernel::random_lanes; ++l) {
+  std::uint32_t word[4][math::random_lanes];
+  math::draw_words(0x123456789abcdefull, 0x1234567890ull, 0xfedcba9876543210ull, word);
+  for (int l = 0; l < math::random_lanes; ++l) {
     const Philox4 expected =
-        philox(0x123456789abcdefull, 0x1234567890ull * kernel::random_lanes + unsigned(l), 0xfedcba9876543210ull);
+        philox(0x123456789abcdefull, 0x1234567890ull * math::random_lanes + unsigned(l), 0xfedcba9876543210ull);
     for (int k = 0; k < 4; ++k) CHECK(word[k][l] == expected.word[k]);
   }
 }

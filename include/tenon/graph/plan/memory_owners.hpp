@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 
+#include <tenon/graph/ir/node.hpp>
 #include <tenon/graph/ir/structure.hpp>
 #if TENON_DEFINES
 #include <tenon/core/tensor/list.hpp>
