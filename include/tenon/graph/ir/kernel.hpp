@@ -169,7 +169,7 @@ TENON_DEVICE auto* result_of(const Arguments& a) {
   else return static_cast<CppType<result_type_of<C, K>.dtype>*>(a.buffer[C::operands + K]);
 }
 
-/// The same where the kernel is a part of unrolled code (lowering/unrolled.hpp): the batch size is 1, and the whole
+/// The same where the kernel is a part of unrolled code (run/unrolled.hpp): the batch size is 1, and the whole
 /// call is done at once.
 template <class C>
 struct UnrolledCall : C {

@@ -5,9 +5,9 @@
 #include <tenon/core/memory/owned.hpp>
 #include <tenon/dataset/stage/stage.hpp>
 #include <tenon/graph/observe/watcher.hpp>
-#include <tenon/lowering/unrolled.hpp>
 #include <tenon/run/executor_here.hpp>
 #include <tenon/run/executor_pool.hpp>
+#include <tenon/run/unrolled.hpp>
 #include <tenon/train/model_options.hpp>
 #include <tenon/train/step/graphs.hpp>
 #include <tenon/train/step/labels.hpp>

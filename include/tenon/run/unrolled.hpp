@@ -4,6 +4,7 @@
 #include <tenon/graph/ir/guard.hpp>
 #include <tenon/graph/ir/indices.hpp>
 #include <tenon/lowering/compiled.hpp>
+#include <tenon/run/executor.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {
