@@ -2,14 +2,16 @@
 #pragma once
 #include <tenon/core/macros/macros_begin.hpp>
 // First those files in which compile errors are reported: compilers print how each came to be included.
-#include <tenon/call/apply.hpp>
 #include <tenon/core/tensor.hpp>
+// The comments keep a formatter from changing the order.
+#include <tenon/call/apply.hpp>
 #include <tenon/ops/binary.hpp>
-// They stand in this order, which a formatter must not change.
+// Cells:
 #include <tenon/nn/cell.hpp>
-#include <tenon/nn/grad.hpp>
 #include <tenon/nn/layer/cell_list.hpp>
 #include <tenon/nn/layer/conv2d.hpp>
+// What trains them:
+#include <tenon/nn/grad.hpp>
 #include <tenon/nn/optim/learning_rate.hpp>
 #include <tenon/train/model.hpp>
 #include <tenon/train/optimizer_step.hpp>
