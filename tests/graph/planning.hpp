@@ -24,8 +24,14 @@ int memory_of(const Graph<N>& graph, int id) {
   return id;
 }
 
-/// The same for all nodes, where results may stand in the place of an operand: of the first one of their type that no
-/// later node reads, and that is no output.
+/// How many operands a node reads. A further result of a call is written by that call, and reads nothing.
+template <int N>
+int reads_of(const Graph<N>& graph, int id) {
+  return graph[id].op->part ? 0 : graph[id].operands;
+}
+
+/// memory_of() for all nodes, where results may stand in the place of an operand: of the first one of their type
+/// that no later node reads, and that is no output.
 template <int N>
 std::vector<int> memories(const Graph<N>& graph, bool in_place) {
   std::vector<int> memory(std::size_t(graph.count));
@@ -33,7 +39,7 @@ std::vector<int> memories(const Graph<N>& graph, bool in_place) {
   for (int id = 0; id < graph.count; ++id) of(id) = memory_of(graph, id);
   const auto is_read_behind = [&](int where, int id) {
     for (int user = id + 1; user < graph.count; ++user)
-      for (int k = 0; k < graph[user].operands; ++k)
+      for (int k = 0; k < reads_of(graph, user); ++k)
         if (of(graph[user].operand[k]) == where) return true;
     for (int k = 0; k < graph.outputs; ++k)
       if (of(graph.output[k]) == where) return true;
@@ -69,12 +75,13 @@ std::vector<LiveBuffer> live_buffers(const Graph<N>& graph, const BufferPlace* p
     const Node& node = graph[id];
     const bool batched = node.type.rank > 0 && node.type.extent[0] < 0;
     if (node.op->leaf || memory[std::size_t(id)] != id || batched != (region != Region::fixed)) continue;
-    LiveBuffer b{id, place ? place[id].offset : 0, (node.type.bytes(1) + 63) / 64 * 64, id, id};
-    bool one_tile = batched && groups.of[id] != 0;
+    const int maker = node.op->part ? node.operand[0] : id;
+    LiveBuffer b{id, place ? place[id].offset : 0, (node.type.bytes(1) + 63) / 64 * 64, maker, id};
+    bool one_tile = batched && groups.of[maker] != 0;
     for (int user = id + 1; user < graph.count; ++user)
-      for (int k = 0; k < graph[user].operands; ++k)
+      for (int k = 0; k < reads_of(graph, user); ++k)
         if (memory[std::size_t(graph[user].operand[k])] == id)
-          b.last = user, one_tile &= groups.of[user] == groups.of[id];
+          b.last = user, one_tile &= groups.of[user] == groups.of[maker];
     for (int k = 0; k < graph.outputs; ++k)
       if (memory[std::size_t(graph.output[k])] == id) b.last = graph.count, one_tile = false;
     if (one_tile != (region == Region::tile)) continue;

@@ -1,5 +1,8 @@
 // Operations on data sets that tenon.hpp does not have: samplers, shards, filter, zip, split, streams, and others.
 #pragma once
+// First what reports mistakes, as in tenon.hpp.
+#include <tenon/dataset/stage/stage.hpp>
+// The operations:
 #include <tenon/dataset/batch/batch_of_size.hpp>
 #include <tenon/dataset/batch/bucket_batch_by_length.hpp>
 #include <tenon/dataset/batch/map_batch.hpp>

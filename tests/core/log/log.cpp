@@ -51,7 +51,7 @@ TEST_CASE("a line has MindSpore's form, with the place of the call") {
   REQUIRE_MESSAGE(std::regex_match(first, parts, form), found);
   CHECK(parts[2] == "ME");
   CHECK(parts[5] == program_invocation_short_name);
-  CHECK(parts[7].str().ends_with("core/log.cpp"));
+  CHECK(parts[7].str().ends_with("core/log/log.cpp"));
   CHECK(parts[8] == std::to_string(line));
   CHECK(parts[10] == "rate 3 is high");
   CHECK(found == first + "\n");

@@ -63,6 +63,13 @@ std::string run(Mode mode, O& observer, const Data& data, int threads = 1) {
   return {reinterpret_cast<const char*>(list.arena()->data), std::size_t(list.bytes())};
 }
 
+/// Whether all of these stand in the others in the same order: a graph leaves results out that nothing reads.
+bool are_among(const std::vector<std::uint64_t>& results, const std::vector<std::uint64_t>& all) {
+  std::size_t found = 0;
+  for (const std::uint64_t one : all) found += found < results.size() && results[found] == one;
+  return !results.empty() && found == results.size();
+}
+
 template <class Net, class Loss, class Data>
 void compare_modes(const Data& data) {
   struct Nothing {
@@ -97,7 +104,7 @@ void compare_modes(const Data& data) {
     ++alone;
     CAPTURE(one.name);
     REQUIRE(call < found->second.size());
-    CHECK(found->second[call] == one.results);
+    CHECK(are_among(one.results, found->second[call]));
   }
   CHECK(alone > 0);
   MESSAGE(graph.seen.size() << " operations of two training steps and an evaluation, " << as_it_is.seen.size()
