@@ -21,7 +21,7 @@ inline void bring_home([[maybe_unused]] const Arguments& arguments) {
 
 #if defined(TENON_TARGET)
 namespace detail {
-/// The kernel that stands for one of the CPU on the target on which this thread computes.
+/// The kernel of the same call on the target of this thread. Throws RuntimeError if that target has none.
 inline const KernelEntry& kernel_there(std::string_view op, const KernelEntry* kernel) {
   const TargetId target = TargetScope::current();
   if (const KernelEntry* const found = kernel->elsewhere.on[int(target)]) return *found;

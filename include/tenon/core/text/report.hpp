@@ -63,7 +63,7 @@ template <class T>
 constexpr bool in_front_end() {
   return std::string_view(__PRETTY_FUNCTION__).find("unsigned long") != std::string_view::npos;
 }
-// What stands for the result there: a Broken (graph/ir/traced.hpp), which takes whatever a program does with a result.
+// What replaces the result there: a Broken (graph/ir/traced.hpp), on which every use of a result compiles.
 template <class Used>
 struct PassedValue;
 template <class Used>

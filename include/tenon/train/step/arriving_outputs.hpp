@@ -39,8 +39,8 @@ struct ArrivingStep {
   }
 };
 
-/// Those of the last steps. The host looks at the losses of a training when they are here, at most so many steps late;
-/// it is never further ahead of the target.
+/// The outputs of the last `ahead` steps. The host checks a loss after it has arrived. It waits before it would be more
+/// than `ahead` steps in front of the target.
 class ArrivingOutputs {
  public:
   static constexpr int ahead = 8;
@@ -80,7 +80,7 @@ class ArrivingOutputs {
       if (ArrivingStep& step = step_[(next_ + i) % ahead]; step.unchecked) return &step;
     return nullptr;
   }
-  /// True if the next step would take the place of one whose losses nobody has looked at.
+  /// True if the next step would overwrite one with unchecked losses.
   bool is_full() const { return step_[next_].unchecked; }
 
  private:

@@ -53,8 +53,8 @@ constexpr std::size_t lstm_grad_workspace(long hidden) {
   return StepWeight<A>::bytes(4 * hidden, hidden, recurrent_rows) + std::size_t(recurrent_rows * width) * sizeof(A);
 }
 
-/// all[sample][time] = h, last[sample] = h, c of the last step, and states[sample][time] = i, f, g, o, c (null: nobody
-/// reads them) for the samples begin .. end - 1:
+/// all[sample][time] = h, last[sample] = h, c of the last step, and states[sample][time] = i, f, g, o, c (not written
+/// if null) for the samples begin .. end - 1:
 ///   i, f, o = sigmoid, g = tanh of (x W + h W) + bias, where x W + h W is one chain over the features, then the units
 ///   of h, if they are one segment together, else the segments of x W, then those of h W;
 ///   c = f c + i g;  h = o tanh(c)
