@@ -1,6 +1,7 @@
 #!/bin/sh
 # Links in the pages for readers lead to files that exist, and to headings that these files have. Files that a page
-# names exist, except in CONTRIBUTING.md, which names files to be written. Links to other sites are not tried.
+# names exist, or a page in docs/contributing/ writes them: it begins a line with their name. Links to other sites are
+# not tried.
 #   links.sh [project root]
 set -u
 root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
@@ -21,7 +22,10 @@ anchors() {
 # The text of a page without its blocks of code, as one line.
 text() { awk '/^ *```/ { code = !code; next } !code' "$1" | tr '\n' ' '; }
 
-found=$(for page in README.md CONTRIBUTING.md CHANGELOG.md docs/*.md; do
+written=$(sed -n 's/^`\([a-z_0-9/]*[.][a-z]*\)`.*/\1/p' docs/contributing/*.md 2>/dev/null)
+
+found=$(for page in README.md CONTRIBUTING.md CHANGELOG.md docs/*.md docs/contributing/*.md; do
+  [ -e "$page" ] || continue
   text "$page" | sed 's/`[^`]*`/code/g' | grep -o ']([^):]*)' | sed 's/^](//; s/)$//' |
     while read -r link; do
       target=${link%%#*}
@@ -32,10 +36,10 @@ found=$(for page in README.md CONTRIBUTING.md CHANGELOG.md docs/*.md; do
         *#*) anchors "$file" | grep -qx -e "${link#*#}" || echo "$page: $link: $file has no such heading" ;;
       esac
     done
-  [ "$page" != CONTRIBUTING.md ] || continue
   text "$page" | grep -o '[`<][a-z][a-z_0-9]*/[a-z_0-9/]*[.]\(hpp\|cpp\|sh\|py\|txt\|md\)[`>]' | tr -d '`<>' | sort -u |
     while read -r file; do
       ls "$file" "include/$file" "include/tenon/$file" "include/tenon/dataset/$file" 2>/dev/null | grep -q . ||
+        echo "$written" | grep -q -e "^\(include/tenon/\|tests/\)*$file\$" ||
         echo "$page: there is no $file"
     done
 done)

@@ -7,7 +7,8 @@ cd "$root" || exit 1
 words='behind|in front of|so many|that many|[Ww]hoever|[Nn]obody|hears? of|(is|are) told|says so|goes on|of yours'
 words="$words|of one.s own|by hand|stands?|stood|anew|looked at|was told|were told|wants|there is none|or not at all"
 words="$words|hands? on|in force|whichever|of (its|their|your) own[.,;:)]"
-found=$(for page in README.md CONTRIBUTING.md CHANGELOG.md docs/*.md benchmarks/README.md; do
+found=$(for page in README.md CONTRIBUTING.md CHANGELOG.md docs/*.md docs/contributing/*.md benchmarks/README.md; do
+  [ -e "$page" ] || continue
   awk -v page="$page" -v words="$words" '
     /^ *```/ { code = !code; next }
     code { next }
