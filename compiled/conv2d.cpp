@@ -12,15 +12,6 @@ template void conv2d(const Conv2dSizes&, const float16*, const float16*, float16
 template void conv2d(const Conv2dSizes&, const bfloat16*, const bfloat16*, bfloat16*, long, long, void*,
                      FinishChannels);
 
-template void conv2d_backward_input(const Conv2dSizes&, const float*, const float*, float*, long, long, void*,
-                                    FinishChannels);
-template void conv2d_backward_input(const Conv2dSizes&, const double*, const double*, double*, long, long, void*,
-                                    FinishChannels);
-template void conv2d_backward_input(const Conv2dSizes&, const float16*, const float16*, float16*, long, long, void*,
-                                    FinishChannels);
-template void conv2d_backward_input(const Conv2dSizes&, const bfloat16*, const bfloat16*, bfloat16*, long, long, void*,
-                                    FinishChannels);
-
 template void conv2d_backward_weight(const Conv2dSizes&, const float*, const float*, float*, long, long, void*);
 template void conv2d_backward_weight(const Conv2dSizes&, const double*, const double*, double*, long, long, void*);
 template void conv2d_backward_weight(const Conv2dSizes&, const float16*, const float16*, float16*, long, long, void*);
@@ -37,19 +28,14 @@ TENON_EXACT_END
 
 namespace tenon::inline TENON_ABI::kernel::detail {
 
-template KernelWork forward_work<float>(const Conv2dSizes&);
-template KernelWork forward_work<double>(const Conv2dSizes&);
-template KernelWork forward_work<float16>(const Conv2dSizes&);
-template KernelWork forward_work<bfloat16>(const Conv2dSizes&);
+template KernelWork rows_work<float>(const Conv2dSizes&);
+template KernelWork rows_work<double>(const Conv2dSizes&);
+template KernelWork rows_work<float16>(const Conv2dSizes&);
+template KernelWork rows_work<bfloat16>(const Conv2dSizes&);
 
-template KernelWork input_work<float>(const Conv2dSizes&);
-template KernelWork input_work<double>(const Conv2dSizes&);
-template KernelWork input_work<float16>(const Conv2dSizes&);
-template KernelWork input_work<bfloat16>(const Conv2dSizes&);
-
-template KernelWork weight_work<float>(const Conv2dSizes&);
-template KernelWork weight_work<double>(const Conv2dSizes&);
-template KernelWork weight_work<float16>(const Conv2dSizes&);
-template KernelWork weight_work<bfloat16>(const Conv2dSizes&);
+template KernelWork rows_weight_work<float>(const Conv2dSizes&);
+template KernelWork rows_weight_work<double>(const Conv2dSizes&);
+template KernelWork rows_weight_work<float16>(const Conv2dSizes&);
+template KernelWork rows_weight_work<bfloat16>(const Conv2dSizes&);
 
 }  // namespace tenon::kernel::detail

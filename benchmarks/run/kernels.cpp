@@ -126,11 +126,11 @@ double convolution(const Table& table, const char* what, const Conv2dSizes& s, b
                    [](long, long, long) {});
   });
   std::snprintf(name, sizeof name, "%s dx", what);
-  workspace = scratch(kernel::conv2d_backward_input_workspace<float>(s));
+  workspace = scratch(kernel::conv2d_workspace<float>(s.for_input()));
   if (with_input)
     sum += table.row(name, flops, [&] {
-      kernel::conv2d_backward_input(s, weight.data(), dy.data(), dx.data(), 0, kernel::conv2d_backward_input_items(s),
-                                    workspace.get(), [](long, long, long) {});
+      kernel::conv2d(s.for_input(), dy.data(), weight.data(), dx.data(), 0, kernel::conv2d_items(s.for_input()),
+                     workspace.get(), [](long, long, long) {});
     });
   std::snprintf(name, sizeof name, "%s dw", what);
   workspace = scratch(kernel::conv2d_backward_weight_workspace<float>(s));

@@ -9,7 +9,8 @@ using reference::check, reference::sizes;
 TEST_CASE_TEMPLATE("conv2d: channels as lanes", T, float, bfloat16) {
   int others = 0;  // what pays depends on the instruction set: a few shapes may be computed otherwise
   const auto in_lanes = [&](const Conv2dSizes& s, std::uint64_t seed) {
-    others += !kernel::detail::forward<T>(s).channels_last && !kernel::detail::backward_input<T>(s).channels_last;
+    others +=
+        !kernel::detail::conv_plan<T>(s).channels_last && !kernel::detail::conv_plan<T>(s.for_input()).channels_last;
     check<T>(s, seed);
   };
   in_lanes(sizes(9, 37, 4, 4, 131, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 200);  // samples together, tiles of two widths
@@ -35,14 +36,14 @@ TEST_CASE_TEMPLATE("conv2d: channels as lanes", T, float, bfloat16) {
 TEST_CASE_TEMPLATE("conv2d: with channels as lanes, infinite weights meet the padding, too", T, float, bfloat16) {
   const long n = 8, c = 64, o = 64, side = 4;
   const Conv2dSizes s = sizes(n, c, side, side, o, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1);
-  CHECK((kernel::detail::forward<T>(s).channels_last && kernel::detail::backward_input<T>(s).channels_last));
+  CHECK((kernel::detail::conv_plan<T>(s).channels_last && kernel::detail::conv_plan<T>(s.for_input()).channels_last));
   const std::vector<T> x(size_t(n * c * side * side), T(1.0f));
   std::vector<T> weight(size_t(o * c * 9), T(1.0f)), y(x.size()), dx(x.size());
   weight[size_t((5 * c + 3) * 9)] = T(__builtin_inff());  // top left: NaN where it meets padding, infinite elsewhere
-  reference::Workspace forward(kernel::conv2d_workspace<T>(s)), input(kernel::conv2d_backward_input_workspace<T>(s));
+  reference::Workspace forward(kernel::conv2d_workspace<T>(s)), input(kernel::conv2d_workspace<T>(s.for_input()));
   kernel::conv2d(s, x.data(), weight.data(), y.data(), 0, kernel::conv2d_items(s), forward.data(), {});
-  kernel::conv2d_backward_input(s, weight.data(), x.data(), dx.data(), 0, kernel::conv2d_backward_input_items(s),
-                                input.data(), {});
+  kernel::conv2d(s.for_input(), x.data(), weight.data(), dx.data(), 0, kernel::conv2d_items(s.for_input()),
+                 input.data(), {});
   const auto expected = [&](const std::vector<T>& result, long plane, long met, bool nan_first) {
     for (long k = 0; k < n; ++k)
       for (long p = 0; p < o; ++p)

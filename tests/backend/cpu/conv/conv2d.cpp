@@ -34,7 +34,7 @@ TEST_CASE_TEMPLATE("conv2d: pixels without taps, as stride and dilation have a c
     check<T, ConvWay::pixels>(s, seed);
   };
   const Conv2dSizes both = sizes(2, 40, 9, 70, 32, 2, 2, 2, 2, 2, 2, 1, 0, 0, 0, 0);
-  CHECK((kernel::detail::backward_input<float>(both).channels_last || simd_bytes == 64));
+  CHECK((kernel::detail::conv_plan<float>(both.for_input()).channels_last || simd_bytes == 64));
   with_gaps(both, 240);
   with_gaps(sizes(3, 48, 14, 15, 3, 1, 1, 2, 1, 2, 2, 1, 0, 0, 0, 0), 241);   // of rows only
   with_gaps(sizes(2, 48, 13, 34, 32, 2, 2, 3, 3, 2, 2, 1, 0, 0, 0, 0), 242);  // a stride beyond the kernel
@@ -43,14 +43,14 @@ TEST_CASE_TEMPLATE("conv2d: pixels without taps, as stride and dilation have a c
 
 TEST_CASE("conv2d: vectors of few channels, the last one alone") {
   const Conv2dSizes s = sizes(4, 64, 8, 9, 17, 3, 3, 3, 3, 1, 1, 1, 1, 1, 1, 1);
-  CHECK(kernel::detail::forward<float>(s).channels_last == (simd_bytes < 64));
+  CHECK(kernel::detail::conv_plan<float>(s).channels_last == (simd_bytes < 64));
   check<float>(s, 250);
 }
 
 TEST_CASE("conv2d: images that lie there once for each column of taps") {
   const auto copied = [](const Conv2dSizes& s, std::uint64_t seed) {
-    CHECK((kernel::detail::forward<float>(s, false).image.copy_step > 0 ||
-           kernel::detail::backward_input<float>(s, false).image.copy_step > 0));
+    CHECK((kernel::detail::conv_plan<float>(s, false).image.copy_step > 0 ||
+           kernel::detail::conv_plan<float>(s.for_input(), false).image.copy_step > 0));
     check<float, ConvWay::pixels>(s, seed);
   };
   copied(sizes(2, 33, 4, 4, 34, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 80);
@@ -63,7 +63,7 @@ TEST_CASE("conv2d: images that lie there once for each column of taps") {
 
 TEST_CASE("conv2d: images that are read where they are") {
   const auto in_place = [](const Conv2dSizes& s, std::uint64_t seed) {
-    CHECK(kernel::detail::forward<float>(s, false).in_place);
+    CHECK(kernel::detail::conv_plan<float>(s, false).in_place);
     check<float, ConvWay::pixels>(s, seed);
     check<float>(s, seed);
   };
@@ -88,7 +88,7 @@ TEST_CASE("conv2d: every pixel meets one tap") {
   const auto pointwise = [](long n, long c, long h, long w, long o, int groups) {
     return sizes(n, c, h, w, o, 1, 1, 1, 1, 1, 1, groups, 0, 0, 0, 0);
   };
-  CHECK(kernel::detail::forward<float>(pointwise(2, 9, 7, 9, 19, 1)).product == (simd_bytes < 64));
+  CHECK(kernel::detail::conv_plan<float>(pointwise(2, 9, 7, 9, 19, 1)).product == (simd_bytes < 64));
   check<float>(pointwise(2, 40, 1, 1, 33, 1), 120);  // one pixel: a row of the product, of all channels or a few
   check<float>(pointwise(3, 300, 1, 1, 12, 2), 121);
   check<float>(pointwise(2, 1, 5, 5, 1, 1), 122);
@@ -110,10 +110,10 @@ TEST_CASE("conv2d: no sum is -0, though products are less than any number") {
         weight(size_t(s.o * s.group_inputs() * s.taps()), 1e-30f), y(size_t(s.n * s.o * s.oh * s.ow), 5.0f),
         dy(y.size(), -1e-30f), dx(x.size(), 5.0f);
     reference::Workspace forward(kernel::conv2d_workspace<float>(s)),
-        input(kernel::conv2d_backward_input_workspace<float>(s));
+        input(kernel::conv2d_workspace<float>(s.for_input()));
     kernel::conv2d(s, x.data(), weight.data(), y.data(), 0, kernel::conv2d_items(s), forward.data(), {});
-    kernel::conv2d_backward_input(s, weight.data(), dy.data(), dx.data(), 0, kernel::conv2d_backward_input_items(s),
-                                  input.data(), {});
+    kernel::conv2d(s.for_input(), dy.data(), weight.data(), dx.data(), 0, kernel::conv2d_items(s.for_input()),
+                   input.data(), {});
     CHECK(reference::same_bits(y, std::vector<float>(y.size(), 0.0f)));
     CHECK(reference::same_bits(dx, std::vector<float>(dx.size(), 0.0f)));
   };

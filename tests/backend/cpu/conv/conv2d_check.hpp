@@ -140,7 +140,7 @@ void check(const Conv2dSizes& s, std::uint64_t seed) {
   const std::vector<T> y_expected = data.forward(), dx_expected = data.backward_input(),
                        dw_expected = data.backward_weight();
   CHECK(data.near);
-  Workspace forward(kernel::conv2d_workspace<T>(s)), input(kernel::conv2d_backward_input_workspace<T>(s)),
+  Workspace forward(kernel::conv2d_workspace<T>(s)), input(kernel::conv2d_workspace<T>(s.for_input())),
       weight(kernel::conv2d_backward_weight_workspace<T>(s));
   for (long parts = 1; parts <= 3; ++parts) {
     CAPTURE(parts);
@@ -152,9 +152,9 @@ void check(const Conv2dSizes& s, std::uint64_t seed) {
                                for (long o = o0; o < o0 + count; ++o) ++finished[size_t(sample * s.o + o)];
                              });
     });
-    in_parts(kernel::conv2d_backward_input_items(s), parts, [&](long begin, long end) {
-      kernel::conv2d_backward_input<T, way>(s, data.weight.data(), data.dy.data(), dx.data(), begin, end, input.data(),
-                                            [](long, long, long) {});
+    in_parts(kernel::conv2d_items(s.for_input()), parts, [&](long begin, long end) {
+      kernel::conv2d<T, way>(s.for_input(), data.dy.data(), data.weight.data(), dx.data(), begin, end, input.data(),
+                             [](long, long, long) {});
     });
     in_parts(kernel::conv2d_backward_weight_items(s), parts, [&](long begin, long end) {
       kernel::conv2d_backward_weight(s, data.x.data(), data.dy.data(), dw.data(), begin, end, weight.data());

@@ -36,18 +36,18 @@ struct Case {
     CAPTURE(s);
     std::vector<float> y(std::size_t(s.n * out)), dx(std::size_t(s.n * in)), dw(weight.size());
     reference::Workspace forward(kernel::conv2d_workspace<float>(s)),
-        input(kernel::conv2d_backward_input_workspace<float>(s)),
+        input(kernel::conv2d_workspace<float>(s.for_input())),
         gradient(kernel::conv2d_backward_weight_workspace<float>(s));
     kernel::conv2d(s, x.data(), weight.data(), y.data(), 0, kernel::conv2d_items(s), forward.data(),
                    [](long, long, long) {});
-    kernel::conv2d_backward_input(s, weight.data(), dy.data(), dx.data(), 0, kernel::conv2d_backward_input_items(s),
-                                  input.data(), [](long, long, long) {});
+    kernel::conv2d(s.for_input(), dy.data(), weight.data(), dx.data(), 0, kernel::conv2d_items(s.for_input()),
+                   input.data(), [](long, long, long) {});
     kernel::conv2d_backward_weight(s, x.data(), dy.data(), dw.data(), 0, kernel::conv2d_backward_weight_items(s),
                                    gradient.data());
 
     const std::vector<float> x_blocks = in_blocks_of(x, s.n, in), dy_blocks = in_blocks_of(dy, s.n, out);
     reference::Workspace nchw16n_forward(kernel::nchw16n_conv2d_workspace(s)),
-        block_input(kernel::nchw16n_conv2d_backward_input_workspace(s)),
+        block_input(kernel::nchw16n_conv2d_workspace(s.for_input())),
         block_gradient(kernel::nchw16n_conv2d_backward_weight_workspace(s));
     for (long parts = 1; parts <= 3; ++parts) {
       std::vector<float> y_blocks(std::size_t(whole_blocks(s.n) * out), 77.0f),
@@ -64,9 +64,9 @@ struct Case {
         kernel::nchw16n_conv2d(s, x_blocks.data(), weight.data(), y_blocks.data(), begin, end, nchw16n_forward.data(),
                                count, kernel::nchw16n_tiles<0>());
       });
-      reference::in_parts(kernel::nchw16n_conv2d_backward_input_items(s), parts, [&](long begin, long end) {
-        kernel::nchw16n_conv2d_backward_input(s, weight.data(), dy_blocks.data(), dx_blocks.data(), begin, end,
-                                              block_input.data(), count_dx, kernel::nchw16n_tiles<0>());
+      reference::in_parts(kernel::nchw16n_conv2d_items(s.for_input()), parts, [&](long begin, long end) {
+        kernel::nchw16n_conv2d(s.for_input(), dy_blocks.data(), weight.data(), dx_blocks.data(), begin, end,
+                               block_input.data(), count_dx, kernel::nchw16n_tiles<0>());
       });
       reference::in_parts(kernel::nchw16n_conv2d_backward_weight_items(s), parts, [&](long begin, long end) {
         kernel::nchw16n_conv2d_backward_weight(s, x_blocks.data(), dy_blocks.data(), dw_blocks.data(), begin, end,

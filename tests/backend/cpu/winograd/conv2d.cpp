@@ -90,18 +90,12 @@ struct Case {
       CHECK(first / (plane * (blocks ? block_samples : 1)) % channels == channel);
       for (long i = first; i < first + elements; ++i) ++done[std::size_t(i)];
     };
-    reference::Workspace scratch(std::size_t(input ? kernel::winograd_conv2d_backward_input_workspace(s, blocks)
-                                                   : kernel::winograd_conv2d_workspace(s, blocks)));
-    reference::in_parts(
-        input ? kernel::winograd_conv2d_backward_input_items(s, blocks) : kernel::winograd_conv2d_items(s, blocks),
-        parts, [&](long begin, long end) {
-          if (input)
-            kernel::winograd_conv2d_backward_input(s, blocks, weight.data(), image.data(), result.data(), begin, end,
-                                                   scratch.data(), count);
-          else
-            kernel::winograd_conv2d(s, blocks, image.data(), weight.data(), result.data(), begin, end, scratch.data(),
-                                    count);
-        });
+    const kernel::Conv2dSizes own = input ? s.for_input() : s;
+    reference::Workspace scratch(kernel::winograd_conv2d_workspace(own, blocks));
+    reference::in_parts(kernel::winograd_conv2d_items(own, blocks), parts, [&](long begin, long end) {
+      kernel::winograd_conv2d(own, blocks, image.data(), weight.data(), result.data(), begin, end, scratch.data(),
+                              count);
+    });
     CHECK(std::vector<int>(done.size(), 1) == done);
     return blocks ? from_blocks(result, s.n, to) : result;
   }
@@ -159,7 +153,7 @@ TEST_CASE("Winograd: the error of normal numbers, beside that of direct convolut
   std::vector<float> direct(y.size());
   const std::vector<float> x = in_blocks_of(c.x, 16, c.in), dy = in_blocks_of(c.dy, 16, c.out);
   reference::Workspace forward(kernel::nchw16n_conv2d_workspace(c.s)),
-      input(kernel::nchw16n_conv2d_backward_input_workspace(c.s));
+      input(kernel::nchw16n_conv2d_workspace(c.s.for_input()));
   const auto compare = [&](const std::vector<float>& found, const std::vector<double>& exact) {
     const Error own = error_of(found, exact), other = error_of(from_blocks(direct, 16, c.out), exact);
     MESSAGE("relative to the root mean square of the results: Winograd "
@@ -170,8 +164,7 @@ TEST_CASE("Winograd: the error of normal numbers, beside that of direct convolut
   kernel::nchw16n_conv2d(c.s, x.data(), c.weight.data(), direct.data(), 0, kernel::nchw16n_conv2d_items(c.s),
                          forward.data(), {}, kernel::nchw16n_tiles<0>());
   compare(c.run(false, true, 1), y);
-  kernel::nchw16n_conv2d_backward_input(c.s, c.weight.data(), dy.data(), direct.data(), 0,
-                                        kernel::nchw16n_conv2d_backward_input_items(c.s), input.data(), {},
-                                        kernel::nchw16n_tiles<0>());
+  kernel::nchw16n_conv2d(c.s.for_input(), dy.data(), c.weight.data(), direct.data(), 0,
+                         kernel::nchw16n_conv2d_items(c.s.for_input()), input.data(), {}, kernel::nchw16n_tiles<0>());
   compare(c.run(true, true, 1), dx);
 }

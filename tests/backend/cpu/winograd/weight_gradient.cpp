@@ -65,7 +65,7 @@ struct Case {
     const std::vector<float> from = blocks ? in_blocks_of(x, s.n, s.c * s.h * s.w) : x,
                              to = blocks ? in_blocks_of(dy, s.n, s.o * s.oh * s.ow) : dy;
     std::vector<float> dw(std::size_t(s.o * s.c * 9), 77.0f);
-    reference::Workspace scratch(std::size_t(kernel::winograd_conv2d_weight_workspace(s, blocks)));
+    reference::Workspace scratch(kernel::winograd_conv2d_weight_workspace(s, blocks));
     reference::in_parts(kernel::winograd_conv2d_weight_items(s, blocks), parts, [&](long begin, long end) {
       kernel::winograd_conv2d_weight(s, blocks, from.data(), to.data(), dw.data(), begin, end, scratch.data());
     });

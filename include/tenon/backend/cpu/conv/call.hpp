@@ -15,7 +15,7 @@ constexpr Conv2dSizes conv_sizes(const TensorType& x, const TensorType& w, const
 }
 /// The work of a convolution or of one of its gradients.
 [[gnu::noinline]] constexpr KernelWork conv_work(const Conv2dSizes& s, long items, std::size_t workspace) {
-  return {items, s.n * s.o * s.oh * s.ow * (s.c / s.groups) * s.kh * s.kw / (items + 1) / 16 + 1,
+  return {items, s.n * s.o * s.oh * s.ow * (s.c / s.groups) * s.kh * s.kw / (items > 0 ? items : 1) / 16 + 1,
           aligned(long(workspace))};
 }
 

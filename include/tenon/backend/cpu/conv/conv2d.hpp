@@ -16,57 +16,39 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
 /// Independent parts of the convolution: the unit in which threads divide it. A thread should take neighbouring parts.
-constexpr long conv2d_items(const Conv2dSizes& s) { return s.n * s.groups * ceil_div(s.group_outputs(), tile_rows); }
-constexpr long conv2d_backward_input_items(const Conv2dSizes& s) {
-  return s.n * s.groups * ceil_div(s.group_inputs(), tile_rows);
-}
+constexpr long conv2d_items(const Conv2dSizes& s) { return s.n * s.groups * ceil_div(s.group_results(), tile_rows); }
 
 /// Bytes of scratch that one thread needs, aligned to 64 bytes: below 1 MB (where channels are lanes: 3 MB) unless one
 /// row of all channels of a group is larger.
 template <class T>
 constexpr std::size_t conv2d_workspace(const Conv2dSizes& s) {
-  return detail::conv_bytes<T>(detail::forward<T>(s, false), detail::forward<T>(s.of(detail::many_samples)));
-}
-template <class T>
-constexpr std::size_t conv2d_backward_input_workspace(const Conv2dSizes& s) {
-  return detail::conv_bytes<T>(detail::backward_input<T>(s, false),
-                               detail::backward_input<T>(s.of(detail::many_samples)));
+  return detail::conv_bytes<T>(detail::conv_plan<T>(s, false), detail::conv_plan<T>(s.of(detail::many_samples)));
 }
 
 /// The kernels that a convolution may need: pixels as the lanes of vectors, if samples are many enough channels, a
 /// matrix product; `any` of them.
 enum class ConvWay : char { pixels, channels, product, any };
-namespace detail {
-constexpr ConvWay way(const ConvPlan& of_many) {
-  return of_many.product ? ConvWay::product : of_many.channels_last ? ConvWay::channels : ConvWay::pixels;
-}
-}  // namespace detail
 template <class T>
 constexpr ConvWay conv2d_way(const Conv2dSizes& s) {
-  return detail::way(detail::forward<T>(s.of(detail::many_samples)));
-}
-template <class T>
-constexpr ConvWay conv2d_backward_input_way(const Conv2dSizes& s) {
-  return detail::way(detail::backward_input<T>(s.of(detail::many_samples)));
+  const detail::ConvPlan c = detail::conv_plan<T>(s.of(detail::many_samples));
+  return c.product ? ConvWay::product : c.channels_last ? ConvWay::channels : ConvWay::pixels;
 }
 
+/// y from x (`from`), or of sizes that are for_input() dx from dy.
 /// y(o, i, j) = chain of fmadd over (c, r, k) of the group, from +0, padded taps included with a zero; rounded once to
 /// T, float32 (and bfloat16 with lanes) + 0 at last. float32 of pointwise() sizes: segments of 256 c, each a chain, one
 /// added after the other. bfloat16 goes over pairs of c: at each (pair, r, k) the second channel comes first, with a
-/// zero where an odd last one has no partner. Computes the parts [begin, end) of conv2d_items; after the channels o0 ..
-/// o0 + count - 1 of a sample are complete, finish(sample, o0, count).
-/// `way`: conv2d_way or `any`, so that a program has no code for the others; the compiled part has `any` only.
-template <class T, ConvWay way = ConvWay::any>
-[[gnu::noinline]] void conv2d(const Conv2dSizes& s, const T* x, const T* weight, T* y, long begin, long end,
-                              void* workspace, FunctionRef<long, long, long> finish);
-
+/// zero where an odd last one has no partner.
 /// dx(c, i, j) = chain of fmadd over (o, r, k) of the group, in ascending order, from +0, of weight(o, c, r, k) * dy(o,
 /// y, x) with y * stride + r * dilation = i + pad and likewise x. A tap without such an integer y and x (it meets one
 /// of the zeros that a stride inserts into dy) is left out, of bfloat16 in pairs of o as above; a tap whose y or x lies
-/// outside dy is included with a zero; float32 + 0 at last. Segments (of o), parts, finish, and lanes as for conv2d.
+/// outside dy is included with a zero; float32 + 0 at last. Segments (of o) and lanes as above.
+/// Computes the parts [begin, end) of conv2d_items; after the channels o0 .. o0 + count - 1 of a sample are complete,
+/// finish(sample, o0, count).
+/// `way`: conv2d_way or `any`, so that a program has no code for the others; the compiled part has `any` only.
 template <class T, ConvWay way = ConvWay::any>
-[[gnu::noinline]] void conv2d_backward_input(const Conv2dSizes& s, const T* weight, const T* dy, T* dx, long begin,
-                                             long end, void* workspace, FunctionRef<long, long, long> finish);
+[[gnu::noinline]] void conv2d(const Conv2dSizes& s, const T* from, const T* weight, T* to, long begin, long end,
+                              void* workspace, FunctionRef<long, long, long> finish);
 
 #if TENON_DEFINES
 namespace detail {
@@ -75,75 +57,61 @@ template <class T>
 struct ConvOperands {
   const T *from, *weight;
   T* to;
-  long n, planes, plane, group_weights;  // planes of `from` per group, elements of each; weights of a group
+  long n, groups;
   FunctionRef<long, long, long> finish;
 };
 // Computes the parts [begin, end).
 template <class T, class Worker>
-[[gnu::always_inline]] inline void convolve(const detail::ConvPlan& c, Worker& worker, const ConvOperands<T>& o,
-                                            int groups, long begin, long end) {
-  const long from_step = groups * o.planes * o.plane, to_plane = c.height * c.width,
-             to_step = groups * c.rows * to_plane;
+[[gnu::always_inline]] inline void convolve(const ConvPlan& c, Worker& worker, const ConvOperands<T>& o, long begin,
+                                            long end) {
+  const long planes = c.planes * c.h * c.w, from_step = o.groups * planes, to_plane = c.height * c.width,
+             to_step = o.groups * c.rows * to_plane, group_weights = c.group_weights();
   const auto run = [&](long sample, long group, long row0, long rows, [[maybe_unused]] long packed = 0,
                        long samples = 1) {
-    const T* const from = o.from + sample * from_step + group * o.planes * o.plane;
+    const T* const from = o.from + sample * from_step + group * planes;
     T* const to = o.to + sample * to_step + (group * c.rows + row0) * to_plane;
     if constexpr (std::is_same_v<Worker, ChannelsLastConv<T>>)
       worker.run(from, to, rows, packed, {samples, from_step, to_step},
                  sample + samples < o.n ? from + samples * from_step : nullptr);
     else
-      worker.run(o.weight + group * o.group_weights + row0 * c.row_step, from, to, rows, packed,
+      worker.run(o.weight + group * group_weights + row0 * c.row_step, from, to, rows, packed,
                  sample + 1 < o.n ? from + from_step : nullptr);
     for (long k = 0; o.finish && k < samples; ++k) o.finish(sample + k, group * c.rows + row0, rows);
   };
   if constexpr (Worker::packs) {
     const auto pack = [&](long group, long row0, long rows) {
-      worker.pack(o.weight + group * o.group_weights + row0 * c.row_step, rows);
+      worker.pack(o.weight + group * group_weights + row0 * c.row_step, rows);
     };
-    each_packed_run<T>(c, groups, begin, end, pack, run);
+    each_packed_run<T>(c, o.groups, begin, end, pack, run);
   } else {
-    each_run(c, groups, begin, end, run);
-  }
-}
-template <class T, ConvWay way>
-[[gnu::always_inline]] inline void convolve_by(const ConvPlan& c, const ConvOperands<T>& o, int groups, long begin,
-                                               long end, void* workspace) {
-  constexpr bool any = way == ConvWay::any;
-  if constexpr ((way == ConvWay::product || any) && may_add_zeros<T>)
-    if (c.product) {
-      PointwiseConv<T> conv(c, workspace);
-      return convolve(c, conv, o, groups, begin, end);
-    }
-  if constexpr ((way == ConvWay::channels || any) && may_be_channels_last<T>)
-    if (c.channels_last) {
-      ChannelsLastConv<T> conv(c, workspace);
-      add_taps(conv, c);
-      return convolve(c, conv, o, groups, begin, end);
-    }
-  if constexpr (way != ConvWay::product) {
-    DirectConv<T> conv(c, workspace);
-    add_taps(conv, c);
-    if (c.by_rows && all_finite(o.weight, groups * o.group_weights)) conv.leave_out_padding();
-    convolve(c, conv, o, groups, begin, end);
+    each_run(c, o.groups, begin, end, run);
   }
 }
 }  // namespace detail
 
 template <class T, ConvWay way>
-void conv2d(const Conv2dSizes& s, const T* x, const T* weight, T* y, long begin, long end, void* workspace,
+void conv2d(const Conv2dSizes& s, const T* from, const T* weight, T* to, long begin, long end, void* workspace,
             FunctionRef<long, long, long> finish) {
-  const detail::ConvPlan c = detail::forward<T>(s, way != ConvWay::pixels);
-  const detail::ConvOperands<T> operands{x, weight, y, s.n, s.group_inputs(), s.h * s.w, c.rows * c.row_step, finish};
-  detail::convolve_by<T, way>(c, operands, s.groups, begin, end, workspace);
-}
-
-template <class T, ConvWay way>
-void conv2d_backward_input(const Conv2dSizes& s, const T* weight, const T* dy, T* dx, long begin, long end,
-                           void* workspace, FunctionRef<long, long, long> finish) {
-  const detail::ConvPlan c = detail::backward_input<T>(s, way != ConvWay::pixels);
-  const detail::ConvOperands<T> operands{
-      dy, weight, dx, s.n, s.group_outputs(), s.oh * s.ow, s.group_outputs() * c.plane_step, finish};
-  detail::convolve_by<T, way>(c, operands, s.groups, begin, end, workspace);
+  constexpr bool any = way == ConvWay::any;
+  const detail::ConvPlan c = detail::conv_plan<T>(s, way != ConvWay::pixels);
+  const detail::ConvOperands<T> operands{from, weight, to, s.n, s.groups, finish};
+  if constexpr ((way == ConvWay::product || any) && may_add_zeros<T>)
+    if (c.product) {
+      detail::PointwiseConv<T> conv(c, workspace);
+      return detail::convolve(c, conv, operands, begin, end);
+    }
+  if constexpr ((way == ConvWay::channels || any) && detail::may_be_channels_last<T>)
+    if (c.channels_last) {
+      detail::ChannelsLastConv<T> conv(c, workspace);
+      detail::add_taps(conv, c);
+      return detail::convolve(c, conv, operands, begin, end);
+    }
+  if constexpr (way != ConvWay::product) {
+    detail::DirectConv<T> conv(c, workspace);
+    detail::add_taps(conv, c);
+    if (c.by_rows && all_finite(weight, s.groups * c.group_weights())) conv.leave_out_padding();
+    detail::convolve(c, conv, operands, begin, end);
+  }
 }
 #endif  // TENON_DEFINES
 

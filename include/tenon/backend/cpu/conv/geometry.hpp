@@ -27,6 +27,7 @@ struct ConvGeometry {
   bool segments;                    // sums of float32 are made of segments, as those of matrix products are
 
   constexpr long taps() const { return long(kernel_h) * kernel_w; }
+  constexpr long group_weights() const { return rows * planes * taps(); }
   constexpr int phases() const { return step_h * step_w; }
   /// Whether neighbouring results of the only phase read neighbouring pixels.
   constexpr bool dense() const { return pixel_h * pixel_w * phases() == 1; }
@@ -71,6 +72,10 @@ constexpr Reach reach(int kernel, int stride, int pad, int dilation) {
   g.rows = s.group_inputs(), g.row_step = s.taps(), g.plane_step = g.rows * s.taps();
   g.segments = s.pointwise();
   return g;
+}
+
+constexpr ConvGeometry geometry_of(const Conv2dSizes& s) {
+  return s.input_gradient ? backward_input_geometry(s) : forward_geometry(s);
 }
 
 /// Describes the taps to the caller: add(weight within its plane, row, column of the padded image) for each, and

@@ -222,28 +222,20 @@ constexpr Gemm<T> pointwise_product(const ConvGeometry& g) {
 
 // any_way: false if a program has code for pixels as lanes only.
 template <class T>
-[[gnu::noinline]] constexpr ConvPlan conv_plan(const ConvGeometry& g, const Conv2dSizes& s, bool any_way) {
-  ConvPlan c{g};
+[[gnu::noinline]] constexpr ConvPlan conv_plan(const Conv2dSizes& s, bool any_way = true) {
+  ConvPlan c{geometry_of(s)};
   c.row_blocks = ceil_div(c.rows, tile_rows);
   c.product = any_way && is_product<T>(s);
   if (c.product) return c;
   c.channels_last = any_way;
-  c.segments = g.segments && std::is_same_v<T, float>;
-  c.image = padded_image<T>(g);
-  c.source = {g.h * g.w * steps_per_unit<T>, g.h * g.w, g.planes / 2};
+  c.segments = c.segments && std::is_same_v<T, float>;
+  c.image = padded_image<T>(c);
+  c.source = {c.h * c.w * steps_per_unit<T>, c.h * c.w, c.planes / 2};
   c.steps = c.image.planes * c.taps();
   choose_tiles<T>(c, s);
   c.in_place = can_be_in_place<T>(c);
   choose_band<ProductSum<T>>(c);
   return c;
-}
-template <class T>
-constexpr ConvPlan forward(const Conv2dSizes& s, bool any_way = true) {
-  return conv_plan<T>(forward_geometry(s), s, any_way);
-}
-template <class T>
-constexpr ConvPlan backward_input(const Conv2dSizes& s, bool any_way = true) {
-  return conv_plan<T>(backward_input_geometry(s), s, any_way);
 }
 
 // Elements that a tile may read beyond the last column, and the columns of the sums of one band.

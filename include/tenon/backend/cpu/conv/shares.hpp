@@ -7,7 +7,7 @@ namespace tenon::inline TENON_ABI::kernel::detail {
 // Walks the items [begin, end): neighbouring row blocks of one sample and group go in one call of body(sample, group,
 // row0, rows).
 template <class Geometry, class Body>
-[[gnu::always_inline]] inline void each_run(const Geometry& c, int groups, long begin, long end, Body&& body) {
+[[gnu::always_inline]] inline void each_run(const Geometry& c, long groups, long begin, long end, Body&& body) {
   for (long item = begin; item < end;) {
     const long block = item % c.row_blocks, plane = item / c.row_blocks;
     const long left = c.row_blocks - block, run = end - item < left ? end - item : left;
@@ -29,7 +29,7 @@ constexpr long packed_border(const ConvPlan& c, long block) {
 // of all samples, body(sample, group, row0, rows, rows after the first packed one, samples): up to `together` samples
 // of which all these rows are asked.
 template <class T, class Pack, class Body>
-[[gnu::always_inline]] inline void each_packed_run(const ConvPlan& c, int groups, long begin, long end, Pack&& pack,
+[[gnu::always_inline]] inline void each_packed_run(const ConvPlan& c, long groups, long begin, long end, Pack&& pack,
                                                    Body&& body) {
   const long blocks = packed_blocks<T>(c), row_blocks = c.row_blocks;
   // of one sample and group only these blocks

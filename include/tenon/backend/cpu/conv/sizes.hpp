@@ -9,6 +9,7 @@ namespace tenon::inline TENON_ABI::kernel {
 struct Conv2dSizes {
   long n, c, h, w, o, oh, ow;
   int kh, kw, stride_h, stride_w, pad_top, pad_left, dilation_h, dilation_w, groups;
+  bool input_gradient = false;  // dx is computed from dy, not y from x
 
   /// The same for another batch size.
   constexpr Conv2dSizes of(long batch) const {
@@ -16,9 +17,17 @@ struct Conv2dSizes {
     s.n = batch;
     return s;
   }
+  /// The gradient for the input of the same convolution.
+  constexpr Conv2dSizes for_input() const {
+    Conv2dSizes s = *this;
+    s.input_gradient = true;
+    return s;
+  }
   constexpr long taps() const { return long(kh) * kw; }
   constexpr long group_inputs() const { return c / groups; }
   constexpr long group_outputs() const { return o / groups; }
+  /// Channels of a group of what is computed: y, or dx.
+  constexpr long group_results() const { return input_gradient ? group_inputs() : group_outputs(); }
   /// A product of matrices, in each group: of one tap, which always meets the image.
   constexpr bool pointwise() const {
     return taps() == 1 && pad_top == 0 && pad_left == 0 && (oh - 1) * stride_h < h && (ow - 1) * stride_w < w;

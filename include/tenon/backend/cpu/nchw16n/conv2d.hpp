@@ -15,8 +15,6 @@ namespace tenon::inline TENON_ABI::kernel {
 /// Items and bytes of scratch per thread, as for conv2d.
 constexpr long nchw16n_conv2d_items(const Conv2dSizes& s);
 constexpr std::size_t nchw16n_conv2d_workspace(const Conv2dSizes& s);
-constexpr long nchw16n_conv2d_backward_input_items(const Conv2dSizes& s);
-constexpr std::size_t nchw16n_conv2d_backward_input_workspace(const Conv2dSizes& s);
 
 /// The functions that compute tiles (nchw16n/tile.hpp), of as many rows as blocks of these result channels of a group
 /// have: a program compiles no others. 0 channels: all.
@@ -33,13 +31,9 @@ const Nchw16nTiles& nchw16n_tiles_for() {
 /// complete.
 using ChannelDone = FunctionRef<long, long, long>;
 
-/// y as by conv2d, x and y in NCHW16n. `done` is notified of rows of channels as soon as they are complete.
-void nchw16n_conv2d(const Conv2dSizes& s, const float* x, const float* weight, float* y, long begin, long end,
+/// As conv2d, images in NCHW16n. `done` is notified of rows of channels as soon as they are complete.
+void nchw16n_conv2d(const Conv2dSizes& s, const float* from, const float* weight, float* to, long begin, long end,
                     void* workspace, ChannelDone done, const Nchw16nTiles& tiles);
-
-/// dx as by conv2d_backward_input, dy and dx in NCHW16n; done as above.
-void nchw16n_conv2d_backward_input(const Conv2dSizes& s, const float* weight, const float* dy, float* dx, long begin,
-                                   long end, void* workspace, ChannelDone done, const Nchw16nTiles& tiles);
 
 #if TENON_DEFINES
 namespace detail {
@@ -288,16 +282,10 @@ class Nchw16nConv {
 }  // namespace detail
 
 constexpr long nchw16n_conv2d_items(const Conv2dSizes& s) {
-  return ceil_div(s.n, block_samples) * s.groups * ceil_div(s.group_outputs(), block_rows);
+  return ceil_div(s.n, block_samples) * s.groups * ceil_div(s.group_results(), block_rows);
 }
 constexpr std::size_t nchw16n_conv2d_workspace(const Conv2dSizes& s) {
-  return detail::nchw16n_scratch(detail::without_copy(detail::nchw16n_plan(detail::forward_geometry(s)))).total;
-}
-constexpr long nchw16n_conv2d_backward_input_items(const Conv2dSizes& s) {
-  return ceil_div(s.n, block_samples) * s.groups * ceil_div(s.group_inputs(), block_rows);
-}
-constexpr std::size_t nchw16n_conv2d_backward_input_workspace(const Conv2dSizes& s) {
-  return detail::nchw16n_scratch(detail::without_copy(detail::nchw16n_plan(detail::backward_input_geometry(s)))).total;
+  return detail::nchw16n_scratch(detail::without_copy(detail::nchw16n_plan(detail::geometry_of(s)))).total;
 }
 
 namespace detail {
@@ -313,41 +301,21 @@ struct EachChannel {
 };
 }  // namespace detail
 
-[[gnu::noinline]] TENON_INLINE void nchw16n_conv2d(const Conv2dSizes& s, const float* x, const float* weight, float* y,
-                                                   long begin, long end, void* workspace, ChannelDone done,
+[[gnu::noinline]] TENON_INLINE void nchw16n_conv2d(const Conv2dSizes& s, const float* from, const float* weight,
+                                                   float* to, long begin, long end, void* workspace, ChannelDone done,
                                                    const Nchw16nTiles& tiles) {
-  const detail::Nchw16nPlan c = detail::without_copy(detail::nchw16n_plan(detail::forward_geometry(s)));
+  const detail::Nchw16nPlan c = detail::without_copy(detail::nchw16n_plan(detail::geometry_of(s)));
   detail::Nchw16nConv conv(c, workspace, tiles);
   detail::add_taps(conv, c);
-  const bool finite = all_finite(weight, s.o * c.row_step);
-  const long image = s.h * s.w * block_samples, plane = s.oh * s.ow * block_samples;
-  detail::each_run(c, s.groups, begin, end, [&](long block, long group, long row0, long rows) {
-    const long o = group * c.rows + row0;
-    const detail::EachChannel channels{done, plane, (block * s.o + o) * plane, o};
-    conv.take_samples(s.n - block * block_samples);
-    conv.run(weight + o * c.row_step, x + (block * s.c + group * s.group_inputs()) * image, y + channels.first, rows,
-             finite, done ? detail::RowsDone(channels) : detail::RowsDone());
-  });
-}
-
-[[gnu::noinline]] TENON_INLINE void nchw16n_conv2d_backward_input(const Conv2dSizes& s, const float* weight,
-                                                                  const float* dy, float* dx, long begin, long end,
-                                                                  void* workspace, ChannelDone done,
-                                                                  const Nchw16nTiles& tiles) {
-  const detail::Nchw16nPlan c = detail::without_copy(detail::nchw16n_plan(detail::backward_input_geometry(s)));
-  detail::Nchw16nConv conv(c, workspace, tiles);
-  detail::add_taps(conv, c);
-  const long group_weights = s.group_outputs() * c.plane_step, gradient = s.oh * s.ow * block_samples,
-             plane = s.h * s.w * block_samples;
-  const bool finite = all_finite(weight, s.groups * group_weights), by_rows = s.stride_h == 1 && s.stride_w == 1;
+  const long planes = c.planes * c.h * c.w * block_samples, plane = c.height * c.width * block_samples;
+  const bool finite = all_finite(weight, s.groups * c.group_weights()), by_rows = c.phases() == 1;
   detail::each_run(c, s.groups, begin, end, [&](long block, long group, long row0, long rows) {
     const long first = group * c.rows + row0;
-    const detail::EachChannel channels{done, plane, (block * s.c + first) * plane, first};
+    const detail::EachChannel channels{done, plane, (block * s.groups * c.rows + first) * plane, first};
     conv.take_samples(s.n - block * block_samples);
-    conv.run(weight + group * group_weights + row0 * c.row_step,
-             dy + (block * s.o + group * s.group_outputs()) * gradient, dx + channels.first, rows, finite,
-             done && by_rows ? detail::RowsDone(channels) : detail::RowsDone());
-    if (done && !by_rows) channels(0, rows, 0, s.h * s.w);
+    conv.run(weight + group * c.group_weights() + row0 * c.row_step, from + (block * s.groups + group) * planes,
+             to + channels.first, rows, finite, done && by_rows ? detail::RowsDone(channels) : detail::RowsDone());
+    if (done && !by_rows) channels(0, rows, 0, c.height * c.width);
   });
 }
 #endif  // TENON_DEFINES

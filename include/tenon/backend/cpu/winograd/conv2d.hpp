@@ -11,34 +11,24 @@ namespace tenon::inline TENON_ABI::kernel {
 
 /// Items and bytes of scratch per thread, of NCHW16n images or not.
 constexpr long winograd_conv2d_items(const Conv2dSizes& s, bool blocks) {
-  return detail::winograd_forward(s, blocks).items();
+  return detail::winograd_plan(s, blocks).items();
 }
-constexpr long winograd_conv2d_workspace(const Conv2dSizes& s, bool blocks) {
-  return detail::winograd_scratch(detail::winograd_forward(s, blocks)).total * long(sizeof(float));
-}
-constexpr long winograd_conv2d_backward_input_items(const Conv2dSizes& s, bool blocks) {
-  return detail::winograd_backward_input(s, blocks).items();
-}
-constexpr long winograd_conv2d_backward_input_workspace(const Conv2dSizes& s, bool blocks) {
-  return detail::winograd_scratch(detail::winograd_backward_input(s, blocks)).total * long(sizeof(float));
+constexpr std::size_t winograd_conv2d_workspace(const Conv2dSizes& s, bool blocks) {
+  return std::size_t(detail::winograd_scratch(detail::winograd_plan(s, blocks)).total) * sizeof(float);
 }
 
-/// y = x * weight for a 3 x 3 kernel, stride and dilation 1, one group. Tile by tile of 4 x 4 results: a value that is
-/// not finite reaches all of them. `done` is notified of neighbouring elements that are complete: the place of the
-/// first one, its channel, how many.
-void winograd_conv2d(const Conv2dSizes& s, bool blocks, const float* x, const float* weight, float* y, long begin,
-                     long end, void* workspace, FunctionRef<long, long, long> done);
+/// y = x * weight (`from` is x) for a 3 x 3 kernel, stride and dilation 1, one group; of sizes that are for_input() dx
+/// from dy. Tile by tile of 4 x 4 results: a value that is not finite reaches all of them. `done` is notified of
+/// neighbouring elements that are complete: the place of the first one, its channel, how many.
+/// `kept`: the weights are those of keep_winograd_conv2d().
+void winograd_conv2d(const Conv2dSizes& s, bool blocks, const float* from, const float* weight, float* to, long begin,
+                     long end, void* workspace, FunctionRef<long, long, long> done, bool kept = false);
 /// Weights of a convolution of rows in the order in which they become lanes, [vector of channels, plane, tap, channel],
-/// and the convolution with them. They are not transformed: that would be four times as much to read.
+/// for a convolution of rows. They are not transformed: that would be four times as much to read.
 constexpr long winograd_conv2d_kept_bytes(const Conv2dSizes& s) {
   return round_up(s.o, long{simd_width<float>}) * s.c * 9 * long(sizeof(float));
 }
 void keep_winograd_conv2d(const Conv2dSizes& s, const float* weight, float* to);
-void winograd_conv2d_kept(const Conv2dSizes& s, const float* x, const float* kept, float* y, long begin, long end,
-                          void* workspace, FunctionRef<long, long, long> done);
-/// dx from dy in the same way.
-void winograd_conv2d_backward_input(const Conv2dSizes& s, bool blocks, const float* weight, const float* dy, float* dx,
-                                    long begin, long end, void* workspace, FunctionRef<long, long, long> done);
 
 #if TENON_DEFINES
 namespace detail {
@@ -56,8 +46,7 @@ class WinogradConv {
   static constexpr long kernel = 9L * Lanes::width;
 
  public:
-  // `kept`: the weights are those of keep_winograd_conv2d()
-  WinogradConv(const WinogradPlan& c, const float* x, const float* weight, float* y, void* workspace, bool kept = false)
+  WinogradConv(const WinogradPlan& c, const float* x, const float* weight, float* y, void* workspace, bool kept)
       : c_(c), x_(x), weight_(weight), y_(y), kept_(kept) {
     const WinogradScratch s = winograd_scratch(c);
     float* const base = static_cast<float*>(workspace);
@@ -74,7 +63,7 @@ class WinogradConv {
       if (c_.blocks) transform_blocks();
       else each_segment([&](long tile, const Segment& s) { transform_segment(tile, s); });
       for (long group = from; group < to; ++group) {
-        channel0_ = group * c_.group, channels_ = c_.o - channel0_ < c_.group ? c_.o - channel0_ : c_.group;
+        channel0_ = group * c_.group, channels_ = c_.rows - channel0_ < c_.group ? c_.rows - channel0_ : c_.group;
         c_.blocks ? multiply_blocks() : multiply_channels();
         if (done) tell(done);
       }
@@ -109,7 +98,7 @@ class WinogradConv {
     each_panel(columns(), [&](long first, long width) {
       for (long column = first; column < first + width; column += block_width) {
         const Segment s = segment_at(tile0_ + column / samples());
-        transform_tile(s, column % samples(), image_ + first * c_.c + column - first, width);
+        transform_tile(s, column % samples(), image_ + first * c_.planes + column - first, width);
       }
     });
   }
@@ -117,10 +106,10 @@ class WinogradConv {
   void transform_tile(const Segment& s, long lane, float* to, long step) {
     const long y0 = s.y - c_.top, x0 = s.x - c_.left, plane = c_.h * c_.w * block_samples, points = c_.wide_step();
     const bool inside = y0 >= 0 && x0 >= 0 && y0 + winograd::points <= c_.h && x0 + winograd::points <= c_.w;
-    const float* const from = x_ + s.image * c_.c * plane + (y0 * c_.w + x0) * block_samples + lane;
+    const float* const from = x_ + s.image * c_.planes * plane + (y0 * c_.w + x0) * block_samples + lane;
     const auto put_to = [points](float* at) { return winograd::StoreAt{at, winograd::points * points, points}; };
     if (inside) {
-      for (long c = 0; c < c_.c; ++c)
+      for (long c = 0; c < c_.planes; ++c)
         winograd::both_ways<winograd::OfImage, Samples>(from + c * plane, c_.w * block_samples, block_samples,
                                                         put_to(to + c * step));
       return;
@@ -129,7 +118,7 @@ class WinogradConv {
     const long top = clipped(-y0, winograd::points), bottom = clipped(c_.h - y0, winograd::points);
     const long left = clipped(-x0, winograd::points), right = clipped(c_.w - x0, winograd::points);
     for (int i = 0; i < products; ++i) Samples(0.0f).store(pixels_ + i * block_width);
-    for (long c = 0; c < c_.c; ++c) {
+    for (long c = 0; c < c_.planes; ++c) {
       for (long i = top; i < bottom; ++i)
         for (long j = left; j < right; ++j)
           Samples::load(from + c * plane + (i * c_.w + j) * block_samples)
@@ -142,13 +131,13 @@ class WinogradConv {
   [[gnu::noinline]] void transform_segment(long tile, const Segment& s) {
     const long depth = c_.depth(), pixels = s.tiles * side + 2, y0 = s.y - c_.top, x0 = s.x - c_.left,
                plane = c_.h * c_.w, points = c_.tall_step();
-    const long lanes = round_up(c_.c, simd_width<float>), first = x0 < 0 ? -x0 : 0,
+    const long lanes = round_up(c_.planes, simd_width<float>), first = x0 < 0 ? -x0 : 0,
                last = c_.w - x0 < pixels ? c_.w - x0 : pixels;
     clear(pixels_, winograd::points * pixels * depth);
     for (long i = 0; i < winograd::points; ++i)
       if (y0 + i >= 0 && y0 + i < c_.h && first < last)
-        copy_matrix(x_ + s.image * c_.c * plane + (y0 + i) * c_.w + x0 + first, 1, plane,
-                    pixels_ + (i * pixels + first) * depth, depth, last - first, c_.c, lanes);
+        copy_matrix(x_ + s.image * c_.planes * plane + (y0 + i) * c_.w + x0 + first, 1, plane,
+                    pixels_ + (i * pixels + first) * depth, depth, last - first, c_.planes, lanes);
     for (long t = 0; t < s.tiles; ++t)
       for (long c = 0; c < lanes; c += simd_width<float>)
         winograd::both_ways<winograd::OfImage, Lanes>(
@@ -174,7 +163,7 @@ class WinogradConv {
   }
   [[gnu::noinline]] void transform_weights_for_samples() {
     transform_weights(
-        weight_ + channel0_ * c_.row_step, c_.plane_step, c_.c, c_.row_step, channels_,
+        weight_ + channel0_ * c_.row_step, c_.plane_step, c_.planes, c_.row_step, channels_,
         [&](long row, long lane) { return group_ + row * c_.depth() + lane; }, c_.tall_step());
   }
   // The weights of `planes` planes of the image, for the channels of one panel.
@@ -185,10 +174,10 @@ class WinogradConv {
       const float* const from = weight_ + channel * c_.row_step + plane * c_.plane_step;
       return transform_weights(from, c_.row_step, count, c_.plane_step, planes, to, points);
     }
-    const float* from = weight_ + (channel * c_.c + plane * Lanes::width) * 9;
+    const float* from = weight_ + (channel * c_.planes + plane * Lanes::width) * 9;
     for (long k = 0; k < planes; ++k, from += kernel)
       for (long lane = 0; lane < width; lane += Lanes::width) {
-        const float* const own = from + lane * c_.c * 9;
+        const float* const own = from + lane * c_.planes * 9;
         for (long i = 0; i < kernel; i += 64 / long(sizeof(float)))
           __builtin_prefetch(own + winograd_ahead * kernel + i);
         winograd::both_ways<winograd::OfKernel, Lanes>(
@@ -202,15 +191,15 @@ class WinogradConv {
     const bool near = tiles_ <= winograd_rows;
     each_panel(columns(), [&](long first, long width) {
       const long fitting = winograd_near_bytes / (products * width * long(sizeof(float))),
-                 some = near && fitting < c_.c ? fitting : c_.c, points = some * width + winograd_gap;
-      for (long plane = 0, planes; plane < c_.c; plane += planes) {
-        planes = c_.c - plane < some ? c_.c - plane : some;
+                 some = near && fitting < c_.planes ? fitting : c_.planes, points = some * width + winograd_gap;
+      for (long plane = 0, planes; plane < c_.planes; plane += planes) {
+        planes = c_.planes - plane < some ? c_.planes - plane : some;
         transform_weights_for_channels(first, width, plane, planes, points);
         fill_taps(planes, width);
         for (long row = 0; row < tiles_; row += winograd_rows) {
           const long count = tiles_ - row < winograd_rows ? tiles_ - row : winograd_rows;
           multiply(image_ + plane + row * c_.depth(), count, group_, points, width, planes, plane > 0);
-          if (plane + planes == c_.c) store_pixels(row, count, first, width);
+          if (plane + planes == c_.planes) store_pixels(row, count, first, width);
         }
       }
     });
@@ -218,10 +207,10 @@ class WinogradConv {
   [[gnu::noinline]] void multiply_blocks() {
     transform_weights_for_samples();
     each_panel(columns(), [&](long first, long width) {
-      fill_taps(c_.c, width);
+      fill_taps(c_.planes, width);
       for (long row = 0; row < channels_; row += winograd_rows) {
         const long count = channels_ - row < winograd_rows ? channels_ - row : winograd_rows;
-        multiply(group_ + row * c_.depth(), count, image_ + first * c_.c, c_.wide_step(), width, c_.c, false);
+        multiply(group_ + row * c_.depth(), count, image_ + first * c_.planes, c_.wide_step(), width, c_.planes, false);
         store_blocks(row, count, first, width);
       }
     });
@@ -242,11 +231,11 @@ class WinogradConv {
   }
   // Result channels `row` .. of the samples that are the columns.
   void store_blocks(long row, long count, long first, long width) {
-    const long plane = c_.oh * c_.ow * block_samples, points = winograd_rows * width;
+    const long plane = c_.height * c_.width * block_samples, points = winograd_rows * width;
     for (long column = 0; column < width; column += block_width) {
       const Segment s = segment_at(tile0_ + (first + column) / samples());
-      const long height = c_.oh - s.y, across = c_.ow - s.x, pitch = c_.ow * block_samples;
-      float* to = y_ + (s.image * c_.o + channel0_ + row) * plane + (s.y * c_.ow + s.x) * block_samples +
+      const long height = c_.height - s.y, across = c_.width - s.x, pitch = c_.width * block_samples;
+      float* to = y_ + (s.image * c_.rows + channel0_ + row) * plane + (s.y * c_.width + s.x) * block_samples +
                   (first + column) % samples();
       for (long r = 0; r < count; ++r, to += plane)
         winograd::both_ways<winograd::ToTile, Samples>(sums_ + r * width + column, winograd::points * points, points,
@@ -258,7 +247,7 @@ class WinogradConv {
   }
   // Tiles `row` .. of the result channels that are the columns.
   void store_pixels(long row, long count, long first, long width) {
-    const long points = winograd_rows * width, pitch = winograd_rows * side * width, plane = c_.oh * c_.ow;
+    const long points = winograd_rows * width, pitch = winograd_rows * side * width, plane = c_.height * c_.width;
     const long own = channels_ - first < width ? channels_ - first : width;
     for (long r = 0; r < count; ++r)
       for (long column = 0; column < width; column += simd_width<float>)
@@ -268,20 +257,21 @@ class WinogradConv {
     for (long tile = row; tile < row + count;) {
       const Segment s = segment_at(tile0_ + tile);
       const long tiles = s.tiles < row + count - tile ? s.tiles : row + count - tile,
-                 pixels = tiles * side < c_.ow - s.x ? tiles * side : c_.ow - s.x;
-      for (long i = 0; i < side && s.y + i < c_.oh; ++i)
+                 pixels = tiles * side < c_.width - s.x ? tiles * side : c_.width - s.x;
+      for (long i = 0; i < side && s.y + i < c_.height; ++i)
         copy_matrix(pixels_ + i * pitch + (tile - row) * side * width, 1, width,
-                    y_ + (s.image * c_.o + channel0_ + first) * plane + (s.y + i) * c_.ow + s.x, plane, own, pixels, 0);
+                    y_ + (s.image * c_.rows + channel0_ + first) * plane + (s.y + i) * c_.width + s.x, plane, own,
+                    pixels, 0);
       tile += tiles;
     }
   }
   void tell(FunctionRef<long, long, long> done) const {
     const long pixel = c_.blocks ? block_samples : 1;
     each_segment([&](long, const Segment& s) {
-      const long pixels = s.tiles * side < c_.ow - s.x ? s.tiles * side : c_.ow - s.x;
+      const long pixels = s.tiles * side < c_.width - s.x ? s.tiles * side : c_.width - s.x;
       for (long o = channel0_; o < channel0_ + channels_; ++o)
-        for (long i = 0; i < side && s.y + i < c_.oh; ++i)
-          done((((s.image * c_.o + o) * c_.oh + s.y + i) * c_.ow + s.x) * pixel, o, pixels * pixel);
+        for (long i = 0; i < side && s.y + i < c_.height; ++i)
+          done((((s.image * c_.rows + o) * c_.height + s.y + i) * c_.width + s.x) * pixel, o, pixels * pixel);
     });
   }
 
@@ -296,29 +286,16 @@ class WinogradConv {
 };
 }  // namespace detail
 
-[[gnu::noinline]] TENON_INLINE void winograd_conv2d(const Conv2dSizes& s, bool blocks, const float* x,
-                                                    const float* weight, float* y, long begin, long end,
-                                                    void* workspace, FunctionRef<long, long, long> done) {
-  const detail::WinogradPlan c = detail::winograd_forward(s, blocks);
-  detail::WinogradConv(c, x, weight, y, workspace).run(begin, end, done);
+[[gnu::noinline]] TENON_INLINE void winograd_conv2d(const Conv2dSizes& s, bool blocks, const float* from,
+                                                    const float* weight, float* to, long begin, long end,
+                                                    void* workspace, FunctionRef<long, long, long> done, bool kept) {
+  const detail::WinogradPlan c = detail::winograd_plan(s, blocks);
+  detail::WinogradConv(c, from, weight, to, workspace, kept).run(begin, end, done);
 }
 [[gnu::noinline]] TENON_INLINE void keep_winograd_conv2d(const Conv2dSizes& s, const float* weight, float* to) {
   constexpr long width = simd_width<float>;
   for (long o = 0, step = s.c * 9; o < s.o; o += width)
     copy_matrix(weight + o * step, 1, step, to + o * step, width, step, s.o - o < width ? s.o - o : width, width);
-}
-[[gnu::noinline]] TENON_INLINE void winograd_conv2d_kept(const Conv2dSizes& s, const float* x, const float* kept,
-                                                         float* y, long begin, long end, void* workspace,
-                                                         FunctionRef<long, long, long> done) {
-  const detail::WinogradPlan c = detail::winograd_forward(s, false);
-  detail::WinogradConv(c, x, kept, y, workspace, true).run(begin, end, done);
-}
-[[gnu::noinline]] TENON_INLINE void winograd_conv2d_backward_input(const Conv2dSizes& s, bool blocks,
-                                                                   const float* weight, const float* dy, float* dx,
-                                                                   long begin, long end, void* workspace,
-                                                                   FunctionRef<long, long, long> done) {
-  const detail::WinogradPlan c = detail::winograd_backward_input(s, blocks);
-  detail::WinogradConv(c, dy, weight, dx, workspace).run(begin, end, done);
 }
 #endif  // TENON_DEFINES
 

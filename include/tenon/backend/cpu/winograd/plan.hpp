@@ -1,6 +1,6 @@
 // How a convolution by Winograd's F(4 x 4, 3 x 3) is cut, and its scratch memory.
 #pragma once
-#include <tenon/backend/cpu/conv/sizes.hpp>
+#include <tenon/backend/cpu/conv/geometry.hpp>
 #include <tenon/backend/cpu/gemm/tile.hpp>
 #include <tenon/backend/cpu/winograd/transform.hpp>
 #include <tenon/core/nchw16n.hpp>
@@ -20,22 +20,22 @@ inline constexpr long winograd_near_bytes = 512 << 10;
 inline constexpr long winograd_ahead = 8;
 inline constexpr long winograd_group_bytes = 1200 << 10, winograd_few_group_bytes = 400 << 10;
 
-// Convolution of an image [c,h,w] with result [o,oh,ow] of 4 x 4 tiles. Tiles of all samples are counted through;
-// where images are in NCHW16n, a tile is that of 16 samples. For each of 36 points there is a product of
+// Convolution of an image with a result of 4 x 4 tiles. Tiles of all samples are counted through; where images are in
+// NCHW16n, a tile is that of 16 samples. For each of 36 points there is a product of
 // matrices, whose columns are lanes: samples of tiles where images are NCHW16n, else result channels. An item is some
 // tiles (a chunk) and some result channels (a group).
 //   sum(point, channel, tile) = chain over the planes of the image, from +0
-struct WinogradPlan {
-  long n, c, h, w, o, oh, ow, top, left;
-  long row_step, plane_step;  // of the weights: of a result channel, of a plane of the image
-  bool flipped, blocks;
-  long across, per_image, tiles;  // tiles of a row, of an image, of all images
-  long chunks, chunk, groups, group;
-  long tall, wide;  // rows of a product, most columns of it
+struct WinogradPlan : ConvGeometry {
+  long n = 0;
+  bool flipped = false, blocks = false;
+  long across = 0, per_image = 0, tiles = 0;  // tiles of a row, of an image, of all images
+  long chunks = 0, chunk = 0, groups = 0, group = 0;
+  long tall = 0, wide = 0;  // rows of a product, most columns of it
 
-  constexpr long depth() const { return round_up(c, simd_width<float>) + winograd_gap; }  // from one row to the next
-  constexpr long tall_step() const { return tall * depth(); }                             // from one point to the next
-  constexpr long wide_step() const { return c * wide + winograd_gap; }
+  // From one row to the next.
+  constexpr long depth() const { return round_up(planes, simd_width<float>) + winograd_gap; }
+  constexpr long tall_step() const { return tall * depth(); }  // from one point to the next
+  constexpr long wide_step() const { return planes * wide + winograd_gap; }
   constexpr long image_floats() const { return winograd::products * (blocks ? wide_step() : tall_step()); }
   constexpr long group_floats() const { return winograd::products * (blocks ? tall_step() : wide_step()); }
   constexpr long items() const { return chunks * groups; }
@@ -45,35 +45,29 @@ constexpr long winograd_fitting(long bytes, long each, long least, long most) {
   const long fitting = bytes / each / least * least;
   return fitting < most ? (fitting > least ? fitting : least) : most > 0 ? most : 1;
 }
-[[gnu::noinline]] constexpr WinogradPlan winograd_cut(WinogradPlan c) {
+[[gnu::noinline]] constexpr WinogradPlan winograd_plan(const Conv2dSizes& s, bool blocks) {
   constexpr long pixel = winograd::products * long(sizeof(float)), channels = 8, few = 4;
-  c.across = ceil_div(c.ow, winograd::tile), c.per_image = ceil_div(c.oh, winograd::tile) * c.across;
+  WinogradPlan c{geometry_of(s)};
+  c.n = s.n, c.flipped = s.input_gradient, c.blocks = blocks;
+  // a kernel that is turned around may begin within the image
+  if (c.flipped) c.top = 2 - s.pad_top, c.left = 2 - s.pad_left;
+  c.across = ceil_div(c.width, winograd::tile), c.per_image = ceil_div(c.height, winograd::tile) * c.across;
   c.tiles = (c.blocks ? ceil_div(c.n, block_samples) : c.n) * c.per_image;
-  const long image = pixel * c.c * (c.blocks ? block_samples : 1);
+  const long image = pixel * c.planes * (c.blocks ? block_samples : 1);
   long fitting = winograd_fitting(c.blocks ? winograd_image_bytes : winograd_few_image_bytes, image, 1, c.tiles);
   // or weights are transformed for too little
   if (c.blocks && fitting < few)
     fitting = winograd_fitting(winograd_most_image_bytes, image, 1, few < c.tiles ? few : c.tiles);
   c.chunk = c.tiles > 0 ? ceil_div(c.tiles, ceil_div(c.tiles, fitting)) : 1, c.chunks = ceil_div(c.tiles, c.chunk);
-  c.group = c.blocks ? winograd_fitting(winograd_group_bytes, pixel * c.c, channels, winograd_rows)
-                     : winograd_fitting(winograd_few_group_bytes, pixel * c.c, tile_columns<float>(2),
+  c.group = c.blocks ? winograd_fitting(winograd_group_bytes, pixel * c.planes, channels, winograd_rows)
+                     : winograd_fitting(winograd_few_group_bytes, pixel * c.planes, tile_columns<float>(2),
                                         2 * tile_columns<float>(2));
-  c.groups = ceil_div(c.o, c.group),
-  c.group = round_up(ceil_div(c.o, c.groups), c.blocks ? channels : simd_width<float>),
-  c.groups = ceil_div(c.o, c.group);
+  c.groups = ceil_div(c.rows, c.group),
+  c.group = round_up(ceil_div(c.rows, c.groups), c.blocks ? channels : simd_width<float>),
+  c.groups = ceil_div(c.rows, c.group);
   c.tall = c.blocks ? c.group : c.chunk, c.wide = c.blocks ? c.chunk * block_samples : c.group;
   return c;
 }
-constexpr WinogradPlan winograd_forward(const Conv2dSizes& s, bool blocks) {
-  return winograd_cut({s.n,   s.c,    s.h, s.w, s.o, s.oh, s.ow, s.pad_top, s.pad_left, s.c * 9, 9,
-                       false, blocks, 0,   0,   0,   0,    0,    0,         0,          0,       0});
-}
-constexpr WinogradPlan winograd_backward_input(const Conv2dSizes& s, bool blocks) {
-  return winograd_cut(
-      {s.n, s.o, s.oh, s.ow, s.c, s.h, s.w, 2 - s.pad_top, 2 - s.pad_left, 9, s.c * 9, true, blocks, 0, 0,
-       0,   0,   0,    0,    0,   0,   0});
-}
-
 // Parts of the workspace, in floats from its start.
 struct WinogradScratch {
   long image, weight, sums, pixels, total;
@@ -86,7 +80,7 @@ constexpr WinogradScratch winograd_scratch(const WinogradPlan& c) {
   const long strip = c.blocks ? 0 : winograd_rows * winograd::tile * winograd::tile * tile_columns<float>(2);
   const long pixels = patch > strip ? patch : strip;
   WinogradScratch s{};
-  s.image = round_up(c.c * 2, 16);
+  s.image = round_up(c.planes * 2, 16);
   s.weight = s.image + round_up(c.image_floats(), 16);
   s.sums = s.weight + round_up(c.group_floats(), 16);
   s.pixels = s.sums + winograd::products * winograd_rows * tile_columns<float>(2);

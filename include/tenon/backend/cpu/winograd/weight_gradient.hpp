@@ -69,8 +69,8 @@ constexpr WinogradWeightScratch winograd_weight_scratch(const WinogradWeight& w)
 constexpr long winograd_conv2d_weight_items(const Conv2dSizes& s, bool blocks) {
   return detail::winograd_weight(s, blocks).items;
 }
-constexpr long winograd_conv2d_weight_workspace(const Conv2dSizes& s, bool blocks) {
-  return detail::winograd_weight_scratch(detail::winograd_weight(s, blocks)).total * long(sizeof(float));
+constexpr std::size_t winograd_conv2d_weight_workspace(const Conv2dSizes& s, bool blocks) {
+  return std::size_t(detail::winograd_weight_scratch(detail::winograd_weight(s, blocks)).total) * sizeof(float);
 }
 
 /// dweight from x and dy for a 3 x 3 kernel, stride and dilation 1, one group. A value that is not finite reaches all

@@ -148,11 +148,11 @@ struct Case {
     Floats y = room(s.o), dw = room(s.o * s.c * s.taps()), dx = room(s.n * in);
     kernel::channel_sums(spread.data(), y.data(), s.n, s.o, planes.pixels(), 0, s.o);
     Workspace for_weight(kernel::conv2d_backward_weight_workspace<float>(s)),
-        for_input(kernel::conv2d_backward_input_workspace<float>(s));
+        for_input(kernel::conv2d_workspace<float>(s.for_input()));
     kernel::conv2d_backward_weight<float, false>(s, x.data(), spread.data(), dw.data(), 0,
                                                  kernel::conv2d_backward_weight_items(s), for_weight.data());
-    kernel::conv2d_backward_input(s, weight.data(), spread.data(), dx.data(), 0, kernel::conv2d_backward_input_items(s),
-                                  for_input.data(), {});
+    kernel::conv2d(s.for_input(), spread.data(), weight.data(), dx.data(), 0, kernel::conv2d_items(s.for_input()),
+                   for_input.data(), {});
     for (const bool blocks : {false, true})
       for (long parts = 1; parts <= 3; ++parts) {
         CAPTURE(blocks);

@@ -21,7 +21,7 @@ constexpr ConvGeometry pooled_geometry(const Conv2dSizes& s) {
 
 // Pixels as lanes, as everywhere else: bands of an even number of rows.
 constexpr ConvPlan pooled_forward(const Conv2dSizes& s) {
-  ConvPlan c = forward<float>(s, false);
+  ConvPlan c = conv_plan<float>(s, false);
   c.height = c.grid_h = whole_windows(s.oh);
   c.band = c.band >= c.grid_h ? c.grid_h : c.band < 2 ? 2 : whole_windows(c.band);
   c.in_place = false;  // tiles read beyond the last pixel
