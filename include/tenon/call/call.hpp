@@ -118,10 +118,10 @@ struct EagerOperand {
 [[gnu::cold]] void refuse_operand(const EagerInfo& call, const EagerOperand& operand, int k, long n);
 
 /// Records the call if one of its operands has a variable. `copy`, if given: operands that were brought into the layout
-/// of the call, which are kept so. `hidden`, if given: the results after those that the caller gets.
-void record_call(eager::Tape& tape, const EagerInfo& call, const EagerOperand* operand, const Storage* copy,
-                 const Arguments& a, const Storage& result, TapeVariable& result_variable,
-                 const Storage* hidden = nullptr);
+/// of the call, which are kept so. Returns where the result is kept, null if the call is not recorded.
+eager::Tape::Value* record_call(eager::Tape& tape, const EagerInfo& call, const EagerOperand* operand,
+                                const Storage* copy, const Arguments& a, const Storage& result,
+                                TapeVariable& result_variable);
 
 /// Throws ValueError for an element that is to be an index and is out of range. Operands without elements are refused
 /// later.
@@ -165,16 +165,16 @@ namespace detail {
                                          "of it, or call init_parameters() on it.");
   throw_error<ValueError>(call.name, " got operands of batch size ", n, " and ", operand.n, ".");
 }
-TENON_INLINE void record_call(eager::Tape& tape, const EagerInfo& call, const EagerOperand* operand,
-                              const Storage* copy, const Arguments& a, const Storage& result,
-                              TapeVariable& result_variable, const Storage* hidden) {
+TENON_INLINE eager::Tape::Value* record_call(eager::Tape& tape, const EagerInfo& call, const EagerOperand* operand,
+                                             const Storage* copy, const Arguments& a, const Storage& result,
+                                             TapeVariable& result_variable) {
   int variable[max_operands];
   bool recorded = false;
   for (int k = 0; k < call.operands; ++k) {
     variable[k] = operand[k].parameter ? tape.variable(*operand[k].parameter) : tape.variable(operand[k].variable);
     recorded |= variable[k] >= 0;
   }
-  if (!recorded || !call.rule) return;
+  if (!recorded || !call.rule) return nullptr;
   eager::Tape::Value* value = tape.record(*call.rule, a.immediate, a.n, result_variable);
   for (int k = 0; k < call.operands; ++k) {
     value[k].variable = variable[k];
@@ -183,15 +183,17 @@ TENON_INLINE void record_call(eager::Tape& tape, const EagerInfo& call, const Ea
     else operand[k].keep_in(value[k]);
   }
   value += call.operands;
-  const unsigned keeps = call.rule->keeps >> call.operands;
-  if (keeps & 1) value->data = result.address(), value->storage = result;
-  if (!call.several) [[likely]]
-    return;
+  if (call.rule->keeps >> call.operands & 1) value->data = result.address(), value->storage = result;
+  return value;
+}
+// The results after the first of a call that was recorded. `hidden`: those that the caller does not get.
+inline void record_further(eager::Tape& tape, const EagerInfo& call, eager::Tape::Value* value, const Storage* result,
+                           TapeVariable* variable, const Storage* hidden) {
   for (int k = 1; k < call.several->types.count; ++k) {
     const bool returned = k < call.several->returns;
-    if (returned && call.several->differentiable >> k & 1) tape.add_result(value[k], (&result_variable)[k]);
-    if (!(keeps >> k & 1)) continue;
-    const Storage& kept = returned ? (&result)[k] : hidden[k];
+    if (returned && call.several->differentiable >> k & 1) tape.add_result(value[k], variable[k]);
+    if (!(call.rule->keeps >> (call.operands + k) & 1)) continue;
+    const Storage& kept = returned ? result[k] : hidden[k];
     value[k].data = kept.address(), value[k].storage = kept;
   }
 }
@@ -210,8 +212,7 @@ TENON_INLINE void record_call(eager::Tape& tape, const EagerInfo& call, const Ea
 }
 TENON_INLINE Arguments eager_arguments(const EagerInfo& call, const EagerOperand* operand, std::uint64_t immediate) {
   long n = -1;
-  Arguments a;
-  a.immediate = immediate;
+  Arguments a(Arguments::Unset{}, 1, immediate);
   for (int k = 0; k < call.operands; ++k) {
     const EagerOperand& x = operand[k];
     if (!x.data || (n >= 0 && x.n >= 0 && n != x.n)) refuse_operand(call, x, k, n);
@@ -273,8 +274,7 @@ inline bool launched_there([[maybe_unused]] const EagerInfo& call, [[maybe_unuse
 }
 [[gnu::noinline]] TENON_INLINE void run_small_call(const EagerInfo& call, const EagerOperand* operand,
                                                    std::uint64_t immediate, Storage& result, TapeVariable& variable) {
-  Arguments a;
-  a.immediate = immediate;
+  Arguments a(Arguments::Unset{}, 1, immediate);
   for (int k = 0; k < call.operands; ++k) {
     if (!operand[k].data) refuse_operand(call, operand[k], k, -1);
     a.buffer[k + 1] = const_cast<void*>(operand[k].data);
@@ -302,6 +302,7 @@ inline bool launched_there([[maybe_unused]] const EagerInfo& call, [[maybe_unuse
   Storage hidden[max_results], copy[max_operands];
   eager::FurtherResults further;
   for (int k = 1; k < several.types.count; ++k) {
+    a.buffer[call.operands + k] = nullptr;
     further.type[k] = &several.types[k];
     if (k < several.returns) further.to[k] = &result + k;
     else if (keeps && several.kept >> k & 1) further.to[k] = &hidden[k];
@@ -316,7 +317,9 @@ inline bool launched_there([[maybe_unused]] const EagerInfo& call, [[maybe_unuse
     for (int k = 0; k < call.operands; ++k) x[k] = {a.buffer[k + 1], operand[k].storage, call.features[k]};
     result = eager::run_on_images(kernel, call.nchw16n, false, call.result, a, x, copy, call.operands, &further);
   }
-  if (recorded) record_call(*tape, call, operand, copy, a, result, variable, hidden);
+  if (!recorded) return;
+  eager::Tape::Value* const value = record_call(*tape, call, operand, copy, a, result, variable);
+  record_further(*tape, call, value, &result, &variable, hidden);
 }
 }  // namespace detail
 #endif  // TENON_DEFINES

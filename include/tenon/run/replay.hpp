@@ -81,9 +81,7 @@ TENON_INLINE void Tape::compute(const Rule& rule, int id, const Value* const* op
                                 Value& value) {
   const Node& node = rule.node[id];
   const KernelEntry* const kernel = node.op->view ? nullptr : rule.entry[rule.kernel[id]];
-  Arguments a;
-  a.n = n;
-  a.immediate = immediate;
+  Arguments a(Arguments::Unset{}, n, immediate);
   if (node.parts) [[unlikely]]
     return compute_several(rule, id, operand, a, value);
   if (rule.images[id] && !tenon::detail::computes_there()) {
@@ -114,6 +112,7 @@ TENON_INLINE void Tape::compute(const Rule& rule, int id, const Value* const* op
 [[gnu::noinline]] TENON_INLINE void Tape::compute_several(const Rule& rule, int id, const Value* const* operand,
                                                           Arguments& a, Value& value) {
   const Node& node = rule.node[id];
+  for (void*& at : a.buffer) at = nullptr;  // a result that nothing reads has no memory
   FurtherResults further;
   each_part(rule.node, id, [&](int part, int k) {
     further.type[k] = &rule.node[part].type;

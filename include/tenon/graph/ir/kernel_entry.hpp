@@ -10,10 +10,18 @@ namespace tenon::inline TENON_ABI {
 
 /// What a kernel is called with: pointers to result and operands, the batch size, and scratch memory of the thread.
 struct Arguments {
-  void* buffer[max_buffers]{};  // 0: result; k + 1: operand k; then the other results
+  void* buffer[max_buffers];  // 0: result; k + 1: operand k; then the other results
   long n = 1;
   std::uint64_t immediate = 0;
   std::byte* workspace = nullptr;
+
+  constexpr Arguments() : buffer{} {}
+  struct Unset {};
+  /// The caller sets the buffers that the kernel has: eleven zeros would take a tenth of a small PyNative call.
+  Arguments(Unset, long samples, std::uint64_t number) : n(samples), immediate(number) {
+    if constexpr (several_targets)
+      for (void*& at : buffer) at = nullptr;  // a launch elsewhere looks at all of them
+  }
 
   template <class T>
   TENON_DEVICE T* result() const {
