@@ -13,18 +13,12 @@
 #include <tenon/lowering/active.hpp>
 #include <tenon/lowering/kept_operand.hpp>
 #include <tenon/run/graph_observer.hpp>
-#include <tenon/run/launch_there.hpp>
+#include <tenon/run/launch.hpp>
 #include <tenon/run/refuse_scratch.hpp>
 #include <tenon/run/tile_sums.hpp>
 #include <tenon/run/tile_times.hpp>
 
 namespace tenon::inline TENON_ABI {
-
-/// Sees every kernel call; the default sees nothing and costs nothing.
-struct NoPolicy {
-  void before(const Node&, const Arguments&) const {}
-  void after(const Node&, const Arguments&) const {}
-};
 
 /// Runs one Program. Pointers are resolved once per batch size; after the first call with the largest batch, calls
 /// allocate nothing.
@@ -58,18 +52,16 @@ class Executor {
   /// them. So does a batch that is too small for one of the instructions, before any has run.
   template <class Policy = NoPolicy>
   void run(const void* const* inputs, long n, const Policy& policy = {}) {
-    if constexpr (several_targets)
-      if (program_->target != TargetId::cpu) return run_there(inputs, n);
     const FlushDenormals flush;
-    const int threads = ThreadPool::instance().threads();
+    const int threads = is_there() ? 1 : ThreadPool::instance().threads();
     if (n != n_ || threads != threads_) resolve(n, threads);
     input_ = inputs;
-    bring_home();
+    if (!is_there()) bring_home();
     if (program_->kept_operands && !kept_.fits()) keep();
     if constexpr (observable && std::is_same_v<Policy, NoPolicy>)
       if (detail::Observation* const innermost = detail::observation())
-        return walk(detail::GraphObserver(*innermost, *program_, base_[int(Region::parameters)], n));
-    walk(policy);
+        return run_all(detail::GraphObserver(*innermost, *program_, base_[int(Region::parameters)], n));
+    run_all(policy);
   }
 
   /// Address of output k of the last run, for the host.
@@ -88,17 +80,11 @@ class Executor {
   long bytes() const { return capacity_; }
 
  private:
-  using Kernel = void(const Arguments&, long begin, long end);
-  // How an instruction runs for some samples.
-  struct Run {
-    Kernel* kernel = nullptr;
-    long items = 0, cost = 1;
-  };
   struct Resolved {
     const Instruction* instruction = nullptr;
     Arguments arguments;
-    Run whole, last;  // of the batch; in a group of a tile, and of the last tile
-    Run half[3];      // of a tile, then the two of the last tile
+    KernelRun whole, last;  // of the batch; in a group of a tile, and of the last tile
+    KernelRun half[3];      // of a tile, then the two of the last tile
     bool active = true, conditional = false;
     bool runs = true;           // in a group
     std::size_t group_end = 0;  // of the first instruction of a group: the instruction after its last one
@@ -107,6 +93,27 @@ class Executor {
     long sum_bytes = 0, partial = 0, sum_part = 0;
   };
 
+  // Whether the program is one of another target than the CPU.
+  bool is_there() const {
+    if constexpr (several_targets) return program_->target != TargetId::cpu;
+    else return false;
+  }
+  // Another target gets the kernel calls of all instructions at once, also of those before one that throws.
+  template <class Policy>
+  [[gnu::always_inline]] void run_all(const Policy& policy) {
+    if constexpr (several_targets)
+      if (is_there()) {
+        begin_there();
+        try {
+          walk(policy);
+        } catch (...) {
+          submit_there();
+          throw;
+        }
+        return submit_there();
+      }
+    walk(policy);
+  }
   // Inlined, so that without a policy it is one function with run().
   template <class Policy>
   [[gnu::always_inline]] void walk(const Policy& policy) {
@@ -119,18 +126,33 @@ class Executor {
       }
       ++i;
       if (!ready(r)) continue;
+      settle<Policy>();
       policy.before(program_->node[r.instruction->node], r.arguments);
-      run_items(r.whole, r.arguments);
+      start(r);
+      settle<Policy>();
       policy.after(program_->node[r.instruction->node], r.arguments);
     }
   }
-  // On another target: it gets the calls of all instructions at once.
-  void run_there(const void* const* inputs, long n);
-#if defined(TENON_TARGET)
+  void start(Resolved& r) {
+    if constexpr (several_targets)
+      if (is_there()) return list_there(r);
+    run_items(r.whole, r.arguments);
+  }
+  // Who looks at an instruction sees what all before it have made.
+  template <class Policy>
+  void settle() {
+    if constexpr (several_targets && !std::is_same_v<Policy, NoPolicy>)
+      if (is_there()) submit_there();
+  }
+  // Of a program of another target (run/executor_there.hpp).
+  void copy_constants();
+  void begin_there();
   void list_there(Resolved& r);
   void submit_there();
-  bool inputs_there(Resolved& r, const detail::BufferBytes& bytes);
-#endif
+  bool inputs_there(Resolved& r);
+  void* column_there(int column, void* data, long bytes);
+  // Of buffer k.
+  long bytes_of(const Resolved& r, int k) const { return program_->type_of(r.instruction->node, k).bytes(n_); }
   // What another program may have taken to the second target.
   void bring_home() const {
     detail::home(base_[int(Region::parameters)]);
@@ -138,9 +160,11 @@ class Executor {
   }
 
   void* output_address(int k) const { return address(program_->place[program_->output[k]], program_->samples(n_)); }
-  bool ready(Resolved& r) const { return r.active && (!r.conditional || conditions_hold(r)); }
+  bool ready(Resolved& r) { return r.active && (!r.conditional || conditions_hold(r)); }
   // False if an input that the instruction reads is missing, or what it guards must not happen.
-  bool conditions_hold(Resolved& r) const {
+  bool conditions_hold(Resolved& r) {
+    if constexpr (several_targets)
+      if (is_there()) return inputs_there(r);
     if (r.instruction->guarded &&
         *reinterpret_cast<const std::int32_t*>(detail::home(base_[int(Region::state)] + overflow_state, 4)))
       return false;
@@ -156,7 +180,7 @@ class Executor {
   void* input(long column) const {
     void* const data = const_cast<void*>(input_[column]);
     if constexpr (several_targets)
-      if (program_->target == TargetId::cpu) detail::home(static_cast<std::byte*>(data));
+      if (!is_there()) detail::home(static_cast<std::byte*>(data));
     return data;
   }
   void* address(const BufferPlace& place, long n) const {
@@ -179,22 +203,17 @@ class Executor {
   // From the last instruction of a group to the first.
   [[gnu::cold]] void resolve_in_group(std::size_t i, long n);
 
-  // Calls the kernel for all its items, on more threads if that pays.
-  void run_items(const Run& all, const Arguments& arguments) const {
-    const long parts = threads_ == 1 ? 1
-                                     : math::max<long>(1, math::min(all.items * all.cost / cost_per_thread,
-                                                                    math::min<long>(threads_, all.items)));
-    if (parts > 1) run_parts(all.kernel, arguments, all.items, parts);
-    else if (all.items) all.kernel(arguments, 0, all.items);
+  // On more threads if that pays.
+  void run_items(const KernelRun& all, const Arguments& arguments) const {
+    detail::start_kernel(all, arguments, all.parts(threads_), thread_bytes_);
   }
-  static Run run_of(const KernelEntry& kernel, bool in_blocks, long samples) {
+  static KernelRun run_of(const KernelEntry& kernel, bool in_blocks, long samples) {
     const KernelWork work = in_blocks ? kernel.nchw16n_work(samples) : kernel.work(samples);
     return {in_blocks ? kernel.run_nchw16n : kernel.run, work.items, work.cost};
   }
-  Run run_of(const Instruction& instruction, long samples) const {
+  KernelRun run_of(const Instruction& instruction, long samples) const {
     return run_of(*instruction.kernel, instruction.in_blocks(samples, n_), samples);
   }
-  void run_parts(Kernel* kernel, const Arguments& arguments, long items, long parts) const;
 
   // The instructions begin .. end - 1 for one tile of samples after the other. A policy sees one instruction of one
   // tile at a time, or, if times are all it wants, is told them afterwards: then threads share the tiles as always.
@@ -250,7 +269,7 @@ class Executor {
   unsigned freeze_version_ = 0;
   KeptOperands kept_;
 #if defined(TENON_TARGET)
-  // Of a program of the second target: its constants there, and the columns of the batch.
+  // Of a program of another target: its constants there, and the columns of the batch.
   struct There {
     TargetBytes constants;
     detail::Growing<TargetBytes> column;
@@ -276,8 +295,8 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
   const long needed = program_->bytes(n, threads);
   for (bool again = true; needed > capacity_ || !scratch_.address(); again = false) try {
       // an address also where nothing is needed, as for a batch of 0
-      scratch_ = TargetBytes(std::size_t(needed), "a buffer",
-                             program_->target == TargetId::cpu ? detail::BlockOf::values : detail::BlockOf::scratch);
+      scratch_ =
+          TargetBytes(std::size_t(needed), "a buffer", is_there() ? detail::BlockOf::scratch : detail::BlockOf::values);
       capacity_ = needed;
     } catch (const OutOfMemory&) {
       if (!again) detail::refuse_scratch(*program_, n, threads);
@@ -296,6 +315,8 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
         least && n < least->n && resolved_[i].active)
       detail::refuse_batch(*least, n);
   reserve(n, threads);
+  if constexpr (several_targets)
+    if (is_there()) copy_constants();
   n_ = n;
   threads_ = threads;
   kept_.forget();
@@ -368,23 +389,6 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
   sums_of_group_ += r.sum_bytes;
   sums_.bytes = math::max(sums_.bytes, sums_of_group_);
 }
-[[gnu::noinline]] TENON_INLINE void Executor::run_parts(Kernel* kernel, const Arguments& arguments, long items,
-                                                        long parts) const {
-  struct Job {
-    Kernel* kernel;
-    const Arguments& arguments;
-    long items, parts, workspace;
-  } job{kernel, arguments, items, parts, thread_bytes_};
-  ThreadPool::instance().run(
-      int(parts),
-      [](void* context, int part) {
-        const Job& all = *static_cast<Job*>(context);
-        Arguments own = all.arguments;
-        own.workspace += all.workspace * part;
-        all.kernel(own, all.items * part / all.parts, all.items * (part + 1) / all.parts);
-      },
-      &job);
-}
 #else
 extern template void Executor::run(const void* const*, long, const NoPolicy&);
 #endif  // TENON_DEFINES
@@ -392,5 +396,5 @@ extern template void Executor::run(const void* const*, long, const NoPolicy&);
 }  // namespace tenon
 #include <tenon/run/run_tiles.hpp>
 #if defined(TENON_TARGET)
-#include <tenon/run/run_there.hpp>
+#include <tenon/run/executor_there.hpp>
 #endif

@@ -9,7 +9,15 @@
 #include <tenon/graph/observe/word_map.hpp>
 #endif
 
-namespace tenon::inline TENON_ABI::detail {
+namespace tenon::inline TENON_ABI {
+
+/// What Executor::run calls around each kernel. The default sees nothing and costs nothing.
+struct NoPolicy {
+  void before(const Node&, const Arguments&) const {}
+  void after(const Node&, const Arguments&) const {}
+};
+
+namespace detail {
 
 /// The operations of a program by node, made at the first look at one. They live as long as the program.
 const Operation* operations_of(const Program& program);
@@ -122,4 +130,6 @@ TENON_INLINE AnyTensor GraphObserver::rows(const Node& node, void* data, long n,
 }
 #endif
 
-}  // namespace tenon::detail
+}  // namespace detail
+
+}  // namespace tenon

@@ -66,9 +66,9 @@ template <class Times>
     for (int k = 0; second && k < r.instruction->buffers; ++k)
       own.buffer[k] = static_cast<std::byte*>(own.buffer[k]) + r.step[k] / block_samples * first;
     if (r.sum_bytes && (tile || second)) own.buffer[0] = sums_.part(r.partial, place);
-    const Run& all = r.half[samples == block_samples ? 0 : 1 + second];
+    const KernelRun& all = r.half[samples == block_samples ? 0 : 1 + second];
     const auto moment = times->now();
-    all.kernel(own, 0, all.items);
+    detail::start_kernel(all, own);
     if (!second) times->ran(tile, i - begin, moment);
   }
 }
@@ -97,10 +97,10 @@ template <class Times>
       if (!r.runs) continue;
       Arguments own = arguments_of(r, tile, part);
       if (r.sum_bytes && tile) own.buffer[0] = part ? sums_.part(r.partial, tile - first) : own.workspace + r.sum_part;
-      const Run& all = (tile + 1) * block_samples < n_ ? r.whole : r.last;
+      const KernelRun& all = (tile + 1) * block_samples < n_ ? r.whole : r.last;
       const auto moment = times->now();
       if (together) run_items(all, own);
-      else all.kernel(own, 0, all.items);
+      else detail::start_kernel(all, own);
       if (r.sum_bytes && tile && !part) add(r, own.buffer[0], tile);
       times->ran(tile, i - begin, moment);
     }

@@ -134,15 +134,6 @@ TEST_CASE("items are computed once each, whatever the number of threads, with wo
   }
 }
 
-TEST_CASE("the workspace of a thread grows and keeps its alignment") {
-  std::byte* const small = thread_workspace_or_null(100);
-  CHECK(thread_workspace_or_null(50) == small);
-  std::byte* const large = thread_workspace_or_null(1 << 20);
-  large[(1 << 20) - 1] = std::byte(1);
-  CHECK(reinterpret_cast<std::uintptr_t>(large) % 64 == 0);
-  CHECK(thread_workspace_or_null(100) == large);
-}
-
 TEST_CASE("a launch without memory for its workspace runs nothing") {
   static int effects;
   static constexpr KernelEntry entry{.run = [](const Arguments&, long, long) { ++effects; },
@@ -156,31 +147,42 @@ TEST_CASE("a launch without memory for its workspace runs nothing") {
   CHECK(effects == 0);
 }
 
-TEST_CASE("workers without memory for a workspace borrow that of the launching thread: each item runs once") {
+TEST_CASE("without memory for the workspaces of all threads fewer parts run: each item once, workspaces apart") {
   static std::atomic<int> computed[300];
-  static std::atomic<std::byte*> first;
-  static std::atomic<int> inside, others;
+  static std::atomic<int> parts, inside, most_inside;
+  static std::atomic<bool> aligned;
   static constexpr long bytes = 100 << 20;
   static constexpr KernelEntry entry{.run =
                                          [](const Arguments& a, long begin, long end) {
-                                           if (first.load() != a.workspace) ++others;
-                                           if (++inside > 1) ++others;
+                                           ++parts;
+                                           const int now = ++inside;
+                                           for (int most = most_inside; most < now;)
+                                             most_inside.compare_exchange_weak(most, now);
+                                           if (reinterpret_cast<std::uintptr_t>(a.workspace) % 64) aligned = false;
+                                           a.workspace[0] = a.workspace[bytes - 1] = std::byte(1);
                                            for (long i = begin; i < end; ++i) ++computed[i];
                                            --inside;
                                          },
                                      .work_of = [](long n) { return KernelWork{n, 100L * cost_per_thread, bytes}; },
                                      .is_linear = false};
-  std::thread([] {  // one whose workspace is new
-    first = thread_workspace_or_null(bytes);
-    REQUIRE(first.load() != nullptr);
-    const ContextScope scope({.num_threads = 3});
-    const long limit = detail::memory_limit().exchange(detail::memory_in_use() + (10 << 20));
-    Arguments a;
-    a.n = 300;
-    launch(entry, a);
-    detail::memory_limit() = limit;
-  })
-      .join();
-  for (const auto& c : computed) CHECK(c == 1);
-  CHECK(others == 0);
+  // room for the workspaces, threads, and the parts that they then run
+  for (const auto& [room, threads, expected] : {std::tuple{4, 3, 3}, {2, 4, 2}, {1, 4, 1}, {1, 3, 1}}) {
+    CAPTURE(room);
+    std::thread([room = room, threads = threads] {  // one that has kept no block
+      for (auto& c : computed) c = 0;
+      parts = most_inside = 0;
+      aligned = true;
+      const ContextScope scope({.num_threads = threads});
+      const long limit = detail::memory_limit().exchange(detail::memory_in_use() + room * (bytes + (30 << 20)));
+      Arguments a;
+      a.n = 300;
+      launch(entry, a);
+      detail::memory_limit() = limit;
+    })
+        .join();
+    for (const auto& c : computed) CHECK(c == 1);
+    CHECK(parts == expected);
+    CHECK(most_inside <= expected);
+    CHECK(aligned);
+  }
 }

@@ -1,0 +1,81 @@
+// The instructions of a compiled graph as a list of kernel calls, which another target than the CPU gets in one piece.
+#pragma once
+#include <algorithm>
+
+#include <tenon/run/executor.hpp>
+
+#if TENON_DEFINES && defined(TENON_TARGET)
+namespace tenon::inline TENON_ABI {
+
+// A copy of the constants of the program, for kernels that cannot read the program's own.
+[[gnu::cold]] TENON_INLINE void Executor::copy_constants() {
+  if (there_.constants.address()) return;
+  long bytes = 0;
+  for (int id = 0; id < program_->nodes; ++id)
+    if (program_->place[id].region == Region::constant) bytes = std::max(bytes, program_->place[id].offset + 8);
+  there_.constants = TargetBytes(std::size_t(bytes), "the constants of a graph");
+  if (bytes) std::memcpy(there_.constants.address(), program_->constant, std::size_t(bytes));
+}
+TENON_INLINE void Executor::begin_there() {
+  for (void*& column : there_.now) column = nullptr;
+  there_.launches.clear();
+}
+TENON_INLINE void Executor::submit_there() {
+  detail::submit(program_->target, {program_, n_}, {there_.launches.begin(), there_.launches.size()});
+  there_.launches.clear();
+}
+// Puts an instruction on the list of the step, or does what the host has to do for it when all before has run.
+[[gnu::noinline]] TENON_INLINE void Executor::list_there(Resolved& r) {
+  const Node& node = program_->node[r.instruction->node];
+  const Arguments& a = r.arguments;
+  detail::BufferBytes bytes{};
+  for (int k = 0; k < r.instruction->buffers; ++k) bytes[k] = bytes_of(r, k);
+  if (node.op->host_effect) {
+    submit_there();
+    for (int k = 0; k < r.instruction->buffers; ++k)
+      if (a.buffer[k] && bytes[k])
+        detail::home(static_cast<std::byte*>(a.buffer[k]), std::size_t(bytes[k]), detail::Look::read);
+    return detail::start_kernel({r.instruction->kernel->run, 1}, a);
+  }
+  const detail::CallThere call{.target = program_->target,
+                               .name = node.op->name,
+                               .kernel = *r.instruction->kernel,
+                               .effect = node.op->effect,
+                               .operands = node.operands,
+                               .flag = r.instruction->guarded ? base_[int(Region::state)] + overflow_state : nullptr,
+                               .node = r.instruction->node};
+  if (!call.is_empty(bytes)) there_.launches.push_back(detail::prepare_launch(call, a, bytes));
+}
+// Finds the columns of the batch among the operands. They go there once in a step. False if one is missing. Throws
+// ValueError for an index that is out of range, which the host looks for.
+[[gnu::noinline]] TENON_INLINE bool Executor::inputs_there(Resolved& r) {
+  const auto column_of = [&](int k) {
+    const BufferPlace& place = r.instruction->buffer[k];
+    return place.region == Region::input ? int(place.offset) : -1;
+  };
+  for (int k = 0; k < r.instruction->buffers; ++k)
+    if (const int column = column_of(k); column >= 0 && !(r.arguments.buffer[k] = input(column))) return false;
+  if (const IndexRange* const range = r.instruction->kernel->indices) {
+    if (column_of(range->operand + 1) < 0) submit_there();  // the network computes them: the host waits for that
+    look_at_indices(r);
+  }
+  for (int k = 0; k < r.instruction->buffers; ++k)
+    if (const int column = column_of(k); column >= 0)
+      if (const long bytes = bytes_of(r, k)) r.arguments.buffer[k] = column_there(column, r.arguments.buffer[k], bytes);
+  return true;
+}
+TENON_INLINE void* Executor::column_there(int column, void* data, long bytes) {
+  there_.column.fill(std::size_t(column) + 1), there_.now.fill(std::size_t(column) + 1);
+  void*& now = there_.now[std::size_t(column)];
+  if (now) return now;
+  detail::TargetMemory& memory = detail::TargetMemory::instance();
+  if (memory.knows(static_cast<std::byte*>(data))) return now = data;
+  TargetBytes& own = there_.column[std::size_t(column)];
+  if (own.bytes() < std::size_t(bytes))
+    own = TargetBytes(std::size_t(bytes), "a column of a batch", detail::BlockOf::scratch);
+  memory.fill(program_->target, own.address(), data, std::size_t(bytes));
+  return now = own.address();
+}
+
+}  // namespace tenon
+#endif
