@@ -2,7 +2,7 @@
 # Holds docs/architecture.md true: `architecture.sh [project root]`. In a row that ends with a file and a name, the file
 # has the name as a word; each file that the page names exists; the table of folders has each folder and no other.
 set -u
-root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
+root=$(cd "${1:-$(dirname "$0")/../..}" && pwd) || exit 1
 page=$root/docs/architecture.md
 cd "$root/include/tenon" || exit 1
 failures=0

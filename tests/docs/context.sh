@@ -3,7 +3,7 @@
 #   context.sh [project root [CXX]]            compares the page with the headers
 #   context.sh [project root [CXX]] --write    writes it anew
 set -eu
-root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
+root=$(cd "${1:-$(dirname "$0")/../..}" && pwd) || exit 1
 cxx=${2:-g++}
 [ "$cxx" != --write ] || cxx=g++
 last=

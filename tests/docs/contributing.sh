@@ -126,6 +126,12 @@ run() {
 }
 run "all other tests" "$tree/all.cpp"
 for test in $alone; do run "$test" -DDOCTEST_CONFIG_IMPLEMENT_WITH_MAIN "$tree/$test"; done
+# Headers of operators include what they need (header/alone).
+for header in $(cut -d ' ' -f 2 "$work/files" | grep '^include/tenon/ops/'); do
+  echo "#include <${header#include/}>" >"$work/alone.cpp"
+  # shellcheck disable=SC2086  # several words
+  "$cxx" $flags -I"$tree/include" -fsyntax-only "$work/alone.cpp" || { echo "$header needs more includes"; exit 1; }
+done
 # A test of an operator with a kernel also runs on the target Reference, as sh cmake/test.sh reference/ops/... does.
 run "tests/ops/roll.cpp on Reference" -DDOCTEST_CONFIG_IMPLEMENT_WITH_MAIN -DTENON_TARGET=reference \
   "$tree/tests/ops/roll.cpp"

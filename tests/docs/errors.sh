@@ -3,7 +3,7 @@
 #   errors.sh [project root]            compares the page with the mistakes
 #   errors.sh [project root] --write    writes it anew
 set -eu
-root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
+root=$(cd "${1:-$(dirname "$0")/../..}" && pwd) || exit 1
 page=$root/docs/errors.md
 new=$(mktemp)
 trap 'rm -f "$new"' EXIT

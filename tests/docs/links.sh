@@ -4,7 +4,7 @@
 # not tried.
 #   links.sh [project root]
 set -u
-root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
+root=$(cd "${1:-$(dirname "$0")/../..}" && pwd) || exit 1
 cd "$root" || exit 1
 
 # The anchors of a page's headings, as GitHub makes them.

@@ -4,7 +4,7 @@
 #   signatures.sh [project root]            compares the page with the headers
 #   signatures.sh [project root] --write    writes it anew
 set -eu
-root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
+root=$(cd "${1:-$(dirname "$0")/../..}" && pwd) || exit 1
 include=$root/include/tenon
 page=$root/docs/signatures.md
 new=$(mktemp)

@@ -5,7 +5,7 @@
 # most; the rest is an asm with the instruction's name (core/simd/simd.hpp says which).
 # And numbers of operators are compared in `is` alone: graph/ir/step.hpp says why.
 set -u
-root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
+root=$(cd "${1:-$(dirname "$0")/../..}" && pwd) || exit 1
 cd "$root" || exit 1
 
 find include compiled debugger \( -name '*.hpp' -o -name '*.cpp' -o -name '*.cuh' \) 2>/dev/null | LC_ALL=C sort |

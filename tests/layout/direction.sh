@@ -2,7 +2,7 @@
 # Holds the direction of #include lines between the folders of include/tenon: `direction.sh [project root]`.
 # The table below is the rule. If a direction proves wrong, change it here, with the reason.
 set -u
-root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
+root=$(cd "${1:-$(dirname "$0")/../..}" && pwd) || exit 1
 cd "$root/include/tenon" || exit 1
 
 find . -name '*.hpp' -o -name '*.cuh' | sed 's|^\./||' | LC_ALL=C sort | xargs awk '

@@ -3,7 +3,7 @@
 # once, and ends within 400 lines (or stands in long_files.txt with a reason); no file names a folder of somebody's
 # machine; no test has the name of a folder.
 set -u
-root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
+root=$(cd "${1:-$(dirname "$0")/../..}" && pwd) || exit 1
 list=$root/tests/layout/long_files.txt
 cd "$root" || exit 1
 

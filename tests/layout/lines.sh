@@ -3,7 +3,7 @@
 # characters; rows of Markdown tables, tables of mistakes, and golden data are exempt. C++ is as clang-format-19 writes
 # it, where that is installed.
 set -u
-root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
+root=$(cd "${1:-$(dirname "$0")/../..}" && pwd) || exit 1
 cd "$root" || exit 1
 files=$(mktemp) || exit 1
 trap 'rm -f "$files"' EXIT

@@ -3,7 +3,7 @@
 # or one of them in a namespace inside the other's, may win a call that was meant for the other, in programs that
 # include both and only there. overloads.txt lists what is meant to be one set, with the reason.
 set -u
-root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
+root=$(cd "${1:-$(dirname "$0")/../..}" && pwd) || exit 1
 list=$root/tests/layout/overloads.txt
 cd "$root/include/tenon" || exit 1
 

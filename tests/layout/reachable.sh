@@ -3,7 +3,7 @@
 # second target, backend/FOLDER/target.hpp, is reached by -DTENON_TARGET=FOLDER: its folder counts from there on. An
 # optional header with definitions for the compiled part is reached from compiled/tenon.cpp.
 set -u
-root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
+root=$(cd "${1:-$(dirname "$0")/../..}" && pwd) || exit 1
 list=$root/tests/layout/optional.txt
 cd "$root/include" || exit 1
 [ -f tenon/tenon.hpp ] || { echo "SKIPPED: there is no include/tenon/tenon.hpp"; exit 77; }

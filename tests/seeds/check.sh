@@ -3,7 +3,7 @@
 # document follow each other from its first line to its last, each with an answer; the tests that they name exist; and
 # no case of this folder is without a row.
 set -u
-root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
+root=$(cd "${1:-$(dirname "$0")/../..}" && pwd) || exit 1
 cd "$root" || exit 1
 page=tests/seeds/README.md
 faults=$(mktemp) && tests=$(mktemp) || exit 1

@@ -2,7 +2,7 @@
 # The pages for readers avoid words that make a sentence hard to read at first sight: `plain.sh [project root]`. Code
 # and quoted texts may have them.
 set -u
-root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
+root=$(cd "${1:-$(dirname "$0")/../..}" && pwd) || exit 1
 cd "$root" || exit 1
 words='behind|in front of|so many|that many|[Ww]hoever|[Nn]obody|hears? of|(is|are) told|says so|goes on|of yours'
 words="$words|of one.s own|by hand|stands?|stood|anew|looked at|was told|were told|wants|there is none|or not at all"

@@ -2,7 +2,7 @@
 # No word that means unfinished work in what users read: `unfinished.sh [project root]`. (Brackets keep this file itself
 # clean.)
 set -u
-root=${1:-$(cd "$(dirname "$0")/../.." && pwd)}
+root=$(cd "${1:-$(dirname "$0")/../..}" && pwd) || exit 1
 cd "$root" || exit 1
 set --
 for place in include examples tests benchmarks cmake docs packaging README.md CONTRIBUTING.md CHANGELOG.md \

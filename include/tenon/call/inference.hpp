@@ -83,7 +83,12 @@ struct Inference {
   };
   static constexpr Result infer() {
     Result r;
-    if constexpr (tenon::detail::DeclaresDerivative<Op>) r.types = Op::shape(types, Config, r.error);
+    if constexpr (!tenon::detail::RunsOnCpu<Op>)
+      r.error
+          << Op::name
+          << " has no kernel on the CPU: write `items` and `run` in the operator, or include its Kernel<Cpu, ...> in "
+             "backend/cpu/kernels.hpp";
+    else if constexpr (tenon::detail::DeclaresDerivative<Op>) r.types = Op::shape(types, Config, r.error);
     else
       r.error << Op::name
               << " declares no derivative: write `static constexpr void derivative(Derivative&)` or `static constexpr "

@@ -76,6 +76,18 @@ template <class Op>
 struct Kernel<Cpu, Op> : Op {};
 
 namespace detail {
+struct OtherRun {
+  void run(), kernel();
+};
+template <class Op>
+struct BesideOther : Op, OtherRun {};
+/// True if an operator has a function `run` or `kernel`, whatever its parameters: the name is ambiguous then.
+template <class Op>
+concept HasRun = !requires { &BesideOther<Op>::run; } || !requires { &BesideOther<Op>::kernel; };
+/// False where the CPU has no kernel for an operator: the operator itself stands for it, and has none of its functions.
+template <class Op>
+concept RunsOnCpu = Op::view || !std::is_base_of_v<Op, Kernel<Cpu, Op>> || HasRun<Op>;
+
 template <class Target, class Op>
 struct NoKernel;
 template <class Target, class Op>
