@@ -96,8 +96,8 @@ class GroupTable {
     constexpr double most_of_it = 0.9;
     const double had = group_.processor / group_.inside;
     if (group_.threads == 1 && had > 0 && had < most_of_it)
-      line("  in which the thread had a processor for " + fixed(100 * had, 0) +
-           " %: others had it for the rest, and all times are as much longer");
+      line("  the thread had a processor for " + fixed(100 * had, 0) +
+           " % of this time: others had it for the rest, so all times are too long by as much");
   }
   void write_rates() {
     double flops = 0;
