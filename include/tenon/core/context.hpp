@@ -200,6 +200,15 @@ struct ContextPlace {
   memory_limit() = limit < 1024. * (1 << 30) ? static_cast<long>(limit) : no_memory_limit;
   tell_tools();
 }
+/// On the CPU any number is kept, for the names of files.
+[[gnu::cold, gnu::noinline]] inline void check_device(const Context& c) {
+  const TargetId target = target_named(c.device_target);
+  if (target == TargetId::cpu) return;
+  if (const int devices = device_count(target); c.device_id >= devices)
+    throw_error<ValueError>("Argument device_id must be in 0 .. ", devices - 1, " for ", c.device_target,
+                            ", which has ", devices, devices == 1 ? " device" : " devices", " here, got ", c.device_id,
+                            c.by_environment >> context_row("Get", "device_id") & 1 ? ", which DEVICE_ID says." : ".");
+}
 // What users call is not cold: what leads to a cold call would be, too.
 [[gnu::noinline]] inline void commit(const Context& c) { take_over(c); }
 
@@ -258,11 +267,13 @@ namespace detail {
   put_text(next, "print_file_path", change.print_file_path);
   put_flag(next, "enable_profiling", change.enable_profiling);
   put_text(next, "profiling_options", change.profiling_options);
+  if constexpr (several_targets) check_device(next);
   commit(next);
 }
 [[gnu::cold, gnu::noinline]] inline void change_context(const std::string& key, const std::string& value) {
   Context next = get_context();
   put(next, key, value);
+  if constexpr (several_targets) check_device(next);
   commit(next);
 }
 }  // namespace detail

@@ -6,6 +6,11 @@
 
 #include <tenon/core/config.hpp>
 
+namespace tenon::inline TENON_ABI {
+/// What work of a target can wait for (target/queue.hpp). The target alone knows what it points to.
+using TargetEvent = void*;
+}  // namespace tenon
+
 // A program computes on the CPU. -DTENON_TARGET=reference gives it a second target, whose folder is backend/reference/;
 // -DTENON_TARGET=reference,mine gives it two more, and so on up to four. device_target chooses at run time. The names
 // stand in TENON_ABI: units with other targets share no code. Without the flag nothing of this costs an instruction.
@@ -53,8 +58,21 @@ using OtherTargets = TargetList<kernel::TENON_TARGET_1::Target, kernel::TENON_TA
 #endif
 inline constexpr bool several_targets = OtherTargets::count > 0;
 
-/// Which target, as a number: the CPU, or the place in OtherTargets, counted from 1.
-enum class TargetId : unsigned char { cpu };
+/// Which target, as a number: the CPU, or the place in OtherTargets, counted from 1; and which of its devices.
+enum class TargetId : unsigned short { cpu };
+inline constexpr int targets_per_device = 8;
+constexpr int target_index(TargetId target) { return int(target) % targets_per_device; }
+constexpr int device_of(TargetId target) { return int(target) / targets_per_device; }
+constexpr TargetId on_device(TargetId target, int device) {
+  return TargetId(target_index(target) + targets_per_device * device);
+}
+
+/// A target with several devices, each with its memory and its queues. A thread uses the one that it has last named.
+template <class Target>
+concept HasDevices = requires(int device) {
+  device = Target::devices();  // how many this machine has
+  Target::use_device(device);
+};
 namespace detail {
 template <class Target, class... Others>
 constexpr int target_number(TargetList<Others...>) {
@@ -88,10 +106,26 @@ constexpr TargetId target_named(std::string_view name) { return detail::find_tar
 /// The first target beside the CPU; the CPU, if there is none.
 using OtherTarget = decltype(detail::first_target(OtherTargets()));
 
-/// Calls f(std::type_identity<Target>()) for the target of that number, which is not the CPU.
+/// Calls f(std::type_identity<Target>()) for the target of that number, which is not the CPU, on its device.
 template <class F>
 constexpr decltype(auto) with_target(TargetId target, F f) {
-  return detail::with_target_of(OtherTargets(), int(target), f);
+  return detail::with_target_of(OtherTargets(), target_index(target),
+                                [&]<class Target>(std::type_identity<Target> found) -> decltype(auto) {
+                                  if constexpr (HasDevices<Target>)
+                                    if (!std::is_constant_evaluated()) Target::use_device(device_of(target));
+                                  return f(found);
+                                });
+}
+/// How many devices it has.
+inline int device_count([[maybe_unused]] TargetId target) {
+#if defined(TENON_TARGET)
+  if (target != TargetId::cpu)
+    return with_target(target, []<class Target>(std::type_identity<Target>) {
+      if constexpr (HasDevices<Target>) return Target::devices();
+      else return 1;
+    });
+#endif
+  return 1;
 }
 
 namespace detail {

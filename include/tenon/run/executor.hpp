@@ -56,7 +56,8 @@ class Executor {
     const int threads = is_there() ? 1 : ThreadPool::instance().threads();
     if (n != n_ || threads != threads_) resolve(n, threads);
     input_ = inputs;
-    if (!is_there()) bring_home();
+    if (!is_there())  // what another program may have taken to its target
+      for (const Region region : {Region::parameters, Region::state}) detail::home(base_[int(region)]);
     if (program_->kept_operands && !kept_.fits()) keep();
     if constexpr (observable && std::is_same_v<Policy, NoPolicy>)
       if (detail::Observation* const innermost = detail::observation())
@@ -74,6 +75,10 @@ class Executor {
   const TensorType& output_type(int k) const { return program_->node[program_->output[k]].type; }
   /// The output, which a second target has until detail::home() brings it back.
   AnyTensor output_view(int k) const { return AnyTensor(output_type(k), n_, output_address(k)); }
+#if defined(TENON_TARGET)
+  /// Where the last run of a program of another target computed.
+  TargetId target() const { return there_.target; }
+#endif
   /// True if the last run computed with operands that were kept.
   bool keeps() const { return kept_.made(); }
   /// Bytes of scratch memory held.
@@ -107,10 +112,10 @@ class Executor {
         try {
           walk(policy);
         } catch (...) {
-          submit_there();
+          submit_there(true);
           throw;
         }
-        return submit_there();
+        return submit_there(true);
       }
     walk(policy);
   }
@@ -148,17 +153,10 @@ class Executor {
   void copy_constants();
   void begin_there();
   void list_there(Resolved& r);
-  void submit_there();
+  void submit_there(bool ends = false);
   bool inputs_there(Resolved& r);
-  void* column_there(int column, void* data, long bytes);
   // Of buffer k.
   long bytes_of(const Resolved& r, int k) const { return program_->type_of(r.instruction->node, k).bytes(n_); }
-  // What another program may have taken to the second target.
-  void bring_home() const {
-    detail::home(base_[int(Region::parameters)]);
-    detail::home(base_[int(Region::state)]);
-  }
-
   void* output_address(int k) const { return address(program_->place[program_->output[k]], program_->samples(n_)); }
   bool ready(Resolved& r) { return r.active && (!r.conditional || conditions_hold(r)); }
   // False if an input that the instruction reads is missing, or what it guards must not happen.
@@ -269,11 +267,11 @@ class Executor {
   unsigned freeze_version_ = 0;
   KeptOperands kept_;
 #if defined(TENON_TARGET)
-  // Of a program of another target: its constants there, and the columns of the batch.
+  // Of a program of another target: its constants there, the columns of the batch, and the calls of this step.
   struct There {
+    TargetId target{};
     TargetBytes constants;
-    detail::Growing<TargetBytes> column;
-    detail::Growing<void*> now;  // where each column of this step is, null: nowhere yet
+    detail::BatchThere batch;
     detail::Growing<detail::Launch> launches;
   } there_;
 #endif

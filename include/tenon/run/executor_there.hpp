@@ -17,11 +17,12 @@ namespace tenon::inline TENON_ABI {
   if (bytes) std::memcpy(there_.constants.address(), program_->constant, std::size_t(bytes));
 }
 TENON_INLINE void Executor::begin_there() {
-  for (void*& column : there_.now) column = nullptr;
+  there_.target = detail::TargetScope::current();
+  there_.batch.begin(there_.target);
   there_.launches.clear();
 }
-TENON_INLINE void Executor::submit_there() {
-  detail::submit(program_->target, {program_, n_}, {there_.launches.begin(), there_.launches.size()});
+TENON_INLINE void Executor::submit_there(bool ends) {
+  detail::submit(there_.target, {program_, n_}, {there_.launches.begin(), there_.launches.size()}, &there_.batch, ends);
   there_.launches.clear();
 }
 // Puts an instruction on the list of the step, or does what the host has to do for it when all before has run.
@@ -37,7 +38,7 @@ TENON_INLINE void Executor::submit_there() {
         detail::home(static_cast<std::byte*>(a.buffer[k]), std::size_t(bytes[k]), detail::Look::read);
     return detail::start_kernel({r.instruction->kernel->run, 1}, a);
   }
-  const detail::CallThere call{.target = program_->target,
+  const detail::CallThere call{.target = there_.target,
                                .name = node.op->name,
                                .kernel = *r.instruction->kernel,
                                .effect = node.op->effect,
@@ -61,20 +62,9 @@ TENON_INLINE void Executor::submit_there() {
   }
   for (int k = 0; k < r.instruction->buffers; ++k)
     if (const int column = column_of(k); column >= 0)
-      if (const long bytes = bytes_of(r, k)) r.arguments.buffer[k] = column_there(column, r.arguments.buffer[k], bytes);
+      if (const long bytes = bytes_of(r, k))
+        r.arguments.buffer[k] = there_.batch.bring(column, r.arguments.buffer[k], bytes);
   return true;
-}
-TENON_INLINE void* Executor::column_there(int column, void* data, long bytes) {
-  there_.column.fill(std::size_t(column) + 1), there_.now.fill(std::size_t(column) + 1);
-  void*& now = there_.now[std::size_t(column)];
-  if (now) return now;
-  detail::TargetMemory& memory = detail::TargetMemory::instance();
-  if (memory.knows(static_cast<std::byte*>(data))) return now = data;
-  TargetBytes& own = there_.column[std::size_t(column)];
-  if (own.bytes() < std::size_t(bytes))
-    own = TargetBytes(std::size_t(bytes), "a column of a batch", detail::BlockOf::scratch);
-  memory.fill(program_->target, own.address(), data, std::size_t(bytes));
-  return now = own.address();
 }
 
 }  // namespace tenon

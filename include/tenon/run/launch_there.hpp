@@ -6,10 +6,12 @@
 #include <tenon/core/context.hpp>
 #include <tenon/core/memory/storage.hpp>
 #include <tenon/graph/ir/kernel_entry.hpp>
+#if defined(TENON_TARGET)
+#include <tenon/run/batch_there.hpp>
+#include <tenon/run/refuse_scratch.hpp>
+#endif
 
 namespace tenon::inline TENON_ABI {
-
-struct Program;
 
 namespace detail {
 /// Before the CPU computes with them, whole blocks.
@@ -24,7 +26,7 @@ namespace detail {
 /// The kernel of the same call on the target of this thread. Throws RuntimeError if that target has none.
 inline const KernelEntry& kernel_there(std::string_view op, const KernelEntry* kernel) {
   const TargetId target = TargetScope::current();
-  if (const KernelEntry* const found = kernel->elsewhere.on[int(target)]) return *found;
+  if (const KernelEntry* const found = kernel->elsewhere.on[target_index(target)]) return *found;
   const std::string_view name =
       with_target(target, []<class Target>(std::type_identity<Target>) { return Target::name; });
   throw_error<RuntimeError>(op, " has no kernel on ", name, ": write Kernel<tenon::", name,
@@ -51,13 +53,30 @@ struct Launch {
 };
 /// What the calls are a part of: a graph on a batch of n, or, without a program, a call of PyNative mode.
 struct TargetStep {
+  using Launch = detail::Launch;
   const Program* program = nullptr;
   long n = 1;
+
+  /// "Conv2d in network.conv1 float32 [n,6,28,28] (net.cpp:12)", for errors and profilers of the target; in PyNative
+  /// mode the operator alone.
+  std::string text(const Launch& launch) const;
 };
-/// The only way to start kernels there: all copies that the calls need are in the queue before them.
-inline void submit(TargetId target, const TargetStep& step, std::span<const Launch> launches) {
-  if (!launches.empty())
-    with_target(target, [&]<class Target>(std::type_identity<Target>) { Target::submit(step, launches); });
+/// The only way to start kernels there: all copies that the calls need are in the queue before them, or are those of
+/// `batch`, for which they wait. `ends`: they are the last ones of the step.
+inline void submit(TargetId target, const TargetStep& step, std::span<const Launch> launches,
+                   BatchThere* batch = nullptr, bool ends = true) {
+  const TargetEvent read = batch && ends ? batch->read() : nullptr;
+  if (launches.empty() && !read) return;
+  with_target(target, [&]<class Target>(std::type_identity<Target>) {
+    check_optional_members<Target>();
+    auto begun = Target::begin(step);
+    if constexpr (CopiesBeside<Target>)
+      if (batch) batch->each_awaited([&](TargetEvent copied) { begun.wait_for(copied); });
+    for (const Launch& launch : launches) begun.launch(launch);
+    if constexpr (CopiesBeside<Target>)
+      if (read) begun.record(read);
+    begun.commit();
+  });
 }
 
 /// A call of an operator. After the result and the operands, `operands` of them, stand further results. `effect`: it
@@ -117,6 +136,12 @@ struct CallThere {
   submit(call.target, {}, {&launch, 1});
   if (call.effect && copy[1]) std::memcpy(named.buffer[1], copy[1].data(), std::size_t(bytes[1]));
 }
+
+#if TENON_DEFINES
+[[gnu::cold]] TENON_INLINE std::string TargetStep::text(const Launch& launch) const {
+  return program ? node_text("", *program, program->node[launch.node]) : std::string(launch.name);
+}
+#endif
 }  // namespace detail
 #endif
 

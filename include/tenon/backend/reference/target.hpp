@@ -189,10 +189,17 @@ struct Reference {
   }
   /// Until all that is in the queue is done. Throws what a kernel has thrown.
   static void wait() { queue().wait(); }
-  /// Runs the kernel calls of a step after all that is in the queue.
-  template <class Step, class Launches>
-  static void submit(const Step&, const Launches& launches) {
-    for (const auto& launch : launches) enqueue(launch);
+  /// The kernel calls of a step, which run one after the other after all that is in the queue.
+  struct Begun {
+    template <class Launch>
+    void launch(const Launch& call) {
+      enqueue(call);
+    }
+    void commit() {}
+  };
+  template <class Step>
+  static Begun begin(const Step&) {
+    return {};
   }
   /// Calls `work` after all that is in the queue.
   template <class Work>

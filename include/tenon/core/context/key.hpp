@@ -306,9 +306,11 @@ struct PackedKeys {
   if ((key.effect == KeyEffect::works && is_here(key.tool)) || checked_value(key, value).compare(key.usual) == 0)
     return key.effect >= KeyEffect::always;
   if (key.effect == KeyEffect::works) warn_of_missing(key.tool, text("Config '", key.name, "'"));
-  else if (key.effect == KeyEffect::kept)
-    logging::warning(text("Config '", key.name, "' is kept and does nothing: ", key.note, "."));
-  else logging::warning(text("Config '", key.name, "' stays '", key.usual, "', ignore '", value, "': ", key.note, "."));
+  else if (key.effect == KeyEffect::kept) {
+    if (device == Cpu::name)
+      logging::warning(text("Config '", key.name, "' is kept and does nothing: ", key.note, "."));
+  } else
+    logging::warning(text("Config '", key.name, "' stays '", key.usual, "', ignore '", value, "': ", key.note, "."));
   return key.effect >= KeyEffect::always;
 }
 #endif  // TENON_DEFINES

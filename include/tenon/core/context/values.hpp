@@ -35,8 +35,11 @@ struct Context {
   bool enable_profiling = false;
   std::string profiling_options = "training_trace";
 
-  /// The target of that name.
-  TargetId target() const { return target_named(device_target); }
+  /// The target of that name, and its device.
+  TargetId target() const {
+    const TargetId named = target_named(device_target);
+    return named == TargetId::cpu ? named : on_device(named, device_id);
+  }
 
   Context() = default;
   // not inlined where settings change: seven texts each

@@ -112,6 +112,14 @@ class TargetMemory {
     const std::lock_guard lock(mutex_);
     return around(data) != blocks_.end();
   }
+  /// Whether they are on that target, or on both.
+  bool is_there(TargetId target, std::byte* data, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    const auto at = around(data);
+    if (at == blocks_.end() || !at->second.there || at->second.target != target) return false;
+    const auto [begin, end] = range(at, data, bytes);
+    return !at->second.has(Place::host, begin, end);
+  }
   /// Copies `bytes` of the host's memory to what is known as `data`.
   void fill(TargetId target, std::byte* data, const void* from, std::size_t bytes) {
     const std::lock_guard lock(mutex_);

@@ -58,7 +58,7 @@ class ArrivingOutputs {
     next_ = (next_ + 1) % ahead;
     step.here.wait(false, std::memory_order_acquire);
     step.view.clear();
-    step.from = executor.program().target;
+    step.from = executor.target();
     AnyTensor last;
     std::size_t used = 0, last_place = 0;
     for (int k = 0; k < executor.program().outputs; ++k) {

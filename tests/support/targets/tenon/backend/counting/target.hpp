@@ -58,21 +58,34 @@ struct Counting : Reference {
     ++kernel::counting::counts.waits;
     Reference::wait();
   }
-  template <class Step, class Launches>
-  static void submit(const Step& step, const Launches& launches) {
-    ++kernel::counting::counts.submits;
-    kernel::counting::counts.launches += long(launches.size());
-    const auto bytes = std::as_bytes(launches);
-    if (kernel::counting::keeps_launches)
-      kernel::counting::launched.insert(kernel::counting::launched.end(), bytes.begin(), bytes.end());
-    if (!kernel::counting::replays || !step.program) return Reference::submit(step, launches);
-    // A step that has been recorded runs as it was then, if it is the same.
-    using Launch = std::remove_cvref_t<decltype(launches[0])>;
-    static std::map<std::pair<const void*, long>, std::vector<Launch>> recorded;
-    std::vector<Launch>& before = recorded[{step.program, step.n}];
-    if (std::ranges::equal(bytes, std::as_bytes(std::span(before)))) ++kernel::counting::counts.replayed;
-    else before.assign(launches.begin(), launches.end());
-    Reference::submit(step, before);
+  template <class Step>
+  struct Begun {
+    using Launch = typename Step::Launch;
+    const Step step;
+    std::vector<Launch> launches{};
+
+    void launch(const Launch& call) { launches.push_back(call); }
+    void commit() {
+      ++kernel::counting::counts.submits;
+      kernel::counting::counts.launches += long(launches.size());
+      const auto bytes = std::as_bytes(std::span(launches));
+      if (kernel::counting::keeps_launches)
+        kernel::counting::launched.insert(kernel::counting::launched.end(), bytes.begin(), bytes.end());
+      if (!kernel::counting::replays || !step.program) return run(launches);
+      // A step that has been recorded runs as it was then, if it is the same.
+      static std::map<std::pair<const void*, long>, std::vector<Launch>> recorded;
+      std::vector<Launch>& before = recorded[{step.program, step.n}];
+      if (std::ranges::equal(bytes, std::as_bytes(std::span(before)))) ++kernel::counting::counts.replayed;
+      else before = launches;
+      run(before);
+    }
+    static void run(const std::vector<Launch>& calls) {
+      for (const Launch& call : calls) enqueue(call);
+    }
+  };
+  template <class Step>
+  static Begun<Step> begin(const Step& step) {
+    return {step};
   }
 };
 

@@ -1,0 +1,50 @@
+// What a target with several queues declares beside the members that all targets have.
+#pragma once
+#include <concepts>
+#include <cstddef>
+
+#include <tenon/core/target.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// A target that copies beside its kernels: copy_beside() puts a copy from the host into a separate queue, which waits
+/// for an event and records another one. The steps of such a target wait for events and record them, too:
+///
+///     auto step = Target::begin(...);
+///     step.wait_for(event);                  kernels after this run when the event is complete
+///     step.record(event);                    complete when the kernels before this have run
+///
+/// An event is complete if nothing has recorded it yet. A wait counts what was recorded before it was called. Queues
+/// keep what they need of an event that is freed.
+template <class Target>
+concept CopiesBeside = requires(std::byte* to, const std::byte* from, std::size_t bytes, TargetEvent event) {
+  { Target::make_event() } -> std::same_as<TargetEvent>;
+  Target::free_event(event);
+  Target::wait_event(event);                           // the host waits
+  Target::copy_beside(to, from, bytes, event, event);  // after, then records; `from` must not change until then
+};
+
+/// Host memory from which copies are fast and need no help of the processor, such as pages that stay in place. Without
+/// it copies start from ordinary memory.
+template <class Target>
+concept HasPinnedMemory = requires(std::byte* block, std::size_t bytes) {
+  { Target::allocate_pinned(bytes) } -> std::same_as<std::byte*>;  // throws std::bad_alloc
+  Target::free_pinned(block);
+};
+
+/// Refuses a target that has only some of these members, which would be ignored.
+template <class Target>
+constexpr void check_optional_members() {
+  static_assert(
+      CopiesBeside<Target> || !requires { &Target::copy_beside; },
+      "a target with copy_beside() needs make_event(), free_event(), and wait_event(), too "
+      "(target/queue.hpp)");
+  static_assert(
+      HasPinnedMemory<Target> || !requires { &Target::allocate_pinned; },
+      "a target with allocate_pinned() needs free_pinned(), too (target/queue.hpp)");
+  static_assert(
+      HasDevices<Target> || !requires { &Target::devices; },
+      "a target with devices() needs use_device(), too (core/target.hpp)");
+}
+
+}  // namespace tenon
