@@ -70,10 +70,14 @@ TEST_CASE("gru: gradients against central differences") {
   const auto weight = numbers<double, 9, 3>(3);
   const auto bias = numbers<double, 9>(6);
   const auto h0 = numbers<double, dyn, 1, 3>(4);
-  check_gradients([](auto x, auto u) { return ops::gru(x, u); }, p, weight);
-  check_gradients([](auto x, auto u, auto b) { return ops::gru<true>(x, u, b); }, p, weight, bias);
-  check_gradients([](auto x, auto u, auto h) { return ops::gru(x, u, h); }, p, weight, h0);
-  check_gradients([](auto x, auto u, auto b, auto h) { return ops::gru<true>(x, u, b, h); }, p, weight, bias, h0);
+  check_gradients([](auto x, auto u) { return std::get<0>(ops::gru(x, u)); }, p, weight);
+  check_gradients([](auto x, auto u, auto b) { return std::get<1>(ops::gru<true>(x, u, b)); }, p, weight, bias);
+  check_gradients([](auto x, auto u, auto h) { return std::get<1>(ops::gru(x, u, h)); }, p, weight, h0);
+  const auto both = [](auto x, auto u, auto b, auto h) {
+    auto [all, last] = ops::gru<true>(x, u, b, h);
+    return ops::add(all, last * last);
+  };
+  check_gradients(both, p, weight, bias, h0);
 }
 
 TEST_CASE("lstm: the steps are those of the formula") {
@@ -115,8 +119,13 @@ TEST_CASE("lstm and gru: equal bits in both modes, with the gradients") {
   const auto q = numbers<float, dyn, 5, 3 * 19>(1, 2);
   const auto small = numbers<float, 3 * 19, 19>(2, 0.5);
   const auto h0 = numbers<float, dyn, 1, 19>(4);
-  both_modes([](auto v, auto w) { return ops::gru<true>(v, w); }, q, small);
-  both_modes([](auto v, auto w, auto h) { return ops::gru(v, w, h); }, q, small, h0);
+  both_modes([](auto v, auto w) { return std::get<0>(ops::gru<true>(v, w)); }, q, small);
+  both_modes([](auto v, auto w, auto h) { return std::get<1>(ops::gru(v, w, h)); }, q, small, h0);
+  const auto both_of_gru = [](auto v, auto w, auto h) {
+    auto [all, last] = ops::gru(v, w, h);
+    return ops::mul(all, last);
+  };
+  both_modes(both_of_gru, q, small, h0);
 }
 
 TEST_CASE("lstm and gru: each sample has the bits that it has alone, whatever the batch") {
@@ -129,7 +138,7 @@ TEST_CASE("lstm and gru: each sample has the bits that it has alone, whatever th
     const auto x = random_tensor<float, Shape<dyn, 11, 5>>(5, -2, 2, n);
     const auto q = random_tensor<float, Shape<dyn, 6, 3 * H>>(6, -2, 2, n);
     const auto [all, cells] = ops::lstm<true>(x, input_weight, weight, bias);
-    const auto others = ops::gru<true>(q, small);
+    const auto [others, states] = ops::gru<true>(q, small);
     for (long i = 0; i < n; ++i) {
       CAPTURE(i);
       auto one = Tensor<float, Shape<dyn, 11, 5>>::empty(1);
@@ -137,12 +146,34 @@ TEST_CASE("lstm and gru: each sample has the bits that it has alone, whatever th
       auto other = Tensor<float, Shape<dyn, 6, 3 * H>>::empty(1);
       std::copy_n(q.data() + i * other.count(), other.count(), other.data());
       const auto [h, last] = ops::lstm<true>(one, input_weight, weight, bias);
-      const auto g = ops::gru<true>(other, small);
+      const auto [g, state] = ops::gru<true>(other, small);
       CHECK(std::memcmp(h.data(), all.data() + i * h.count(), std::size_t(h.count()) * sizeof(float)) == 0);
       CHECK(std::memcmp(last.data(), cells.data() + i * last.count(), std::size_t(last.count()) * sizeof(float)) == 0);
       CHECK(std::memcmp(g.data(), others.data() + i * g.count(), std::size_t(g.count()) * sizeof(float)) == 0);
+      CHECK(std::memcmp(state.data(), states.data() + i * H, H * sizeof(float)) == 0);
     }
   }
+}
+
+TEST_CASE("gru: the steps are those of the formula, the last h is that of the last step") {
+  constexpr int H = 21;
+  const auto p = numbers<float, dyn, 2, 3 * H>(1, 3);
+  const auto weight = numbers<float, 3 * H, H>(2);
+  const auto bias = numbers<float, 3 * H>(4);
+  const auto step = [&](auto input, auto h) {
+    const auto own = ops::matmul<ops::Transposed::second>(h, weight) + bias;
+    const auto r = sigmoid(gate_of<0, H>(input) + gate_of<0, H>(own));
+    const auto z = sigmoid(gate_of<1, H>(input) + gate_of<1, H>(own));
+    const auto m = tanh(gate_of<2, H>(input) + r * gate_of<2, H>(own));
+    return m + z * (h - m);
+  };
+  const auto h1 = step(at_step<0>(p), Tensor<float, Shape<dyn, H>>::full(0, p.n())), h2 = step(at_step<1>(p), h1);
+  const auto [output, last] = ops::gru(p, weight, bias);
+  CHECK(distance(at_step<0>(output), h1) < 2e-6);
+  CHECK(distance(at_step<1>(output), h2) < 2e-6);
+  CHECK(same_bits(at_step<0>(last), at_step<1>(output)));
+  const auto [reversed, first] = ops::gru<true>(p, weight, bias);
+  CHECK(same_bits(at_step<0>(first), at_step<0>(reversed)));
 }
 
 TEST_CASE("lstm: reverse runs from the last step to the first") {
@@ -179,7 +210,7 @@ TEST_CASE("lstm and gru: operands that do not fit are named") {
         "LSTM of float32 [n,5,3] and float64 [8,2]: dtypes must agree");
   CHECK(lstm({x, input, weight, type_of<float, Shape<dyn, 2, 3>>}) ==
         "LSTM of [n,5,3] got first states h and c [n,2,3], it needs [n,2,2]");
-  const auto gru = [](std::initializer_list<TensorType> types) { return support::refusal<ops::GruStates>({}, types); };
+  const auto gru = [](std::initializer_list<TensorType> types) { return support::refusal<ops::Gru>({}, types); };
   CHECK(gru({type_of<float, Shape<dyn, 5, 6>>, type_of<float, Shape<6, 2>>, type_of<float, Shape<6>>,
              type_of<float, Shape<dyn, 1, 2>>}) == "");
   CHECK(gru({type_of<float, Shape<dyn, 6>>, type_of<float, Shape<6, 2>>}) ==

@@ -2,8 +2,6 @@
 #pragma once
 #include <tuple>
 
-#include <tenon/ops/concat.hpp>
-#include <tenon/ops/full_like.hpp>
 #include <tenon/ops/recurrent.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -38,19 +36,19 @@ constexpr void check_lstm(const OperandTypes& in, Sentence& error) {
 }
 }  // namespace detail
 
-/// The gradient of the gates' arguments, [n, T, 4 H]; with first states, the gradient of the first c after that of
-/// each sample, [n, T 4 H + H]. Operands: states, recurrent weight, the gradient of LSTM's result, and the first states
-/// if there are any. Not for users.
+/// The time loop backward: the gradient of the gates' arguments, [n, T, 4 H], and that of the first c, [n, 1, H].
+/// Operands: what is kept, recurrent weight, the gradients of LSTM's results that there are, and the first states if
+/// there are any. Not for users.
 struct LstmGrad : Operator<LstmGrad, "LSTMGrad"> {
-  using Config = RecurrentAttributes;
+  using Config = RecurrentGradAttributes;
   static constexpr None derivative{};
   static constexpr double flops(const OperandTypes& in, const TensorType&, const Config&, long n) {
-    return 2 * double(in[2].count(n)) / in[2][2] * double(in[1].count(1));
+    return 2 * double(in[0].size(0, n)) * in[0][1] * double(in[1].count(1));
   }
-  static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) {
-    TensorType t = in[0];
-    t.extent[2] = in[1][0];
-    return in.count > 3 ? detail::with_state(t, in[1][1]) : t;
+  static constexpr ResultTypes shape(const OperandTypes& in, const Config&, Sentence&) {
+    TensorType gates = in[0], first = in[0];
+    gates.extent[2] = in[1][0], first.extent[1] = 1, first.extent[2] = in[1][1];
+    return {gates, first};
   }
 };
 
@@ -62,56 +60,32 @@ struct LstmGrad : Operator<LstmGrad, "LSTMGrad"> {
 /// bias        [4 H], or left out: zeros
 /// first       [n, 2, H], h and c before the first step, or left out: zeros
 /// results     h of all steps, [n, T, H]; h and c of the last step, [n, 2, H]
-/// derivative  a time loop for each of the two results that has a gradient; i, f, g, o, and c of every step are kept
-///             for it. There is no second derivative
+/// derivative  one time loop backward; i, f, g, o, and c of every step are kept for it. There is no second derivative
 /// order       x W_inputᵀ + h Wᵀ is one chain over the features, then the units, if they are one segment of a MatMul,
 ///             else the segments of x W_inputᵀ, then those of h Wᵀ; gradients of weights are MatMuls over samples and
 ///             steps
 /// source      Hochreiter and Schmidhuber 1997; gates as MindSpore's and PyTorch's LSTM have them
 struct Lstm : Operator<Lstm, "LSTM"> {
   using Config = RecurrentAttributes;
-  static constexpr int returns = 2;
+  static constexpr int returns = 2, weight = 2;
   static constexpr double flops(const OperandTypes& in, const TensorType&, const Config&, long n) {
     return 2 * double(in[0].count(n)) / in[0][2] * double(in[1].count(1) + in[2].count(1));
   }
   static constexpr ResultTypes shape(const OperandTypes& in, const Config&, Sentence& error) {
-    TensorType all = in[0], last = in[0], states = in[0];
     detail::check_lstm(in, error);
-    if (error.empty()) {
-      all.extent[2] = last.extent[2] = in[2][1], states.extent[2] = 5 * in[2][1];
-      last.extent[1] = 2;
-    }
-    return {all, last, states};
+    return detail::recurrent_results(in[0], error.empty() ? in[2][1] : 0, 2, 5);
   }
   static constexpr void derivative(Derivative& d) {
-    for (const int last : {0, 1})
-      if (d.has_gradient(last)) flow(d, last);
-  }
-
- private:
-  static constexpr void flow(Derivative& d, int of) {
-    Config config = d.config<Lstm>();
-    config.last = of;
-    const int states = d.result(2), x = d.operand(0), weight = d.operand(2), features = d.type(0)[2],
-              hidden = d.type(2)[1];
-    const int bias = d.operands() > 3 && d.type(3).rank == 1 ? 3 : 0,
-              first = d.operands() > 3 + (bias > 0) ? d.operands() - 1 : 0;
-    TensorType gates_type = d.type(0);
-    gates_type.extent[2] = 4 * hidden;
-    const detail::RecurrentDerivative rule{d, gates_type, hidden, config.reverse != 0};
-    const RecurrentPrevious::Config before{config.reverse, 0, 1};
-    const int loop = first ? d.call_with<LstmGrad>(config, states, weight, d.gradient(of), d.operand(first))
-                           : d.call_with<LstmGrad>(config, states, weight, d.gradient(of));
-    const int gates = first ? rule.gates_of(loop) : loop;
+    const detail::RecurrentDerivative<Lstm> rule{d};
+    const int features = d.type(0)[2], both = features + rule.hidden;
+    const int gates = rule.loop<LstmGrad>({d.result(2), d.operand(weight)}, rule.first > 0);
     d.flows_to(0, rule.through(gates, d.operand(1), features));
-    const int previous = first ? d.call_with<RecurrentPrevious>(before, d.result(0), d.operand(first))
-                               : d.call_with<RecurrentPrevious>(before, d.result(0));
     // the gates are packed once
-    const int both = rule.weight(gates, d.call_with<Concat>({2}, x, previous), features + hidden);
-    d.flows_to(1, d.call_with<Split>({1, 0, features, 0, features + hidden}, both));
-    d.flows_to(2, d.call_with<Split>({1, features, hidden, 0, features + hidden}, both));
-    if (bias) d.flows_to(bias, gates);
-    if (first) d.flows_to(first, d.call_with<Concat>({1}, rule.first_through(gates, weight), rule.state_of(loop)));
+    const int weights = rule.weight(gates, d.call_with<Concat>({2}, d.operand(0), rule.previous()), both);
+    d.flows_to(1, d.call_with<Split>({1, 0, features, 0, both}, weights));
+    d.flows_to(weight, d.call_with<Split>({1, features, rule.hidden, 0, both}, weights));
+    if (rule.bias) d.flows_to(rule.bias, gates);
+    if (rule.first) d.flows_to(rule.first, d.call_with<Concat>({1}, rule.first_through(gates), d.result_of(gates, 1)));
   }
 };
 

@@ -1,15 +1,23 @@
-// Common parts of recurrent operators: parts of the states of a time loop, and the states one step earlier.
+// Common parts of recurrent operators: which operands there are, the derivative around the time loop, and h one step
+// earlier.
 #pragma once
+#include <vector>
+
+#include <tenon/ops/concat.hpp>
+#include <tenon/ops/full_like.hpp>
 #include <tenon/ops/matmul.hpp>
 #include <tenon/ops/slice.hpp>
 #include <tenon/ops/split.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
-/// A layer's settings. Its time loop leaves states [n, T, parts * H]: several numbers per unit, one after the other.
+/// A layer's settings.
 struct RecurrentAttributes {
   int reverse = 0;  // from the last step to the first
-  int last = 0;     // the result is of the last step alone
+};
+/// Settings of a time loop backward: which gradients it gets, of all h or of the last states, or both.
+struct RecurrentGradAttributes {
+  int reverse = 0, of_all = 0, of_last = 0;
 };
 
 /// Elements of a sample, of which kernels take up to 8 at once with distances of 32 bits.
@@ -38,44 +46,42 @@ constexpr void check_recurrent(std::string_view name, const OperandTypes& in, in
             << tenon::name(x.dtype) << " " << wanted << " per layer and direction";
     }
 }
-/// The type of one part of the states: of all steps, or of the last.
-constexpr TensorType part_of(TensorType states, int parts, bool last) {
-  states.extent[2] /= parts;
-  if (last) states.extent[1] = 1;
-  return states;
-}
-/// A gradient [n, T, width] followed by `hidden` more numbers per sample, as one row per sample.
-constexpr TensorType with_state(TensorType t, int hidden) {
-  t.extent[1] = t.extent[1] * t.extent[2] + hidden;
-  t.extent[2] = 0, t.rank = 2;
-  return t;
+/// The results of a layer: all h, [n, T, H]; the last states, [n, states, H]; and what is kept for the gradient,
+/// [n, T, parts * H].
+constexpr ResultTypes recurrent_results(const TensorType& x, int hidden, int states, int parts) {
+  TensorType all = x, last = x, kept = x;
+  all.extent[2] = last.extent[2] = hidden, kept.extent[2] = parts * hidden;
+  last.extent[1] = states;
+  return {all, last, kept};
 }
 
-// The nodes that the derivative of a time loop consists of, beside the loop itself. `gates` is the type of the gradient
-// of the gates' arguments, [n, T, gates * H].
+// The nodes that a derivative consists of. In the operands of `Op` the bias and the first states, or one of them, or
+// none, follow the weight of h, which is operand Op::weight.
+template <class Op>
 struct RecurrentDerivative {
   Derivative& d;
-  TensorType gates;
-  int hidden;
-  bool reverse;
+  int hidden = d.type(Op::weight)[1];
+  int bias = d.operands() > Op::weight + 1 && d.type(Op::weight + 1).rank == 1 ? Op::weight + 1 : 0;
+  int first = d.operands() > Op::weight + 1 + (bias > 0) ? d.operands() - 1 : 0;  // 0: left out
+  int reverse = d.config<Op>().reverse;
+  TensorType gates = with_width(d.type(Op::weight)[0]);  // of the gradient of the gates' arguments, [n, T, gates * H]
 
-  constexpr int as(const TensorType& t, int node) const { return d.call_with<Reshape>(Reshape::to(t), node); }
   constexpr TensorType with_width(int width) const {
-    TensorType t = gates;
+    TensorType t = d.type(0);
     t.extent[2] = width;
     return t;
   }
-  constexpr TensorType state() const {
-    TensorType t = with_width(hidden);
-    t.extent[1] = 1;
-    return t;
+  constexpr int as(const TensorType& t, int node) const { return d.call_with<Reshape>(Reshape::to(t), node); }
+  // The time loop backward; `operands` are those before the gradients, `first_states` follow them.
+  template <class Grad>
+  constexpr int loop(std::vector<int> operands, bool first_states) const {
+    for (const int k : {0, 1})
+      if (d.has_gradient(k)) operands.push_back(d.gradient(k));
+    if (first_states) operands.push_back(d.operand(first));
+    return d.call_list<Grad>({reverse, d.has_gradient(0), d.has_gradient(1)}, operands);
   }
-  // One of the two parts that a row of with_state consists of.
-  constexpr int piece(int rows, int first, int extent) const {
-    return d.call_with<Split>({1, first, extent, 0, gates[1] * gates[2] + hidden}, rows);
-  }
-  constexpr int gates_of(int rows) const { return as(gates, piece(rows, 0, gates[1] * gates[2])); }
-  constexpr int state_of(int rows) const { return as(state(), piece(rows, gates[1] * gates[2], hidden)); }
+  // h of the step before each step.
+  constexpr int previous() const;
   // The gradient of a weight: gatesᵀ times what it was multiplied with, [n, T, width], a product over samples and
   // steps.
   constexpr int weight(int gradient, int factor, int width) const {
@@ -87,25 +93,26 @@ struct RecurrentDerivative {
     return as(with_width(width), d.call<MatMul>(as(MatMul::rows_of(gates), gradient), weight));
   }
   // The part of the gradient of the first h that comes through the weight.
-  constexpr int first_through(int gradient, int weight) const {
+  constexpr int first_through(int gradient) const {
     SliceWindow first_step = SliceWindow::all(gates, 1);
     first_step.first[SliceWindow::axes - 1] = reverse ? gates[1] - 1 : 0;
     first_step.part[SliceWindow::axes - 1] = 1;
-    return d.call<MatMul>(d.call_with<Slice>(first_step, gradient), weight);
+    return d.call<MatMul>(d.call_with<Slice>(first_step, gradient), d.operand(Op::weight));
   }
 };
 }  // namespace detail
 
-/// h of the step before each step, that before the first one being h0 or zeros. Operands: states, and the first states
+/// h of the step before each step, that before the first one being h0 or zeros. Operands: all h, and the first states
 /// [n, 1 or 2, H], of which h0 is the first, if there are any. Not for users.
 struct RecurrentPrevious : Operator<RecurrentPrevious, "RecurrentPrevious"> {
-  struct Config {
-    int reverse = 0, part = 0, parts = 1;
-  };
+  using Config = RecurrentAttributes;
   static constexpr None derivative{};
-  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
-    return detail::part_of(in[0], c.parts, false);
-  }
+  static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
 };
+template <class Op>
+constexpr int detail::RecurrentDerivative<Op>::previous() const {
+  return first ? d.call_with<RecurrentPrevious>({reverse}, d.result(), d.operand(first))
+               : d.call_with<RecurrentPrevious>({reverse}, d.result());
+}
 
 }  // namespace tenon::ops

@@ -47,9 +47,7 @@
 #include <tenon/backend/cpu/pool/argmax_gradient.hpp>
 #include <tenon/backend/cpu/pool/argmax_lists.hpp>
 #include <tenon/backend/cpu/pool/pool2d_kernel.hpp>
-#include <tenon/backend/cpu/recurrent/gru.hpp>
-#include <tenon/backend/cpu/recurrent/lstm.hpp>
-#include <tenon/backend/cpu/recurrent/states.hpp>
+#include <tenon/backend/cpu/recurrent/recurrent.hpp>
 #include <tenon/backend/cpu/reduce/argmax.hpp>
 #include <tenon/backend/cpu/reduce/others_product.hpp>
 #include <tenon/backend/cpu/reduce/overflow_check.hpp>

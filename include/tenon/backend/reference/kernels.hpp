@@ -27,8 +27,6 @@
 #include <tenon/backend/reference/optimizer/optimizer.hpp>
 #include <tenon/backend/reference/optimizer/overflow_check.hpp>
 #include <tenon/backend/reference/pool.hpp>
-#include <tenon/backend/reference/recurrent/gru.hpp>
-#include <tenon/backend/reference/recurrent/lstm.hpp>
 #include <tenon/backend/reference/recurrent/recurrent.hpp>
 #include <tenon/backend/reference/reduction.hpp>
 #include <tenon/backend/reference/reduction_grad.hpp>

@@ -85,13 +85,17 @@ class Builder {
   template <class Op, class... Ids>
   constexpr int call(const typename Op::Config& config, Ids... ids) {
     const int operand[sizeof...(Ids) + 1]{ids...};
+    return call_list<Op>(config, operand, int(sizeof...(Ids)));
+  }
+  template <class Op>
+  constexpr int call_list(const typename Op::Config& config, const int* operand, int operands) {
     OperandTypes types;
-    types.count = sizeof...(Ids);
-    for (int k = 0; k < types.count; ++k) types.type[k] = nodes[std::size_t(operand[k])].type;
+    types.count = operands;
+    for (int k = 0; k < operands; ++k) types.type[k] = nodes[std::size_t(operand[k])].type;
     Sentence unexpected;
     const auto type = Op::shape(types, config, unexpected);
     if (!unexpected.empty()) fail(unexpected);
-    return call(&info<Op>, operand, types.count, pack(config), first_of(type));
+    return call(&info<Op>, operand, operands, pack(config), first_of(type));
   }
   /// The node of result k of a call; it is added at the first use.
   constexpr int result(int call, int k) {

@@ -66,6 +66,13 @@ class Derivative {
   constexpr int call_with(const typename Op::Config& config, Ids... ids) {
     return builder_.template call<Op>(config, ids...);
   }
+  /// Appends a call of which it depends on this node how many operands it has.
+  template <class Op>
+  constexpr int call_list(const typename Op::Config& config, const std::vector<int>& ids) {
+    return builder_.template call_list<Op>(config, ids.data(), int(ids.size()));
+  }
+  /// Result k of a call that this rule has appended, of an operator with several.
+  constexpr int result_of(int call, int k) { return builder_.result(call, k); }
   /// Appends a call that draws from the same random stream as this node.
   template <class Op, class... Ids>
   constexpr int call_same_stream(const typename Op::Config& config, Ids... ids) {

@@ -19,12 +19,9 @@ struct GruStep {
   template <bool reverse, class Weights, class X, class... States>
   static constexpr auto run(const Weights& w, const X& x, const States&... initial) {
     const auto projected = add_bias(ops::matmul<ops::Transposed::second>(x, w.weight_ih), w.bias_ih);
-    const auto y = [&] {
-      if constexpr (std::is_same_v<decltype(w.bias_hh), Absent>)
-        return ops::gru<reverse>(projected, w.weight_hh, initial...);
-      else return ops::gru<reverse>(projected, w.weight_hh, w.bias_hh, initial...);
-    }();
-    return std::tuple(y, last_of<reverse>(y));
+    if constexpr (std::is_same_v<decltype(w.bias_hh), Absent>)
+      return ops::gru<reverse>(projected, w.weight_hh, initial...);
+    else return ops::gru<reverse>(projected, w.weight_hh, w.bias_hh, initial...);
   }
 };
 }  // namespace detail

@@ -44,8 +44,7 @@ struct LstmStep {
 /// parameters  per layer k and direction weight_ih_l<k> [4 Hidden, In], weight_hh_l<k> [4 Hidden, Hidden], bias_ih_l<k>
 ///             and bias_hh_l<k> [4 Hidden], and the same with "_reverse"; rows in the order i, f, g, o; all uniform
 ///             within 1 / sqrt(Hidden)
-/// cost        the time loop is one kernel per layer and direction; if gradients come from the output as well as from h
-///             or c, its backward runs twice
+/// cost        the time loop is one kernel per layer and direction
 /// dropout     between layers: write two LSTMs with an nn::Dropout between them
 /// source      MindSpore and PyTorch nn.LSTM; their tuple (h, c) is two results here
 template <int In, int Hidden, LSTMConfig config = LSTMConfig{}>

@@ -96,12 +96,6 @@ template <int index, class S>
 constexpr auto state_at(const S& states) {
   return ops::slice<Part{}, Part{index, index + 1}>(states);
 }
-/// h after the last step, [n, 1, H].
-template <bool reverse, class Y>
-constexpr auto last_of(const Y& y) {
-  if constexpr (is_broken<Y>) return y;
-  else return ops::slice<Part{}, Part{reverse ? 0 : Y::dims[1] - 1, reverse ? 1 : Y::dims[1]}>(y);
-}
 /// Number `which` of the results of all layers, side by side.
 template <int which, class... Results>
 constexpr auto last_states(const std::tuple<Results...>& results) {

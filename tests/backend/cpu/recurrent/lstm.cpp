@@ -1,5 +1,5 @@
-// The time loops of an LSTM: what is stored past the caches has the bits of what is not, and no name of another header
-// comes in between.
+// The time loops of LSTM and GRU: what is stored past the caches has the bits of what is not, and no name of another
+// header comes in between.
 // headers: yes
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
@@ -13,14 +13,14 @@
 #include <tenon/core/memory/aligned_bytes.hpp>
 #include <tenon/core/random/philox.hpp>
 
-#include <tenon/backend/cpu/recurrent/gru.hpp>
-#include <tenon/backend/cpu/recurrent/lstm.hpp>
+#include <tenon/backend/cpu/recurrent/recurrent.hpp>
 
 using namespace tenon;
 
 namespace {
-constexpr long samples = 41, steps = 32, features = 5, hidden = 64, states_of_one = steps * 5 * hidden,
-               gates_of_one = steps * 4 * hidden + hidden;
+using kernel::GruCell;
+using kernel::LstmCell;
+constexpr long samples = 45, steps = 32, features = 5, hidden = 64;
 
 std::vector<float> numbers(long count, double size) {
   Random random(7);
@@ -35,50 +35,73 @@ struct Aligned {
 };
 }  // namespace
 
-TEST_CASE("lstm: many samples have the bits that each has alone, whatever place the result has") {
+namespace {
+/// Compares results and gradients of many samples at once with those of each alone, at two places in memory.
+template <class Cell>
+void check_samples() {
+  constexpr long kept_of_one = steps * Cell::parts * hidden, gates_of_one = steps * Cell::gates * hidden,
+                 input = Cell::projected ? Cell::gates * hidden : features, last_of_one = Cell::states * hidden;
   const auto input_weight = numbers(4 * hidden * features, 0.3), weight = numbers(4 * hidden * hidden, 0.2),
              bias = numbers(4 * hidden, 0.2);
-  const auto first = numbers(samples * 2 * hidden, 0.5), x = numbers(samples * steps * features, 1),
-             dh = numbers(samples * steps * hidden, 1);
-  const Aligned scratch(long(
-      (kernel::lstm_workspace<float>(features, hidden) + kernel::lstm_grad_workspace<float>(hidden)) / sizeof(float)));
-  const Aligned states(samples * states_of_one + 1), gates(samples * gates_of_one + 1),
-      one_states(samples * states_of_one), one_gates(samples * gates_of_one), all(samples * steps * hidden),
-      one_all(samples * steps * hidden), last(samples * 2 * hidden), one_last(samples * 2 * hidden),
-      packed(kernel::lstm_weight_bytes<float>(hidden) / long(sizeof(float)));
-  kernel::keep_lstm_weight(weight.data(), hidden, packed.data());
-  const auto bytes = [](long of_one) { return std::size_t(samples * of_one) * sizeof(float); };
+  const auto first = numbers(samples * last_of_one, 0.5), x = numbers(samples * steps * input, 1),
+             dh = numbers(samples * steps * hidden, 1), dlast = numbers(samples * last_of_one, 1);
+  const Aligned scratch(long((kernel::recurrent_workspace<Cell, float>(features, hidden) +
+                              kernel::recurrent_grad_workspace<Cell, float>(hidden)) /
+                             sizeof(float)));
+  const Aligned kept(samples * kept_of_one + 1), gates(samples * gates_of_one + 1), one_kept(samples * kept_of_one),
+      one_gates(samples * gates_of_one), own(samples * gates_of_one), one_own(samples * gates_of_one),
+      all(samples * steps * hidden), one_all(samples * steps * hidden), last(samples * last_of_one),
+      one_last(samples * last_of_one), start(samples * hidden), one_start(samples * hidden),
+      packed(kernel::recurrent_weight_bytes<Cell, float>(hidden) / long(sizeof(float)));
+  kernel::keep_recurrent_weight<Cell>(weight.data(), hidden, packed.data());
+  const auto same = [](const float* a, const Aligned& b, long of_one) {
+    return std::memcmp(a, b.data(), std::size_t(samples * of_one) * sizeof(float)) == 0;
+  };
   REQUIRE(kernel::detail::goes_past_caches(gates.data(), hidden, samples * gates_of_one));
   REQUIRE_FALSE(kernel::detail::goes_past_caches(gates.data() + 1, hidden, samples * gates_of_one));
-  REQUIRE_FALSE(kernel::detail::goes_past_caches(states.data(), hidden, states_of_one));
+  REQUIRE_FALSE(kernel::detail::goes_past_caches(kept.data(), hidden, kept_of_one));
   REQUIRE_FALSE(kernel::detail::goes_past_caches(gates.data(), hidden + 1, samples * gates_of_one));
+  const float* const previous = dh.data();  // any numbers
   for (const bool reverse : {false, true}) {
-    const kernel::Lstm<float> layer{steps,         features,    hidden,      reverse, input_weight.data(),
-                                    weight.data(), bias.data(), first.data()};
-    kernel::Lstm<float> with_packed = layer;
+    const kernel::Recurrent<Cell, float> layer{
+        steps,       Cell::projected ? 0 : features, hidden, reverse, input_weight.data(), weight.data(), bias.data(),
+        first.data()};
+    kernel::Recurrent<Cell, float> with_packed = layer;
     with_packed.weight = nullptr, with_packed.packed = packed.data();
     for (long i = 0; i < samples; ++i) {
-      kernel::lstm(i % 2 ? with_packed : layer, x.data(), one_all.data(), one_last.data(), one_states.data(), i, i + 1,
-                   scratch.data());
-      kernel::lstm_grad(layer, one_states.data(), dh.data(), static_cast<const float*>(nullptr), one_gates.data(), i,
+      kernel::recurrent(i % 2 ? with_packed : layer, x.data(), {one_all.data(), one_last.data(), one_kept.data()}, i,
                         i + 1, scratch.data());
+      kernel::recurrent_grad(
+          layer,
+          {one_kept.data(), previous, dh.data(), dlast.data(), one_gates.data(), one_start.data(), one_own.data()}, i,
+          i + 1, scratch.data());
     }
     CHECK(one_gates.data()[3] != 0);
     for (const long offset : {0, 1}) {
       CAPTURE(offset);
-      kernel::lstm(layer, x.data(), all.data(), last.data(), states.data() + offset, 0, samples, scratch.data());
-      CHECK(std::memcmp(states.data() + offset, one_states.data(), bytes(states_of_one)) == 0);
-      CHECK(std::memcmp(all.data(), one_all.data(), bytes(steps * hidden)) == 0);
-      CHECK(std::memcmp(last.data(), one_last.data(), bytes(2 * hidden)) == 0);
-      float* const none = nullptr;  // nobody reads the states, or the last ones
-      std::fill_n(all.data(), samples * steps * hidden, -2.0f);
-      kernel::lstm(layer, x.data(), all.data(), none, none, 0, samples, scratch.data());
-      CHECK(std::memcmp(all.data(), one_all.data(), bytes(steps * hidden)) == 0);
-      kernel::lstm_grad(layer, one_states.data(), dh.data(), static_cast<const float*>(nullptr), gates.data() + offset,
-                        0, samples, scratch.data());
-      CHECK(std::memcmp(gates.data() + offset, one_gates.data(), bytes(gates_of_one)) == 0);
+      kernel::recurrent(layer, x.data(), {all.data(), last.data(), kept.data() + offset}, 0, samples, scratch.data());
+      CHECK(same(kept.data() + offset, one_kept, kept_of_one));
+      CHECK(same(all.data(), one_all, steps * hidden));
+      CHECK(same(last.data(), one_last, last_of_one));
+      std::fill_n(all.data(), samples * steps * hidden, -2.0f);  // neither what is kept is read, nor the last states
+      kernel::recurrent(layer, x.data(), {.all = all.data()}, 0, samples, scratch.data());
+      CHECK(same(all.data(), one_all, steps * hidden));
+      kernel::recurrent_grad(
+          layer, {one_kept.data(), previous, dh.data(), dlast.data(), gates.data() + offset, start.data(), own.data()},
+          0, samples, scratch.data());
+      CHECK(same(gates.data() + offset, one_gates, gates_of_one));
+      CHECK(same(start.data(), one_start, hidden));
+      if (Cell::projected) CHECK(same(own.data(), one_own, gates_of_one));
     }
   }
+}
+}  // namespace
+
+TEST_CASE("lstm: many samples have the bits that each has alone, whatever place the result has") {
+  check_samples<LstmCell>();
+}
+TEST_CASE("gru: many samples have the bits that each has alone, whatever place the result has") {
+  check_samples<GruCell>();
 }
 
 TEST_CASE("lstm: long sums are made of segments, for many samples and for each alone") {
@@ -88,13 +111,13 @@ TEST_CASE("lstm: long sums are made of segments, for many samples and for each a
   const std::vector<float> zeros(std::size_t(4 * units * units), 0.0f), x(std::size_t(rows * length * inputs), factor);
   std::vector<float> input_weight(std::size_t(4 * units * inputs), 0.0f);
   std::fill_n(input_weight.begin() + 2 * units * inputs, units * inputs, weight);
-  const kernel::Lstm<float> layer{length, inputs, units, false, input_weight.data(), zeros.data(), nullptr, nullptr};
-  const Aligned scratch(long(kernel::lstm_workspace<float>(inputs, units) / sizeof(float)));
+  const kernel::Recurrent<LstmCell, float> layer{length,       inputs,  units,  false, input_weight.data(),
+                                                 zeros.data(), nullptr, nullptr};
+  const Aligned scratch(long(kernel::recurrent_workspace<LstmCell, float>(inputs, units) / sizeof(float)));
   std::vector<float> together(std::size_t(rows * length * 5 * units)), alone(together), all(together);
-  float* const last = nullptr;
-  kernel::lstm(layer, x.data(), all.data(), last, together.data(), 0, rows, scratch.data());
+  kernel::recurrent(layer, x.data(), {all.data(), nullptr, together.data()}, 0, rows, scratch.data());
   for (long i = 0; i < rows; ++i)
-    kernel::lstm(layer, x.data(), all.data(), last, alone.data(), i, i + 1, scratch.data());
+    kernel::recurrent(layer, x.data(), {all.data(), nullptr, alone.data()}, i, i + 1, scratch.data());
   CHECK(std::memcmp(together.data(), alone.data(), together.size() * sizeof(float)) == 0);
   const double g = std::tanh(double(factor) * weight * inputs);
   CHECK(std::abs(together[2 * units] - g) < 4e-6 * g);  // of one chain: 8e-6
@@ -104,13 +127,13 @@ TEST_CASE("lstm: features and units that are several segments together, many sam
   constexpr long inputs = 270, units = 300, rows = 8, length = 3;
   const auto input_weight = numbers(4 * units * inputs, 0.1), weight = numbers(4 * units * units, 0.1),
              x = numbers(rows * length * inputs, 1);
-  const kernel::Lstm<float> layer{length, inputs, units, true, input_weight.data(), weight.data(), nullptr, nullptr};
-  const Aligned scratch(long(kernel::lstm_workspace<float>(inputs, units) / sizeof(float)));
+  const kernel::Recurrent<LstmCell, float> layer{length,        inputs,  units,  true, input_weight.data(),
+                                                 weight.data(), nullptr, nullptr};
+  const Aligned scratch(long(kernel::recurrent_workspace<LstmCell, float>(inputs, units) / sizeof(float)));
   std::vector<float> together(std::size_t(rows * length * 5 * units)), alone(together), all(together);
-  float* const last = nullptr;
-  kernel::lstm(layer, x.data(), all.data(), last, together.data(), 0, rows, scratch.data());
+  kernel::recurrent(layer, x.data(), {all.data(), nullptr, together.data()}, 0, rows, scratch.data());
   for (long i = 0; i < rows; ++i)
-    kernel::lstm(layer, x.data(), all.data(), last, alone.data(), i, i + 1, scratch.data());
+    kernel::recurrent(layer, x.data(), {all.data(), nullptr, alone.data()}, i, i + 1, scratch.data());
   CHECK(std::memcmp(together.data(), alone.data(), together.size() * sizeof(float)) == 0);
 }
 
@@ -123,11 +146,12 @@ TEST_CASE("lstm and gru: a row of a million units is stored vector by vector") {
     const float* const row = states.data() + part * units;
     return row[0] != -2 && std::memcmp(row, row + 1, std::size_t(units - 1) * sizeof(float)) == 0;
   };
-  kernel::detail::lstm_cell<true, false>(units, product.data(), static_cast<const float*>(nullptr), c.data(), h.data(),
-                                         states.data() + 5 * units, states.data(), states.data());
+  const float* const none = nullptr;
+  kernel::detail::forward_step<LstmCell, true, false>(units, none, product.data(), none, c.data(), h.data(),
+                                                      states.data() + 5 * units, states.data(), states.data());
   for (long part = 0; part < 6; ++part) CHECK(is_one_value(part));
   states.assign(states.size(), -2.0f);
-  kernel::detail::gru_cell(units, product.data(), product.data(), static_cast<const float*>(nullptr), h.data(),
-                           states.data());
+  kernel::detail::forward_step<GruCell, true, false>(units, product.data(), product.data(), none, h.data(), h.data(),
+                                                     states.data() + 4 * units, states.data(), states.data());
   for (long part = 0; part < 5; ++part) CHECK(is_one_value(part));
 }

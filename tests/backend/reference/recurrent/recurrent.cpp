@@ -46,13 +46,16 @@ void check_gru(long n) {
   const auto weight = random_tensor<T, Shape<3 * hidden, hidden>>(2, -0.7, 0.7);
   const auto bias = random_tensor<T, Shape<3 * hidden>>(3);
   const auto h0 = random_tensor<T, Shape<dyn, 1, hidden>>(4, -1, 1, n);
-  both_modes([](const auto& v, const auto& w) { return ops::gru(v, w); }, x, weight);
-  both_modes([](const auto& v, const auto& w, const auto& b) { return ops::gru<true>(v, w, b); }, x, weight, bias);
-  both_modes([](const auto& v, const auto& w, const auto& h) { return ops::gru<true>(v, w, h); }, x, weight, h0);
+  both_modes([](const auto& v, const auto& w) { return std::get<0>(ops::gru(v, w)); }, x, weight);
+  both_modes([](const auto& v, const auto& w, const auto& b) { return std::get<1>(ops::gru<true>(v, w, b)); }, x,
+             weight, bias);
+  both_modes([](const auto& v, const auto& w, const auto& h) { return std::get<0>(ops::gru<true>(v, w, h)); }, x,
+             weight, h0);
   both_modes(
       [](const auto& w, const auto& b, const auto& h) {
         const auto one = ops::concat<2>(h, h, h);
-        return ops::gru(ops::concat<1>(one, one * 0.5f), w, b, h);
+        auto [all, last] = ops::gru(ops::concat<1>(one, one * 0.5f), w, b, h);
+        return ops::concat<1>(all, last);
       },
       weight, bias, h0);
 }
