@@ -124,6 +124,13 @@ template <class I>
 inline constexpr SeveralResults several_results = describe_several<I>();
 
 template <class I>
+constexpr bool has_rule = !I::Op::effect && eager::all_gradients<I>() != 0;
+template <class I>
+constexpr bool has_right_rule() {
+  if constexpr (has_rule<I>) return eager::RuleOf<I>::sentence.empty();
+  else return true;
+}
+template <class I>
 constexpr EagerInfo describe_eager() {
   EagerInfo call{.name = I::Op::name,
                  .kernel = nullptr,
@@ -140,7 +147,7 @@ constexpr EagerInfo describe_eager() {
   if constexpr (!I::Op::view) call.kernel = &kernel_entry<CallOf<I>>, call.single = kernel_work<CallOf<I>>(1);
   if constexpr (several_targets || observable) call.types = &I::types;
   if constexpr (observable) call.seen = {&run_time_info<typename I::Op>, &I::attributes};
-  if constexpr (!I::Op::effect && eager::all_gradients<I>() != 0) call.rule = &eager::RuleOf<I>::rule;
+  if constexpr (has_rule<I>) call.rule = &eager::RuleOf<I>::rule;
   if constexpr (I::results.count > 1) call.several = &several_results<I>;
   return call;
 }
@@ -218,6 +225,10 @@ template <class I, class... V>
     using Wrong = Mistake<I>;
     return Wrong::corrected;
   } else {
+    if constexpr (!has_right_rule<I>()) {
+      using Wrong = Mistake<eager::RuleOf<I>>;
+      Wrong::corrected();  // no return: the call has the type of a right one, so that nothing else is reported
+    }
     const EagerOperand operand[]{v...};
     if constexpr (HasIndices<typename I::Op>) look_at_indices(eager_info<I>, I::types, operand);
     if constexpr (LimitsBatch<typename I::Op>) {

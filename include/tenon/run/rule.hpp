@@ -1,6 +1,5 @@
 // The derivative of one operator at given shapes, as a small constexpr graph that the tape replays.
 #pragma once
-#include <tenon/core/text/report.hpp>
 #include <tenon/graph/ir/derivative.hpp>
 #include <tenon/lowering/index.hpp>
 
@@ -123,7 +122,6 @@ struct RuleOf {
   static constexpr const auto& graph = traced.graph;  // auto: nvcc refuses the type's name here
   static constexpr KernelIndex<capacity> kernels = index_kernels(graph);
   static constexpr Rule make_rule() {
-    if constexpr (!sentence.empty()) report<RuleOf>();
     Rule made;
     made.op = &run_time_info<typename Inference::Op>;
     made.node = graph.node;

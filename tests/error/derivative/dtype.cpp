@@ -1,5 +1,5 @@
 // expects: the derivative of Halved gives operand 0 a gradient of dtype float64, the operand is float32: cast it
-// lines: g++ 22, clang 34, nvcc -
+// lines: g++ 12, clang 24, nvcc -
 #include <tenon/tenon.hpp>
 using namespace tenon;
 
