@@ -82,7 +82,7 @@ if command -v clang-format-19 >/dev/null; then
   (cd "$tree" && cut -d ' ' -f 2 "$work/files" | grep -E '[.](hpp|cpp)$' | xargs clang-format-19 --dry-run -Werror)
 fi
 
-# The tests of the pages. One that chooses targets or observes is a program by itself, all others are one.
+# The tests of the pages. One that chooses targets or has flags is a program by itself, all others are one.
 cat >"$tree/all.cpp" <<'END'
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <tenon/tenon.hpp>
@@ -91,7 +91,7 @@ cat >"$tree/all.cpp" <<'END'
 END
 alone=
 for test in $(cut -d ' ' -f 2 "$work/files" | grep '^tests/.*[.]cpp$'); do
-  if grep -q '^#define TENON_' "$tree/$test"; then alone="$alone $test"
+  if grep -Eq '^(#define TENON_|// flags: )' "$tree/$test"; then alone="$alone $test"
   else echo "#include \"$test\"" >>"$tree/all.cpp"; fi
 done
 cat >>"$tree/all.cpp" <<'END'
@@ -125,7 +125,10 @@ run() {
   echo "$name: $(sed -n 's/^.doctest. assertions: *//p' "$work/report")"
 }
 run "all other tests" "$tree/all.cpp"
-for test in $alone; do run "$test" -DDOCTEST_CONFIG_IMPLEMENT_WITH_MAIN "$tree/$test"; done
+for test in $alone; do
+  # shellcheck disable=SC2046  # several words
+  run "$test" -DDOCTEST_CONFIG_IMPLEMENT_WITH_MAIN $(sed -n 's|^// flags: ||p' "$tree/$test") "$tree/$test"
+done
 # Headers of operators include what they need (header/alone).
 for header in $(cut -d ' ' -f 2 "$work/files" | grep '^include/tenon/ops/'); do
   echo "#include <${header#include/}>" >"$work/alone.cpp"
