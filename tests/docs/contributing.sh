@@ -82,16 +82,16 @@ if command -v clang-format-19 >/dev/null; then
   (cd "$tree" && cut -d ' ' -f 2 "$work/files" | grep -E '[.](hpp|cpp)$' | xargs clang-format-19 --dry-run -Werror)
 fi
 
-# The tests of the pages. One that chooses targets or has flags is a program by itself, all others are one.
+# The tests of the pages. Those that include tenon.hpp are one program; one that includes less, chooses targets, or has
+# flags is a program by itself.
 cat >"$tree/all.cpp" <<'END'
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <tenon/tenon.hpp>
-#include <tenon/dataset/operations.hpp>
-#include <tenon/train/callbacks.hpp>
 END
 alone=
 for test in $(cut -d ' ' -f 2 "$work/files" | grep '^tests/.*[.]cpp$'); do
-  if grep -Eq '^(#define TENON_|// flags: )' "$tree/$test"; then alone="$alone $test"
+  if ! grep -q '<tenon/tenon.hpp>' "$tree/$test" || grep -Eq '^(#define TENON_|// flags: )' "$tree/$test"
+  then alone="$alone $test"
   else echo "#include \"$test\"" >>"$tree/all.cpp"; fi
 done
 cat >>"$tree/all.cpp" <<'END'
@@ -126,8 +126,12 @@ run() {
 }
 run "all other tests" "$tree/all.cpp"
 for test in $alone; do
-  # shellcheck disable=SC2046  # several words
-  run "$test" -DDOCTEST_CONFIG_IMPLEMENT_WITH_MAIN $(sed -n 's|^// flags: ||p' "$tree/$test") "$tree/$test"
+  case $test in  # as sh cmake/test.sh reference/ops/... does: the CPU, and Reference beside it
+    tests/ops/*) second=-DTENON_TARGET=reference ;;
+    *) second= ;;
+  esac
+  # shellcheck disable=SC2046,SC2086  # several words, or none
+  run "$test" -DDOCTEST_CONFIG_IMPLEMENT_WITH_MAIN $second $(sed -n 's|^// flags: ||p' "$tree/$test") "$tree/$test"
 done
 # Headers of operators include what they need (header/alone).
 for header in $(cut -d ' ' -f 2 "$work/files" | grep '^include/tenon/ops/'); do
@@ -135,10 +139,6 @@ for header in $(cut -d ' ' -f 2 "$work/files" | grep '^include/tenon/ops/'); do
   # shellcheck disable=SC2086  # several words
   "$cxx" $flags -I"$tree/include" -fsyntax-only "$work/alone.cpp" || { echo "$header needs more includes"; exit 1; }
 done
-# A test of an operator with a kernel also runs on the target Reference, as sh cmake/test.sh reference/ops/... does.
-run "tests/ops/roll.cpp on Reference" -DDOCTEST_CONFIG_IMPLEMENT_WITH_MAIN -DTENON_TARGET=reference \
-  "$tree/tests/ops/roll.cpp"
-
 # A header with definitions only declares in a unit that has the compiled part.
 printf '#include <tenon/io/lines.hpp>\nlong lines = tenon::io::lines_of("a");\n' >"$work/lines.cpp"
 # shellcheck disable=SC2086  # several words
