@@ -13,9 +13,15 @@ namespace ops {
 /// Adds a gradient (operand 1) to a sum of gradients (operand 0, float32 or float64), or begins the sum with it where
 /// operand 2 is not 0. Not for users.
 struct AccumulateGradient : Operator<AccumulateGradient, "AccumulateGradient"> {
-  static constexpr bool effect = true;
+  static constexpr bool effect = true, updates_elements = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
+  template <auto config, class C>
+  TENON_DEVICE static void step(const std::int32_t* first, auto each) {
+    // a choice outside of the loop: 0 times a NaN of the update before would stay
+    if (*first) each([]<class V>(V g, V& sum) __attribute__((always_inline)) { sum = g; });
+    else each([]<class V>(V g, V& sum) __attribute__((always_inline)) { sum = sum + g; });
+  }
 };
 }  // namespace ops
 

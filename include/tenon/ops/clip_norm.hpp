@@ -1,6 +1,7 @@
 // The operators that clip the gradients of a training by their norm.
 #pragma once
 #include <tenon/call/apply.hpp>
+#include <tenon/core/math/elementary.hpp>
 #include <tenon/graph/ir/guard.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -27,6 +28,11 @@ struct SumOfSquares : Operator<SumOfSquares, "SumOfSquares"> {
 struct ClipNumbers : Operator<ClipNumbers, "ClipNumbers"> {
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
+  TENON_DEVICE static void renew(double squares, float most, float* number) {
+    const double scale = static_cast<double>(number[2]), norm = math::sqrt(squares) * scale;
+    if (!(norm <= static_cast<double>(most)))  // a NaN makes all gradients NaN
+      number[2] = static_cast<float>(scale * static_cast<double>(most) / norm);
+  }
 };
 }  // namespace ops
 

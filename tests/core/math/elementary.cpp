@@ -133,28 +133,31 @@ TEST_CASE("erfc") {
   CHECK(std::isnan(f(std::nanf(""))));
 }
 
-TEST_CASE("sqrt_all has the bits of sqrt") {
-  Random random(5);
-  float x[kernel::block_length];
-  double y[kernel::block_length];
-  for (int i = 0; i < kernel::block_length; ++i)
-    x[i] = i ? random.uniform(0, 9) : -0.0f, y[i] = double(random.uniform(0, 9)) / 3;
-  float roots[kernel::block_length];
-  double wide[kernel::block_length];
-  std::memcpy(roots, x, sizeof x);
-  std::memcpy(wide, y, sizeof y);
-  math::sqrt_all(roots);
-  math::sqrt_all(wide);
-  for (int i = 0; i < kernel::block_length; ++i) {
-    CHECK(std::bit_cast<std::uint32_t>(roots[i]) == std::bit_cast<std::uint32_t>(std::sqrt(x[i])));
-    CHECK(wide[i] == std::sqrt(y[i]));
-  }
-  float below[1]{-1}, many[4]{-1, 4, infinity, 0};
-  math::sqrt_all(below);
-  math::sqrt_all(many);
-  CHECK(std::isnan(below[0]));
-  CHECK(std::isnan(many[0]));
-  CHECK(many[2] == infinity);
+TEST_CASE("functions of vectors have the bits of those of numbers in each lane") {
+  const auto check = []<class T>(T) {
+    using V = Simd<T>;
+    Random random(5);
+    T x[V::width], y[V::width];
+    for (int i = 0; i < V::width; ++i) x[i] = T(random.uniform(0, 9)) / 3, y[i] = T(random.uniform(0, 9)) / 3;
+    x[0] = T(-0.0), y[0] = T(0);
+    if (V::width > 3) x[1] = T(NAN), y[2] = T(NAN), x[3] = T(INFINITY);
+    const V a = V::load(x), b = V::load(y);
+    const auto same = [&](V lanes, auto number) {
+      for (int i = 0; i < V::width; ++i) {
+        const T one = number(x[i], y[i]), lane = lanes[i];
+        CHECK((std::memcmp(&one, &lane, sizeof one) == 0 || (std::isnan(one) && std::isnan(lane))));
+      }
+    };
+    same(math::sqrt(a), [](T v, T) { return std::sqrt(v); });
+    same(math::pow(a, T(0.75)), [](T v, T) { return math::pow(v, T(0.75)); });
+    same(math::larger(a, b), [](T v, T w) { return math::larger(v, w); });
+    same(math::larger(a, b), [](T v, T w) { return v > w ? v : w; });
+    same(math::smaller(a, b), [](T v, T w) { return math::smaller(v, w); });
+    same(math::smaller(a, b), [](T v, T w) { return v < w ? v : w; });
+    same(math::where_greater(a, b, b + b, a - b), [](T v, T w) { return math::where_greater(v, w, w + w, v - w); });
+    CHECK(std::isnan(math::sqrt(V(T(-1)))[0]));
+  };
+  check(1.0f), check(1.0);
 }
 
 TEST_CASE("a loop that the compiler may vectorise gives the bits of single calls") {

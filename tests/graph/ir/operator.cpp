@@ -24,7 +24,7 @@ struct Numbers : Doubled<Numbers, "TestNumbers"> {
   static constexpr int fold = 3, channel_axis = 9, indices = 2, holds_update = 1, copies = 1, zero_divisor = 1;
   static constexpr double flops = 7, least_batch = 64;
   static constexpr bool floating_only = false, bool_only = false;
-  static constexpr int numbers_only = 1, sums_pieces = 1, renews_numbers = 1, updates_moments = 1;
+  static constexpr int numbers_only = 1, sums_pieces = 1, renews_numbers = 1, updates_elements = 1;
 };
 struct Functions : Doubled<Functions, "TestFunctions"> {
   static constexpr double fold(double x) { return x * 100; }

@@ -29,9 +29,9 @@ struct Shift : tenon::ops::Elementwise<Shift, "Shift"> {
   static constexpr tenon::None derivative{};
 };
 struct Descend : tenon::ops::MomentUpdate<Descend, "Descend"> {
-  template <class T, auto, class Gradient>
-  static void apply(const float*, long count, Gradient gradient, T* const* changed) {
-    tenon::kernel::update_elements(count, []<class V>(V g, V& p) { p = p - g; }, gradient, changed[0]);
+  template <auto, class C>
+  static void step(tenon::ops::UpdateNumbers<C>, auto each) {
+    each([]<class V>(V g, V& p) { p = p - g; });
   }
 };
 

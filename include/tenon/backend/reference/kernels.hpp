@@ -19,13 +19,10 @@
 #include <tenon/backend/reference/movement/slice.hpp>
 #include <tenon/backend/reference/movement/transpose.hpp>
 #include <tenon/backend/reference/movement/triangle.hpp>
-#include <tenon/backend/reference/optimizer/accumulate_gradient.hpp>
 #include <tenon/backend/reference/optimizer/adafactor.hpp>
-#include <tenon/backend/reference/optimizer/adaptive_optimizer.hpp>
-#include <tenon/backend/reference/optimizer/clip.hpp>
 #include <tenon/backend/reference/optimizer/norms.hpp>
-#include <tenon/backend/reference/optimizer/optimizer.hpp>
 #include <tenon/backend/reference/optimizer/overflow_check.hpp>
+#include <tenon/backend/reference/optimizer/update.hpp>
 #include <tenon/backend/reference/pool.hpp>
 #include <tenon/backend/reference/recurrent/recurrent.hpp>
 #include <tenon/backend/reference/reduction.hpp>

@@ -16,18 +16,33 @@ namespace tenon::inline TENON_ABI::math {
 
 TENON_DEVICE inline float sqrt(float x) { return __builtin_sqrtf(x); }
 TENON_DEVICE inline double sqrt(double x) { return __builtin_sqrt(x); }
-/// Square roots of neighbouring elements, in place: compilers keep a loop around sqrt scalar, for it may set errno.
-template <class T, int N>
-inline void sqrt_all(T (&x)[N]) {
-  if constexpr (N == 1) x[0] = sqrt(x[0]);
-  else {
-    constexpr int width = N < simd_width<T> ? N : simd_width<T>;
-#pragma GCC unroll 8
-    for (int i = 0; i < N; i += width) square_root(Simd<T, width>::load(x + i)).store(x + i);
-  }
+template <class T, int Width>
+[[gnu::always_inline]] inline Simd<T, Width> sqrt(Simd<T, Width> x) {
+  return square_root(x);
 }
 TENON_DEVICE inline float floor(float x) { return __builtin_floorf(x); }
 TENON_DEVICE inline double floor(double x) { return __builtin_floor(x); }
+
+// For code that is the same for an element and for a vector of them: of vectors Simd's own, lane by lane.
+
+/// a > b ? x : y.
+template <class V>
+[[gnu::always_inline]] TENON_DEVICE inline V where_greater(V a, V b, V x, V y) {
+  if constexpr (std::is_arithmetic_v<V>) return a > b ? x : y;
+  else return choose_greater(a, b, x, y);
+}
+/// a > b ? a : b, hence b where either is NaN.
+template <class V>
+[[gnu::always_inline]] TENON_DEVICE inline V larger(V a, V b) {
+  if constexpr (std::is_arithmetic_v<V>) return a > b ? a : b;
+  else return max(a, b);
+}
+/// a < b ? a : b, hence b where either is NaN.
+template <class V>
+[[gnu::always_inline]] TENON_DEVICE inline V smaller(V a, V b) {
+  if constexpr (std::is_arithmetic_v<V>) return a < b ? a : b;
+  else return min(a, b);
+}
 
 namespace detail {
 // ln 2 in two parts; the first has few digits, so that a small whole number times it is exact.
@@ -158,6 +173,11 @@ TENON_DEVICE inline float erfc(float x) {
 }
 TENON_DEVICE inline float pow(float x, float y) { return tenon::detail::libm::pow(x, y); }
 TENON_DEVICE inline double pow(double x, double y) { return tenon::detail::libm::pow(x, y); }
+template <class T, int Width>
+inline Simd<T, Width> pow(Simd<T, Width> x, T y) {
+  for (int lane = 0; lane < Width; ++lane) x.lanes[lane] = pow(T(x.lanes[lane]), y);
+  return x;
+}
 TENON_DEVICE inline double erfc(double x) { return tenon::detail::libm::erfc(x); }
 
 }  // namespace tenon::math

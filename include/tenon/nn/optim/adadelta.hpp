@@ -8,7 +8,19 @@ namespace ops {
 
 TENON_EXACT_BEGIN
 /// One step of Adadelta, in place. Operands: parameter, gradient, mean square of gradients, that of steps, numbers.
-struct ApplyAdadelta : MomentUpdate<ApplyAdadelta, "Adadelta"> {};
+struct ApplyAdadelta : MomentUpdate<ApplyAdadelta, "Adadelta"> {
+  template <auto config, class C>
+  TENON_DEVICE static void step(UpdateNumbers<C> n, auto each) {
+    const C keep = n[3], epsilon = n[4], rest = C(1) - keep;
+    each([=]<class V>(V g, V& p, V& square, V& moved) __attribute__((always_inline)) {
+      g = n.gradient(g, p);
+      square = keep * square + rest * g * g;
+      const V move = math::sqrt(moved + epsilon) / math::sqrt(square + epsilon) * g;
+      moved = keep * moved + rest * move * move;
+      p = p - n.rate * move;
+    });
+  }
+};
 TENON_EXACT_END
 }  // namespace ops
 

@@ -27,7 +27,13 @@ struct AdafactorFactors : Operator<AdafactorFactors, "AdaFactorFactors"> {
 };
 /// Sums of squares of the parameter and of the gradient times its factors. Operands: parameter, gradient, (factors of
 /// rows,) factors of columns, numbers.
-struct AdafactorSquares : UpdateSums<AdafactorSquares, "AdaFactorSquares"> {};
+struct AdafactorSquares : UpdateSums<AdafactorSquares, "AdaFactorSquares"> {
+  template <class C>
+  TENON_DEVICE static void direction(UpdateNumbers<C> n, C row, auto each) {
+    const C factor = n.scale * row;
+    each([=]<class V>(V g, V, V column) __attribute__((always_inline)) { return g * factor * column; });
+  }
+};
 /// The learning rate in proportion to the parameter, and after the common three what it is after clipping.
 struct AdafactorNumbers : RenewedNumbers<AdafactorNumbers, "AdaFactorNumbers"> {
   template <class A>
@@ -48,6 +54,15 @@ struct ApplyAdafactor : Operator<ApplyAdafactor, "AdaFactor"> {
   static constexpr bool effect = true;
   static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
+  template <auto config, class C>
+  TENON_DEVICE static void step(UpdateNumbers<C> n, C row, auto each) {
+    const C keep = C(1) - n.rate * n.decay, factor = n.scale * n[3] * row, beta1 = n[9], rest = C(1) - beta1;
+    each([=]<class V>(V g, V column, V& p, auto&... moment) __attribute__((always_inline)) {
+      V moved = g * factor * column;
+      ((moved = moment = beta1 * moment + rest * moved), ...);
+      p = keep * p - moved;
+    });
+  }
 };
 TENON_EXACT_END
 }  // namespace ops

@@ -8,7 +8,17 @@ namespace ops {
 
 TENON_EXACT_BEGIN
 /// One step of Adagrad, in place. Operands: parameter, gradient, sum of squares, numbers.
-struct ApplyAdagrad : MomentUpdate<ApplyAdagrad, "Adagrad"> {};
+struct ApplyAdagrad : MomentUpdate<ApplyAdagrad, "Adagrad"> {
+  template <auto config, class C>
+  TENON_DEVICE static void step(UpdateNumbers<C> n, auto each) {
+    const C share = n[3];  // 1 if the sum grows, 0 if it stays
+    each([=]<class V>(V g, V& p, V& sum) __attribute__((always_inline)) {
+      g = n.gradient(g, p);
+      sum = sum + share * g * g;
+      p = p - n.rate * g / math::sqrt(sum);
+    });
+  }
+};
 TENON_EXACT_END
 }  // namespace ops
 

@@ -3,7 +3,7 @@
 
 #include <tenon/core/math/libm.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
-#include <tenon/ops/elementwise.hpp>
+#include <tenon/nn/optim/update/moment_update.hpp>
 
 namespace tenon::inline TENON_ABI {
 namespace ops {
@@ -16,11 +16,23 @@ TENON_EXACT_BEGIN
 /// One step of Adam, in place. Operands: parameter, gradient, first moment, second moment, (with AMSGrad: largest
 /// second moment,) numbers. The learning rate among the numbers is corrected for the bias. 16-bit floats compute in
 /// float.
-struct ApplyAdam : Operator<ApplyAdam, "Adam"> {
+struct ApplyAdam : MomentUpdate<ApplyAdam, "Adam"> {
   using Config = ApplyAdamConfig;
-  static constexpr bool effect = true;
-  static constexpr None derivative{};
-  static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
+  static constexpr bool update = false;
+  template <auto config, class C>
+  TENON_DEVICE static void step(UpdateNumbers<C> n, auto each) {
+    const C beta1 = n[3], beta2 = n[4], epsilon = n[5], rest1 = C(1) - beta1, rest2 = C(1) - beta2;
+    // the largest square so far: no operand without AMSGrad
+    each([=]<class V>(V g, V& p, V& m, V& v, auto&... largest) __attribute__((always_inline)) {
+      g = n.gradient(g, p);
+      m = beta1 * m + rest1 * g;
+      v = beta2 * v + rest2 * g * g;
+      V square = v;
+      ((square = largest = math::larger(largest, v)), ...);
+      const V direction = config.use_nesterov != 0 ? beta1 * m + rest1 * g : m;
+      p = p - n.rate * direction / (math::sqrt(square) + epsilon);
+    });
+  }
 };
 TENON_EXACT_END
 }  // namespace ops

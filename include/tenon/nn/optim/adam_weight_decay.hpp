@@ -1,7 +1,7 @@
 // Adam with decoupled weight decay.
 #pragma once
 #include <tenon/nn/optim/optimizer.hpp>
-#include <tenon/ops/elementwise.hpp>
+#include <tenon/nn/optim/update/moment_update.hpp>
 
 namespace tenon::inline TENON_ABI {
 namespace ops {
@@ -9,10 +9,18 @@ namespace ops {
 TENON_EXACT_BEGIN
 /// One step of AdamWeightDecay, in place. Operands: parameter, gradient, first moment, second moment, numbers. 16-bit
 /// floats compute in float.
-struct ApplyAdamWeightDecay : Operator<ApplyAdamWeightDecay, "AdamWeightDecay"> {
-  static constexpr bool effect = true;
-  static constexpr None derivative{};
-  static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
+struct ApplyAdamWeightDecay : MomentUpdate<ApplyAdamWeightDecay, "AdamWeightDecay"> {
+  static constexpr bool update = false;
+  template <auto config, class C>
+  TENON_DEVICE static void step(UpdateNumbers<C> n, auto each) {
+    const C beta1 = n[3], beta2 = n[4], epsilon = n[5], rest1 = C(1) - beta1, rest2 = C(1) - beta2;
+    each([=]<class V>(V g, V& p, V& m, V& v) __attribute__((always_inline)) {
+      g = g * n.scale;
+      m = beta1 * m + rest1 * g;
+      v = beta2 * v + rest2 * g * g;
+      p = p - n.rate * (m / (math::sqrt(v) + epsilon) + n.decay * p);
+    });
+  }
 };
 TENON_EXACT_END
 }  // namespace ops

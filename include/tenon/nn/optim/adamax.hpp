@@ -10,7 +10,18 @@ namespace ops {
 
 TENON_EXACT_BEGIN
 /// One step of AdaMax, in place. Operands: parameter, gradient, mean gradient, largest gradient, numbers.
-struct ApplyAdamax : MomentUpdate<ApplyAdamax, "AdaMax"> {};
+struct ApplyAdamax : MomentUpdate<ApplyAdamax, "AdaMax"> {
+  template <auto config, class C>
+  TENON_DEVICE static void step(UpdateNumbers<C> n, auto each) {
+    const C beta1 = n[3], beta2 = n[4], epsilon = n[5], rest = C(1) - beta1;
+    each([=]<class V>(V g, V& p, V& m, V& largest) __attribute__((always_inline)) {
+      g = n.gradient(g, p);
+      m = beta1 * m + rest * g;
+      largest = math::larger(beta2 * largest, math::larger(g, -g));
+      p = p - n.rate * m / (largest + epsilon);
+    });
+  }
+};
 TENON_EXACT_END
 }  // namespace ops
 

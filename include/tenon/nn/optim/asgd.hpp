@@ -10,7 +10,16 @@ namespace ops {
 
 TENON_EXACT_BEGIN
 /// One step of ASGD, in place. Operands: parameter, gradient, average, numbers.
-struct ApplyAsgd : MomentUpdate<ApplyAsgd, "ASGD"> {};
+struct ApplyAsgd : MomentUpdate<ApplyAsgd, "ASGD"> {
+  template <auto config, class C>
+  TENON_DEVICE static void step(UpdateNumbers<C> n, auto each) {
+    const C shrink = C(1) - n[3], share = n[4];
+    each([=]<class V>(V g, V& p, V& average) __attribute__((always_inline)) {
+      p = p * shrink - n.rate * n.gradient(g, p);
+      average = share == 1 ? p : average + (p - average) * share;
+    });
+  }
+};
 TENON_EXACT_END
 }  // namespace ops
 

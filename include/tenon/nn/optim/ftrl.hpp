@@ -8,7 +8,26 @@ namespace ops {
 
 TENON_EXACT_BEGIN
 /// One step of FTRL, in place. Operands: parameter, gradient, sum of squares, linear part, numbers.
-struct ApplyFtrl : MomentUpdate<ApplyFtrl, "FTRL"> {};
+struct ApplyFtrl : MomentUpdate<ApplyFtrl, "FTRL"> {
+  template <auto config, class C>
+  TENON_DEVICE static void step(UpdateNumbers<C> n, auto each) {
+    const C exponent = -n[3], l1 = n[4], l2 = n[5];
+    const auto by = [=](auto power) {
+      each([=]<class V>(V g, V& p, V& sum, V& linear) __attribute__((always_inline)) {
+        g = n.gradient(g, p);
+        const V before = power(sum);
+        sum = sum + g * g;
+        const V now = power(sum), curve = now / n.rate + V(C(2) * l2);
+        linear = linear + g - (now - before) / n.rate * p;
+        // the difference of what is within the limit with itself is 0, or NaN where it is NaN
+        p = math::where_greater<V>(linear, l1, (l1 - linear) / curve,
+                                   math::where_greater<V>(-l1, linear, (-l1 - linear) / curve, linear - linear));
+      });
+    };
+    if (exponent == C(0.5)) by([](auto x) __attribute__((always_inline)) { return math::sqrt(x); });
+    else by([=](auto x) __attribute__((always_inline)) { return math::pow(x, exponent); });
+  }
+};
 TENON_EXACT_END
 }  // namespace ops
 

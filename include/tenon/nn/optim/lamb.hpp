@@ -10,16 +10,33 @@ namespace tenon::inline TENON_ABI {
 namespace ops {
 
 TENON_EXACT_BEGIN
-/// Sums of squares of the parameter and of the direction of its step. Operands: parameter, gradient, first moment,
-/// second moment, as they were before the step, numbers.
-struct LambSquares : UpdateSums<LambSquares, "LambSquares"> {};
 namespace detail {
+/// The function that moves the moments of an element on and returns the direction of its step, with its decay.
+template <class C>
+TENON_DEVICE inline auto lamb_direction(UpdateNumbers<C> n) {
+  const C beta1 = n[3], beta2 = n[4], epsilon = n[5], correction1 = n[6], correction2 = n[7];
+  const C rest1 = C(1) - beta1, rest2 = C(1) - beta2;
+  return [=]<class V>(V g, V p, V& m, V& v) __attribute__((always_inline)) {
+    g = g * n.scale;
+    m = beta1 * m + rest1 * g;
+    v = beta2 * v + rest2 * g * g;
+    return m * correction1 / (math::sqrt(v * correction2) + epsilon) + n.decay * p;
+  };
+}
 /// The quotient of two norms, 1 where one of them is 0. A norm that is NaN makes it NaN.
 template <class A>
 inline A norm_ratio(A above, A below) {
   return above == 0 || below == 0 ? A(1) : above / below;
 }
 }  // namespace detail
+/// Sums of squares of the parameter and of the direction of its step. Operands: parameter, gradient, first moment,
+/// second moment, as they were before the step, numbers.
+struct LambSquares : UpdateSums<LambSquares, "LambSquares"> {
+  template <class C>
+  TENON_DEVICE static void direction(UpdateNumbers<C> n, auto each) {
+    each(detail::lamb_direction(n));
+  }
+};
 /// The learning rate times the ratio of the norms.
 struct LambNumbers : RenewedNumbers<LambNumbers, "LambNumbers"> {
   template <class A>
@@ -28,7 +45,14 @@ struct LambNumbers : RenewedNumbers<LambNumbers, "LambNumbers"> {
   }
 };
 /// One step of Lamb, in place. Operands: parameter, gradient, first moment, second moment, numbers.
-struct ApplyLamb : MomentUpdate<ApplyLamb, "Lamb"> {};
+struct ApplyLamb : MomentUpdate<ApplyLamb, "Lamb"> {
+  template <auto config, class C>
+  TENON_DEVICE static void step(UpdateNumbers<C> n, auto each) {
+    const auto direction = detail::lamb_direction(n);
+    each([=]<class V>(V g, V& p, V& m, V& v)
+             __attribute__((always_inline)) { p = p - n.rate * direction(g, p, m, v); });
+  }
+};
 TENON_EXACT_END
 }  // namespace ops
 

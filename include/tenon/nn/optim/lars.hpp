@@ -14,7 +14,12 @@ namespace ops {
 
 TENON_EXACT_BEGIN
 /// Sums of squares of the parameter and of its gradient. Operands: parameter, gradient, numbers.
-struct LarsSquares : UpdateSums<LarsSquares, "LarsSquares"> {};
+struct LarsSquares : UpdateSums<LarsSquares, "LarsSquares"> {
+  template <class C>
+  TENON_DEVICE static void direction(UpdateNumbers<C> n, auto each) {
+    each([=]<class V>(V g, V) __attribute__((always_inline)) { return g * n.scale; });
+  }
+};
 /// The numbers of the optimizer inside, by which it multiplies gradient and decay with the ratio of the norms. Weight
 /// decay, coefficient, epsilon, and the learning rate at which the ratio is clipped (0 if it is not clipped) follow.
 struct LarsNumbers : RenewedNumbers<LarsNumbers, "LarsNumbers"> {

@@ -14,6 +14,18 @@ TENON_EXACT_BEGIN
 /// One step of Momentum, in place. Operands: parameter, gradient, velocity, numbers. 16-bit floats compute in float.
 struct ApplyMomentum : MomentUpdate<ApplyMomentum, "Momentum"> {
   using Config = ApplyMomentumConfig;
+  template <auto config, class C>
+  TENON_DEVICE static void step(UpdateNumbers<C> n, auto each) {
+    const C momentum = n[3], ahead = n.rate * momentum;
+    const auto plain = [=]<class V>(V g, V& p, V& v) __attribute__((always_inline)) {
+      v = momentum * v + g;
+      if constexpr (config.use_nesterov != 0) p = p - (n.rate * g + ahead * v);
+      else p = p - n.rate * v;
+    };
+    // products are what an update waits for
+    if (n.scale == 1 && n.decay == 0) each(plain);
+    else each([=]<class V>(V g, V& p, V& v) __attribute__((always_inline)) { plain(n.gradient(g, p), p, v); });
+  }
 };
 TENON_EXACT_END
 }  // namespace ops

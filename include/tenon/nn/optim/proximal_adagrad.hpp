@@ -8,7 +8,21 @@ namespace ops {
 
 TENON_EXACT_BEGIN
 /// One step of ProximalAdagrad, in place. Operands: parameter, gradient, sum of squares, numbers.
-struct ApplyProximalAdagrad : MomentUpdate<ApplyProximalAdagrad, "ProximalAdagrad"> {};
+struct ApplyProximalAdagrad : MomentUpdate<ApplyProximalAdagrad, "ProximalAdagrad"> {
+  template <auto config, class C>
+  TENON_DEVICE static void step(UpdateNumbers<C> n, auto each) {
+    const C l1 = n[3], l2 = n[4];
+    each([=]<class V>(V g, V& p, V& sum) __attribute__((always_inline)) {
+      g = n.gradient(g, p);
+      sum = sum + g * g;
+      const V rate = n.rate / math::sqrt(sum), limit = rate * l1, moved = p - rate * g;
+      // the difference of what is within the limit with itself is 0, or NaN where it is NaN
+      const V drawn = math::where_greater(moved, limit, moved - limit,
+                                          math::where_greater(-limit, moved, moved + limit, moved - moved));
+      p = drawn / (C(1) + rate * l2);
+    });
+  }
+};
 TENON_EXACT_END
 }  // namespace ops
 

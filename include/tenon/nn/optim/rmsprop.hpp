@@ -15,6 +15,21 @@ TENON_EXACT_BEGIN
 /// numbers.
 struct ApplyRmsprop : MomentUpdate<ApplyRmsprop, "RMSProp"> {
   using Config = ApplyRmspropConfig;
+  template <auto config, class C>
+  TENON_DEVICE static void step(UpdateNumbers<C> n, auto each) {
+    const C keep = n[3], momentum = n[4], epsilon = n[5], rest = C(1) - keep;
+    // the mean gradient: no operand unless centered
+    each([=]<class V>(V g, V& p, V& square, V& m, auto&... mean) __attribute__((always_inline)) {
+      g = n.gradient(g, p);
+      square = keep * square + rest * g * g;
+      ((mean = keep * mean + rest * g), ...);
+      V spread = square;
+      // rounding takes it below 0 where gradients hardly change
+      ((spread = math::larger<V>(square - mean * mean, C(0))), ...);
+      m = momentum * m + n.rate * g / math::sqrt(spread + epsilon);
+      p = p - m;
+    });
+  }
 };
 TENON_EXACT_END
 }  // namespace ops

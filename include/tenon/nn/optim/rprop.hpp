@@ -8,7 +8,23 @@ namespace ops {
 
 TENON_EXACT_BEGIN
 /// One step of Rprop, in place. Operands: parameter, gradient, last gradient, size of a step, numbers.
-struct ApplyRprop : MomentUpdate<ApplyRprop, "Rprop"> {};
+struct ApplyRprop : MomentUpdate<ApplyRprop, "Rprop"> {
+  template <auto config, class C>
+  TENON_DEVICE static void step(UpdateNumbers<C> n, auto each) {
+    const C shrink = n[3], grow = n[4], smallest = n[5], largest = n[6];
+    const bool first = n[7] != 0;
+    each([=]<class V>(V g, V& p, V& last, V& size) __attribute__((always_inline)) {
+      const V zero(C(0)), one(C(1));
+      g = n.gradient(g, p);
+      const V same = g * last;
+      const V factor = math::where_greater<V>(same, zero, grow, math::where_greater<V>(zero, same, shrink, one));
+      size = math::smaller<V>(math::larger<V>((first ? V(n.rate) : size) * factor, smallest), largest);
+      last = math::where_greater(zero, same, zero, g);
+      // 0 and NaN are their own signs
+      p = p - math::where_greater(last, zero, one, math::where_greater(zero, last, -one, last)) * size;
+    });
+  }
+};
 TENON_EXACT_END
 }  // namespace ops
 

@@ -15,6 +15,18 @@ TENON_EXACT_BEGIN
 /// velocity. Without momentum the velocity is neither read nor written. 16-bit floats compute in float.
 struct ApplySgd : MomentUpdate<ApplySgd, "SGD"> {
   using Config = ApplySgdConfig;
+  template <auto config, class C>
+  TENON_DEVICE static void step(UpdateNumbers<C> n, auto each) {
+    const C momentum = n[3], share = n[4];
+    if (momentum == 0)
+      return each([=]<class V>(V g, V& p) __attribute__((always_inline)) { p = p - n.rate * n.gradient(g, p); });
+    each([=]<class V>(V g, V& p, V& v) __attribute__((always_inline)) {
+      g = n.gradient(g, p);
+      v = momentum * v + share * g;
+      if constexpr (config.nesterov != 0) p = p - n.rate * (g + momentum * v);
+      else p = p - n.rate * v;
+    });
+  }
 };
 TENON_EXACT_END
 }  // namespace ops

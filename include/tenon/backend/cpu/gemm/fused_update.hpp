@@ -10,7 +10,7 @@ namespace tenon::inline TENON_ABI::kernel {
 template <class T>
 struct MatrixUpdate {
   static constexpr int most = 4;
-  void (*apply)(const float* number, long count, GradientAt<T> gradient, T* const* changed);
+  void (*apply)(const float* number, long count, const T* gradient, T* const* changed);
   const float* number;
   T* changed[most];
   int arrays;
@@ -18,7 +18,7 @@ struct MatrixUpdate {
   void operator()(long first, long count, const T* gradient) const {
     T* own[most];
     for (int k = 0; k < arrays; ++k) own[k] = changed[k] + first;
-    apply(number, count, {gradient}, own);
+    apply(number, count, gradient, own);
   }
 };
 

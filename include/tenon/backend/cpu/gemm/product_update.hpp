@@ -70,11 +70,12 @@ void Kernel<Cpu, ops::ProductUpdate>::run(const Arguments& arguments, long begin
   kernel::Gemm<T> g = gradient_layout<Call>(arguments.n);
   g.a = arguments.operand<T>(1);
   g.b = arguments.operand<T>(2);
-  kernel::MatrixUpdate<T> update{&kernel::UpdateLoop<Update>::template apply<T, settings, kernel::GradientAt<T>>,
+  constexpr int arrays = Call::operands - 3;
+  kernel::MatrixUpdate<T> update{&kernel::update_by_step<Update, settings, arrays, T, T, float>,
                                  arguments.operand<float>(Call::operands - 1),
                                  {arguments.changed<T>(0)},
-                                 Call::operands - 3};
-  for (int k = 1; k < Call::operands - 3; ++k) update.changed[k] = arguments.changed<T>(k + 2);
+                                 arrays};
+  for (int k = 1; k < arrays; ++k) update.changed[k] = arguments.changed<T>(k + 2);
   if constexpr (has_small_gradient<Call>()) {
     constexpr auto small = small_gradient<Call>();
     T gradient[Call::result.count(1)];

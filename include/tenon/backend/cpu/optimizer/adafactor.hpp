@@ -31,6 +31,10 @@ struct SquareFactors {
   const A *row, *column;
   Matrices of;
 
+  /// They are operand k, if there is one per row, and the next one.
+  SquareFactors(const Arguments& a, int k, bool rows, const TensorType& parameter)
+      : row(rows ? a.operand<A>(k) : nullptr), column(a.operand<A>(k + rows)), of(parameter) {}
+
   /// Calls f(first, length, factor of the row, factors of the columns) for parts of rows, together elements [begin,
   /// end).
   template <class F>
@@ -43,57 +47,6 @@ struct SquareFactors {
   }
 };
 
-/// The sums of squares of some elements of a parameter and of gradients divided by the root of their mean square.
-template <class A, class T, class G>
-inline TwoSums<A> adafactor_squares(const T* p, const G* g, SquareFactors<A> factors, A scale, long begin, long count) {
-  TwoSums<A> total;
-  factors.each_part(begin, begin + count, [&](long first, long length, A row, const A* column) {
-    const A factor = scale * row;
-    const auto own = [](auto x, auto, A) { return A(x) * A(x); };
-    const auto step = [=](auto, auto slope, A c) {
-      const A u = A(slope) * factor * c;
-      return u * u;
-    };
-    const TwoSums<A> sums = lane_sums<A>(length, own, step, p + first, g + first, column);
-    total.first += sums.first, total.second += sums.second;
-  });
-  return total;
-}
-
-template <>
-struct UpdateLoop<ops::AdafactorSquares> {
-  template <class Call>
-  static auto piece(const Arguments& a, long begin, long count) {
-    using A = typename Call::Result;
-    constexpr bool rows = Call::operands == 5;
-    const SquareFactors<A> factors{rows ? a.operand<A>(2) : nullptr, a.operand<A>(2 + rows),
-                                   Matrices(Call::operand(0))};
-    return adafactor_squares(a.operand<typename Call::template Operand<0>>(0),
-                             a.operand<typename Call::template Operand<1>>(1), factors,
-                             A(a.operand<float>(Call::operands - 1)[2]), begin, count);
-  }
-};
-
-/// One step of AdaFactor for the elements [begin, end), with a first moment m if that is not null. number: rate,
-/// weight decay, what gradients are multiplied with, rate after clipping, six that matter elsewhere, beta1.
-template <bool moment, class A, class T, class G>
-inline void adafactor(const float* number, T* __restrict p, const G* __restrict g, [[maybe_unused]] T* __restrict m,
-                      SquareFactors<A> factors, long begin, long end) {
-  const A keep = A(1) - A(number[0]) * A(number[1]), scale = A(number[2]) * A(number[3]), beta1 = A(number[9]);
-  const A rest = A(1) - beta1;
-  factors.each_part(begin, end, [&](long first, long length, A row, const A* column) __attribute__((always_inline)) {
-    const A factor = scale * row;
-    each_block(first, first + length, [=](long i, auto block) __attribute__((always_inline)) {
-      A slope[block()];
-      load_all(g + i, slope);
-      for (int l = 0; l < block(); ++l) {
-        A step = slope[l] * factor * column[i - first + l];
-        if constexpr (moment) m[i + l] = T(step = beta1 * A(m[i + l]) + rest * step);
-        p[i + l] = T(keep * A(p[i + l]) - step);
-      }
-    });
-  });
-}
 }  // namespace kernel
 
 /// Operands: means, gradient, numbers. Of rows, of columns, or of single elements.
@@ -166,6 +119,26 @@ struct Kernel<Cpu, ops::AdafactorFactors> {
   }
 };
 
+/// Operands: parameter, gradient, (factors of rows,) factors of columns, numbers.
+template <>
+struct Kernel<Cpu, ops::AdafactorSquares> : kernel::PieceSums<ops::AdafactorSquares> {
+  template <class Call>
+  static auto piece(const Arguments& a, long begin, long elements) {
+    using A = typename Call::Result;
+    kernel::TwoSums<A> total;
+    kernel::SquareFactors<A>(a, 2, Call::operands == 5, Call::operand(0))
+        .each_part(begin, begin + elements, [&](long first, long length, A row, const A* column) {
+          Call::Op::template direction<A>(a.operand<float>(Call::operands - 1), row, [&](auto f) {
+            const auto sums =
+                kernel::square_sums<A>(length, f, a.operand<typename Call::template Operand<1>>(1) + first,
+                                       a.operand<typename Call::template Operand<0>>(0) + first, column);
+            total.first += sums.first, total.second += sums.second;
+          });
+        });
+    return total;
+  }
+};
+
 /// Operands: parameter, gradient, (factors of rows,) factors of columns, (first moment,) numbers.
 template <>
 struct Kernel<Cpu, ops::ApplyAdafactor> {
@@ -184,12 +157,14 @@ struct Kernel<Cpu, ops::ApplyAdafactor> {
     using T = typename Call::Result;
     using A = typename Call::template Operand<2>;
     constexpr bool rows = Call::config().has_rows, moment = Call::config().has_moment;
-    const kernel::SquareFactors<A> factors{rows ? a.operand<A>(2) : nullptr, a.operand<A>(2 + rows),
-                                           kernel::Matrices(Call::result)};
-    T* m = nullptr;
-    if constexpr (moment) m = a.changed<T>(3 + rows);
-    kernel::adafactor<moment>(a.operand<float>(Call::operands - 1), a.changed<T>(0),
-                              a.operand<typename Call::template Operand<1>>(1), m, factors, begin, end);
+    const auto* const gradient = a.operand<typename Call::template Operand<1>>(1);
+    kernel::SquareFactors<A>(a, 2, rows, Call::result)
+        .each_part(begin, end, [&](long first, long length, A row, const A* column) {
+          T* const changed[]{a.changed<T>(0) + first, moment ? a.changed<T>(3 + rows) + first : nullptr};
+          Call::Op::template step<Call::config(), A>(a.operand<float>(Call::operands - 1), row, [&](auto f) {
+            kernel::update_elements<1 + moment>(length, f, changed, gradient + first, column);
+          });
+        });
   }
 };
 

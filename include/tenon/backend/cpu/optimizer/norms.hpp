@@ -1,30 +1,22 @@
-// Sums over whole parameters for optimizers: pieces that threads share, and their totals.
+// Sums over whole parameters for optimizers, in pieces that threads share, and the numbers derived from them.
 #pragma once
-
-#include <tenon/backend/cpu/elementwise/unrolled.hpp>
 #include <tenon/backend/cpu/optimizer/update.hpp>
-#include <tenon/backend/cpu/reduce/accumulation_order.hpp>
-#include <tenon/core/math/elementary.hpp>
+#include <tenon/core/math/libm.hpp>
 #include <tenon/core/math/min_max.hpp>
 #include <tenon/graph/ir/kernel.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {
 
-namespace kernel {
-/// The totals of [2, pieces].
-template <class A>
-inline void total_sums(const A* sums, long pieces, A (&total)[2]) {
-  const auto itself = [](A x) { return x; };
-  for (int k = 0; k < 2; ++k) total[k] = lane_sum<A>(pieces, itself, sums + k * pieces);
+namespace ops {
+struct ClipNumbers;
 }
-}  // namespace kernel
 
-/// Of two sums over a parameter. The operator's loop has `piece<Call>(arguments, begin, count)`, the TwoSums of some
-/// elements: a chain in each of 16 lanes.
+namespace kernel {
+/// Base of the kernel of two sums over a parameter, whose `piece<Call>(arguments, begin, count)` returns the TwoSums of
+/// some elements: a chain in each of 16 lanes.
 template <class Op>
-requires requires { requires tenon::detail::is_set(Op::sums_pieces); }
-struct Kernel<Cpu, Op> {
+struct PieceSums {
   static constexpr KernelFacts facts{.half_gradient = true};
   static constexpr bool linear_work = true;
   template <class Call>
@@ -38,19 +30,44 @@ struct Kernel<Cpu, Op> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using A = typename Call::Result;
-    static_assert(Op::piece_elements == kernel::lane_piece);
-    const long count = Call::operand(0).count(1), pieces = Call::result.extent[1];
+    static_assert(Op::piece_elements == lane_piece);
+    const long elements = Call::operand(0).count(1), pieces = Call::result.extent[1];
     for (long piece = begin; piece < end; ++piece) {
-      const long first = piece * Op::piece_elements;
-      const kernel::TwoSums<A> sums =
-          kernel::UpdateLoop<Op>::template piece<Call>(a, first, math::min(Op::piece_elements, count - first));
+      const long first = piece * lane_piece;
+      const TwoSums<A> sums = Kernel<Cpu, Op>::template piece<Call>(a, first, math::min(lane_piece, elements - first));
       a.result<A>()[piece] = sums.first;
       a.result<A>()[pieces + piece] = sums.second;
     }
   }
 };
 
-/// Of an operator that makes numbers of an update anew.
+/// The numbers of an update, copied so that they can be changed.
+template <class Call>
+inline float* copied_numbers(const Arguments& a, const float* from) {
+  float* const number = a.result<float>();
+  for (int i = 0; i < Call::result.extent[0]; ++i) number[i] = from[i];
+  return number;
+}
+}  // namespace kernel
+
+template <class Op>
+requires requires { requires tenon::detail::is_set(Op::sums_pieces); }
+struct Kernel<Cpu, Op> : kernel::PieceSums<Op> {
+  template <class Call>
+  static auto piece(const Arguments& a, long begin, long elements) {
+    using T = typename Call::template Operand<0>;
+    kernel::TwoSums<Compute<T>> sums;
+    Op::template direction<Compute<T>>(a.operand<float>(Call::operands - 1), [&](auto f) {
+      [&]<int... K>(std::integer_sequence<int, K...>) {
+        sums = kernel::square_sums<Compute<T>>(elements, f, a.operand<typename Call::template Operand<1>>(1) + begin,
+                                               a.operand<T>(0) + begin, (a.operand<T>(K + 2) + begin)...);
+      }(std::make_integer_sequence<int, Call::operands - 3>());
+    });
+    return sums;
+  }
+};
+
+/// Of an operator that derives the numbers of an update from sums.
 template <class Op>
 requires requires { requires tenon::detail::is_set(Op::renews_numbers); }
 struct Kernel<Cpu, Op> {
@@ -62,13 +79,25 @@ struct Kernel<Cpu, Op> {
   template <class Call>
   static void run(const Arguments& a, long, long) {
     using A = typename Call::template Operand<0>;
+    const long pieces = Call::operand(0).extent[1];
     A total[2];
-    kernel::total_sums(a.operand<A>(0), Call::operand(0).extent[1], total);
-    float* const number = a.result<float>();
-    for (int i = 0; i < Call::result.extent[0]; ++i) number[i] = a.operand<float>(1)[i];
-    long count = 1;
-    if constexpr (Call::operands > 2) count = Call::operand(2).count(1);
-    Op::renew(total, count, number);
+    for (int k = 0; k < 2; ++k)
+      total[k] = kernel::lane_sum<A>(pieces, [](A x) { return x; }, a.operand<A>(0) + k * pieces);
+    long elements = 1;
+    if constexpr (Call::operands > 2) elements = Call::operand(2).count(1);
+    Op::renew(total, elements, kernel::copied_numbers<Call>(a, a.operand<float>(1)));
+  }
+};
+
+template <>
+struct Kernel<Cpu, ops::ClipNumbers> {
+  template <class Call>
+  static constexpr KernelWork work(long) {
+    return {1, 32, 0};
+  }
+  template <class Call>
+  static void run(const Arguments& a, long, long) {
+    Call::Op::renew(*a.operand<double>(1), *a.operand<float>(2), kernel::copied_numbers<Call>(a, a.operand<float>(0)));
   }
 };
 

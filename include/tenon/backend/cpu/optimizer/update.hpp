@@ -1,85 +1,88 @@
-// The loop after an optimizer's update: a parameter and its moments change in place, element by element.
+// The loops around an optimizer's update and its norms, which the operator defines as a function of one element.
 #pragma once
-#include <tenon/backend/cpu/gemm/tile.hpp>
-#include <tenon/core/math/elementary.hpp>
+#include <tenon/backend/cpu/reduce/accumulation_order.hpp>
+#include <tenon/core/simd/simd_half.hpp>
+#include <tenon/target/update_arity.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// How the CPU computes the elements of an update: `apply` of an ops::MomentUpdate or `piece` of an ops::UpdateSums. A
-/// custom operator has the function itself; Tenon's have a specialisation.
-template <class Op>
-struct UpdateLoop : Op {};
-
-// What updates compute with vectors, for the single elements after them.
-template <class C>
-requires std::is_floating_point_v<C>
-[[gnu::always_inline]] inline C max(C a, C b) {
-  return a > b ? a : b;
+namespace detail {
+// An element, or neighbouring elements, in the type in which they are computed.
+template <class V, class T>
+[[gnu::always_inline]] inline V load_value(const T* from) {
+  if constexpr (std::is_arithmetic_v<V>) return static_cast<V>(*from);
+  else if constexpr (is_half<T>) return load_float<V::width>(from);
+  else return V::load(from);
 }
-template <class C>
-requires std::is_floating_point_v<C>
-[[gnu::always_inline]] inline C min(C a, C b) {
-  return a < b ? a : b;
-}
-template <class C>
-requires std::is_floating_point_v<C>
-[[gnu::always_inline]] inline C choose_greater(C a, C b, C x, C y) {
-  return a > b ? x : y;
-}
-template <class C>
-requires std::is_floating_point_v<C>
-[[gnu::always_inline]] inline C square_root(C a) {
-  return math::sqrt(a);
+template <class V, class T>
+[[gnu::always_inline]] inline void store_value(V value, T* to) {
+  if constexpr (std::is_arithmetic_v<V>) *to = static_cast<T>(value);
+  else if constexpr (is_half<T>) store_float(value, to);
+  else value.store(to);
 }
 
-/// The numbers that every optimizer has. `gradient(g, p)` is what an optimizer sees of an element: without the loss
-/// scale, with decay.
-template <class C>
-struct UpdateNumbers {
-  C rate, decay, scale;
-  explicit UpdateNumbers(const float* number) : rate(C(number[0])), decay(C(number[1])), scale(C(number[2])) {}
-  template <class V>
-  [[gnu::always_inline]] V gradient(V g, V p) const {
-    return g * V(scale) + V(decay) * p;
-  }
-};
-
-/// Where an update finds its gradient.
-template <class T>
-struct GradientAt {
-  const T* elements;
-  template <class V>
-  [[gnu::always_inline]] V load(long i) const {
-    if constexpr (is_half<T>) return load_float<V::width>(elements + i);
-    else return V::load(elements + i);
-  }
-  [[gnu::always_inline]] Compute<T> operator[](long i) const { return widened(elements[i]); }
-};
-
-/// For each of `count` elements calls f(gradient, changed...) with their values, of which f changes all but the first:
-/// vectors where T computes in itself; 16-bit floats compute in float and are rounded once.
-template <class T, class F, class Gradient, class... Changed>
-[[gnu::always_inline]] inline void update_elements(long count, F f, Gradient gradient, T* first, Changed*... others) {
+// Calls f(V(), i) for parts of 0 .. count - 1 that together are all of it: vectors, then single elements.
+template <class T, class F>
+[[gnu::always_inline]] inline void each_vector(long count, F f) {
+  using C = Compute<T>;
   long i = 0;
-  const auto update = [&](auto g, auto store, auto... value) __attribute__((always_inline)) {
-    f(g, value...);
-    store(value...);
-  };
-  if constexpr (std::is_same_v<Compute<T>, T>) {
-    const auto vectors = [&]<class V>(V) __attribute__((always_inline)) {
-      const auto store = [&](V a, auto... value)
-                             __attribute__((always_inline)) { a.store(first + i), (value.store(others + i), ...); };
-      for (; i + V::width <= count; i += V::width)
-        update(gradient.template load<V>(i), store, V::load(first + i), V::load(others + i)...);
+  for (; i + simd_width<C> <= count; i += simd_width<C>) f(Simd<C>(), i);
+  // biases are short; 4 elements of 16 bits are converted one by one
+  if constexpr (simd_width<C> > 4 && !is_half<T>)
+    for (; i + 4 <= count; i += 4) f(Simd<C, 4>(), i);
+  for (; i < count; ++i) f(C(), i);
+}
+
+template <class T, class F, int... K, class... R>
+[[gnu::always_inline]] inline void update_arrays(long count, F f, T* const* changed, std::integer_sequence<int, K...>,
+                                                 const R*... read) {
+  T* const to[]{changed[K]...};
+  each_vector<T>(count, [&]<class V>(V, long i) __attribute__((always_inline)) {
+    [&](auto... value) __attribute__((always_inline)) {
+      f(load_value<V>(read + i)..., value...);
+      (store_value(value, to[K] + i), ...);
+    }(load_value<V>(to[K] + i)...);
+  });
+}
+}  // namespace detail
+
+/// Calls f(read..., changed...) for each of `count` elements, first of vectors of them, and stores what it has changed.
+/// It has the elements of `changed`, or the first of them.
+template <int most, class T, class F, class... R>
+[[gnu::always_inline]] inline void update_elements(long count, F f, T* const* changed, const R*... read) {
+  constexpr int own = update_arity<F, Compute<T>, int(sizeof...(R)), most>();
+  detail::update_arrays(count, f, changed, std::make_integer_sequence<int, own>(), read...);
+}
+
+/// One step of `Op`, an update of `arrays` arrays, for `count` elements: changed[0] is the parameter.
+template <class Op, auto config, int arrays, class T, class G, class N>
+[[gnu::flatten]] void update_by_step(const N* numbers, long count, const G* gradient, T* const* changed) {
+  Op::template step<config, Compute<T>>(
+      numbers, [=](auto f) __attribute__((always_inline)) { update_elements<arrays>(count, f, changed, gradient); });
+}
+
+/// The sums of the squares of up to lane_piece elements of a parameter p, and of those of direction(g, p, more...), in
+/// the order of lane_sums.
+template <class C, class F, class G, class T, class... R>
+inline TwoSums<C> square_sums(long count, F direction, const G* g, const T* p, const R*... more) {
+  C own[reduce_lanes]{}, other[reduce_lanes]{};
+  const auto add = [&]<class V>(V, long i, int lane) __attribute__((always_inline)) {
+    V values[]{detail::load_value<V>(p + i), detail::load_value<V>(more + i)...};
+    const auto add_square = [&](V x, C* to) __attribute__((always_inline)) {
+      detail::store_value(detail::load_value<V>(to) + x * x, to);
     };
-    vectors(Simd<T>());
-    if constexpr (simd_width<T> > 4) vectors(Simd<T, 4>());  // biases are short
-  }
-  const auto store = [&](Compute<T> a, auto... value) __attribute__((always_inline)) {
-    first[i] = narrowed<T>(a), ((others[i] = narrowed<T>(value)), ...);
+    add_square(values[0], own + lane);
+    [&]<std::size_t... K>(std::index_sequence<K...>) __attribute__((always_inline)) {
+      add_square(direction(detail::load_value<V>(g + i), values[K]...), other + lane);
+    }(std::make_index_sequence<1 + sizeof...(R)>());
   };
-  for (; i < count; ++i) update(gradient[i], store, widened(first[i]), widened(others[i])...);
+  using V = Simd<C, (simd_width<C> < reduce_lanes ? simd_width<C> : reduce_lanes)>;
+  long i = 0;
+  for (; i + reduce_lanes <= count; i += reduce_lanes)
+    for (int lane = 0; lane < reduce_lanes; lane += V::width) add(V(), i + lane, lane);
+  for (; i < count; ++i) add(C(), i, int(i % reduce_lanes));
+  return {fold_lanes(own, Plus()), fold_lanes(other, Plus())};
 }
 
 }  // namespace tenon::kernel

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <tenon/backend/reference/optimizer/norms.hpp>
+#include <tenon/backend/reference/optimizer/update.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {
@@ -24,14 +25,17 @@ struct MatrixPlace {
   long row(long i) const { return i / columns; }
   long column(long i) const { return i / (rows * columns) * columns + i % columns; }
 };
-/// The factor of element i of operand 0, whose factors of rows, if there are any, are operand 2.
-template <class Call, bool has_rows>
-double adafactor_factor(const Arguments& a, long i) {
-  using A = typename Call::template Operand<2>;
-  const MatrixPlace place(Call::operand(0));
-  const double column = static_cast<double>(a.operand<A>(has_rows ? 3 : 2)[place.column(i)]);
-  return has_rows ? static_cast<double>(a.operand<A>(2)[place.row(i)]) * column : column;
-}
+/// The factors of element i of a parameter: that of its row, operand k, if there is one, and that of its column, the
+/// next operand.
+template <class A>
+struct ElementFactors {
+  double row = 1, column;
+  ElementFactors(const Arguments& a, int k, bool rows, const TensorType& parameter, long i) {
+    const MatrixPlace place(parameter);
+    if (rows) row = static_cast<double>(a.operand<A>(k)[place.row(i)]);
+    column = static_cast<double>(a.operand<A>(k + rows)[place.column(i)]);
+  }
+};
 }  // namespace kernel::reference
 
 template <>
@@ -75,9 +79,14 @@ struct Kernel<Reference, ops::AdafactorFactors> : kernel::reference::Whole {
 template <>
 struct Kernel<Reference, ops::AdafactorSquares> : kernel::reference::WholeSums<ops::AdafactorSquares> {
   template <class Call>
-  static double term(const kernel::reference::Summed<Call>& x, const float* n) {
-    const double u = n[2] * x.gradient() * kernel::reference::adafactor_factor < Call, Call::operands == 5 > (x.a, x.i);
-    return u * u;
+  static double term(const Arguments& a, long i) {
+    const kernel::reference::ElementFactors<typename Call::Result> factor(a, 2, Call::operands == 5, Call::operand(0),
+                                                                          i);
+    double term = 0;
+    Call::Op::template direction<double>(a.operand<float>(Call::operands - 1), factor.row, [&](auto f) {
+      term = f(static_cast<double>(a.operand<typename Call::template Operand<1>>(1)[i]), 0.0, factor.column);
+    });
+    return term;
   }
 };
 
@@ -85,20 +94,15 @@ template <>
 struct Kernel<Reference, ops::ApplyAdafactor> : kernel::reference::Whole {
   template <class Call>
   static void run(const Arguments& a, long, long) {
-    using kernel::reference::rounded;
     using T = typename Call::Result;
-    constexpr bool rows = Call::config().has_rows;
-    const float* const n = a.operand<float>(Call::operands - 1);
+    constexpr bool rows = Call::config().has_rows, moment = Call::config().has_moment;
+    T* const changed[]{a.changed<T>(0), moment ? a.changed<T>(3 + rows) : nullptr};
     for (long i = 0; i < Call::result.count(1); ++i) {
-      const double g = n[2] * static_cast<double>(a.operand<typename Call::template Operand<1>>(1)[i]);
-      double step = n[3] * g * kernel::reference::adafactor_factor<Call, rows>(a, i);
-      if constexpr (Call::config().has_moment) {
-        T& moment = a.changed<T>(rows ? 4 : 3)[i];
-        step = n[9] * static_cast<double>(moment) + (1.0 - n[9]) * step;
-        moment = rounded<T>(step);
-      }
-      T& p = a.changed<T>(0)[i];
-      p = rounded<T>(static_cast<double>(p) * (1.0 - double(n[0]) * n[1]) - step);
+      const double gradient = static_cast<double>(a.operand<typename Call::template Operand<1>>(1)[i]);
+      const kernel::reference::ElementFactors<typename Call::template Operand<2>> factor(a, 2, rows, Call::result, i);
+      Call::Op::template step<Call::config(), double>(a.operand<float>(Call::operands - 1), factor.row, [&](auto f) {
+        kernel::reference::update_element<1 + moment>(f, changed, i, gradient, factor.column);
+      });
     }
   }
 };

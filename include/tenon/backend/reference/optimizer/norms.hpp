@@ -1,76 +1,67 @@
-// Sums over whole parameters for optimizers, and numbers made of them, by their formulas: sums are in double.
+// Sums over whole parameters for optimizers, in double, and the numbers derived from them.
 #pragma once
 #include <algorithm>
-#include <cmath>
+#include <utility>
 
-#include <tenon/backend/reference/optimizer/optimizer.hpp>
+#include <tenon/backend/reference/index.hpp>
+#include <tenon/backend/reference/rounded.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {
 
 namespace ops {
-struct ApplyLamb;
-struct LambSquares;
-struct LarsSquares;
+struct AddSquares;
+struct ClipNumbers;
+struct SumOfSquares;
 }  // namespace ops
 
 namespace kernel::reference {
-/// Element i of a sum over a parameter.
-template <class Call>
-struct Summed {
-  const Arguments& a;
-  long i;
-
-  double operator[](int k) const { return static_cast<double>(a.operand<typename Call::template Operand<0>>(k)[i]); }
-  double gradient() const { return static_cast<double>(a.operand<typename Call::template Operand<1>>(1)[i]); }
-};
-
-/// Base of two sums: `term(x, numbers)` is what element x adds to the second; to the first it adds its square. There
-/// is one piece for all elements; the others are 0.
-template <class Operator>
+template <class T>
+double squares_added_up(const T* x, long count) {
+  double sum = 0;
+  for (long i = 0; i < count; ++i) sum += static_cast<double>(x[i]) * static_cast<double>(x[i]);
+  return sum;
+}
+/// Base of two sums of squares: of the parameter, and of the `term<Call>(arguments, i)` of its elements. There is one
+/// piece for all elements; the others are 0.
+template <class Op>
 struct WholeSums : Whole {
   template <class Call>
   static void run(const Arguments& a, long, long) {
     using A = typename Call::Result;
-    const float* const n = a.operand<float>(Call::operands - 1);
-    double first = 0, second = 0;
-    for (long i = 0; i < Call::operand(0).count(1); ++i) {
-      const Summed<Call> x{a, i};
-      first += x[0] * x[0];
-      second += Kernel<Reference, Operator>::term(x, n);
+    const long count = Call::operand(0).count(1), pieces = Call::result.extent[1];
+    double sum = 0;
+    for (long i = 0; i < count; ++i) {
+      const double term = Kernel<Reference, Op>::template term<Call>(a, i);
+      sum += term * term;
     }
-    const long pieces = Call::result.extent[1];
     std::fill_n(a.result<A>(), 2 * pieces, A(0));
-    a.result<A>()[0] = rounded<A>(first);
-    a.result<A>()[pieces] = rounded<A>(second);
-  }
-};
-
-/// The moments of an element and Lamb's direction.
-struct LambStep {
-  double m, v, direction;
-  LambStep(const auto& x, const float* n) {
-    const double beta1 = n[3], beta2 = n[4], epsilon = n[5], g = n[2] * x.gradient();
-    m = beta1 * x[2] + (1 - beta1) * g;
-    v = beta2 * x[3] + (1 - beta2) * g * g;
-    direction = m * n[6] / (std::sqrt(v * n[7]) + epsilon) + n[1] * x[0];
+    a.result<A>()[0] = rounded<A>(squares_added_up(a.operand<typename Call::template Operand<0>>(0), count));
+    a.result<A>()[pieces] = rounded<A>(sum);
   }
 };
 }  // namespace kernel::reference
 
-template <>
-struct Kernel<Reference, ops::LambSquares> : kernel::reference::WholeSums<ops::LambSquares> {
-  static double term(const auto& x, const float* n) {
-    const kernel::reference::LambStep step(x, n);
-    return step.direction * step.direction;
+template <class Op>
+requires requires { requires tenon::detail::is_set(Op::sums_pieces); }
+struct Kernel<Reference, Op> : kernel::reference::WholeSums<Op> {
+  template <class Call>
+  static double term(const Arguments& a, long i) {
+    const auto at = [&]<int K>(std::integral_constant<int, K>) {
+      return static_cast<double>(a.operand<typename Call::template Operand<K>>(K)[i]);
+    };
+    double term = 0;
+    Op::template direction<double>(a.operand<float>(Call::operands - 1), [&](auto f) {
+      [&]<int... K>(std::integer_sequence<int, K...>) {
+        double moment[]{at(std::integral_constant<int, K + 2>())..., 0};
+        term = f(at(std::integral_constant<int, 1>()), at(std::integral_constant<int, 0>()), moment[K]...);
+      }(std::make_integer_sequence<int, Call::operands - 3>());
+    });
+    return term;
   }
 };
-template <>
-struct Kernel<Reference, ops::LarsSquares> : kernel::reference::WholeSums<ops::LarsSquares> {
-  static double term(const auto& x, const float* n) { return n[2] * x.gradient() * n[2] * x.gradient(); }
-};
 
-/// Of an operator that makes numbers of an update anew.
+/// Of an operator that derives the numbers of an update from sums.
 template <class Op>
 requires requires { requires tenon::detail::is_set(Op::renews_numbers); }
 struct Kernel<Reference, Op> : kernel::reference::Whole {
@@ -87,15 +78,28 @@ struct Kernel<Reference, Op> : kernel::reference::Whole {
   }
 };
 
-/// Operands 2 and 3 are the moments.
 template <>
-struct Kernel<Reference, ops::ApplyLamb> : kernel::reference::Update<ops::ApplyLamb> {
+struct Kernel<Reference, ops::SumOfSquares> : kernel::reference::Whole {
   template <class Call>
-  static void step(kernel::reference::Updated<Call> x, double rate, double, double, const float* own) {
-    const kernel::reference::LambStep step(x, own - 3);
-    x.set(0, x[0] - rate * step.direction);
-    x.set(2, step.m);
-    x.set(3, step.v);
+  static void run(const Arguments& a, long, long) {
+    *a.result<double>() = kernel::reference::squares_added_up(a.operand<typename Call::template Operand<0>>(0),
+                                                              Call::operand(0).count(a.n));
+  }
+};
+template <>
+struct Kernel<Reference, ops::AddSquares> : kernel::reference::Whole {
+  template <class Call>
+  static void run(const Arguments& a, long, long) {
+    *a.changed<double>(0) += kernel::reference::squares_added_up(a.operand<typename Call::template Operand<1>>(1),
+                                                                 Call::operand(1).count(a.n));
+  }
+};
+template <>
+struct Kernel<Reference, ops::ClipNumbers> : kernel::reference::Whole {
+  template <class Call>
+  static void run(const Arguments& a, long, long) {
+    std::copy_n(a.operand<float>(0), Call::result.count(1), a.result<float>());
+    Call::Op::renew(*a.operand<double>(1), *a.operand<float>(2), a.result<float>());
   }
 };
 

@@ -2,12 +2,21 @@
 #pragma once
 #include <tenon/call/apply.hpp>
 #include <tenon/graph/ir/guard.hpp>
+#include <tenon/nn/optim/update/moment_update.hpp>
 
 namespace tenon::inline TENON_ABI {
 namespace ops {
 
-/// Base of two sums over the elements of a parameter (operand 0) and its gradient (operand 1): [2, pieces], for
-/// RenewedNumbers. A part of an update, not for users.
+/// Base of two sums over a parameter (operand 0), its gradient (operand 1), and moments, for RenewedNumbers: [2,
+/// pieces]. The first are of the squares of the parameter. The second are of the squares of what `Op` defines as
+/// MomentUpdate does a step:
+///
+///     template <class C>
+///     TENON_DEVICE static void direction(UpdateNumbers<C> n, auto each) {
+///       each([=]<class V>(V g, V p) __attribute__((always_inline)) { return n.gradient(g, p); });
+///     }
+///
+/// Its moments are those before the step; the function may change them. A part of an update, not for users.
 template <class Op, FixedString Name>
 struct UpdateSums : Operator<Op, Name> {
   static constexpr bool sums_pieces = true;
