@@ -87,31 +87,36 @@ template <class T, class Worker>
     each_run(c, o.groups, begin, end, run);
   }
 }
+// The same by the way that the plan says, of those that `way` leaves.
+template <class T, ConvWay way>
+[[gnu::always_inline]] inline void convolve_by(const ConvPlan& c, const ConvOperands<T>& o, long begin, long end,
+                                               void* workspace) {
+  constexpr bool any = way == ConvWay::any;
+  if constexpr ((way == ConvWay::product || any) && may_add_zeros<T>)
+    if (c.product) {
+      PointwiseConv<T> conv(c, workspace);
+      return convolve(c, conv, o, begin, end);
+    }
+  if constexpr ((way == ConvWay::channels || any) && may_be_channels_last<T>)
+    if (c.channels_last) {
+      ChannelsLastConv<T> conv(c, workspace);
+      add_taps(conv, c);
+      return convolve(c, conv, o, begin, end);
+    }
+  if constexpr (way != ConvWay::product) {
+    DirectConv<T> conv(c, workspace);
+    add_taps(conv, c);
+    if (c.by_rows && all_finite(o.weight, o.groups * c.group_weights())) conv.leave_out_padding();
+    convolve(c, conv, o, begin, end);
+  }
+}
 }  // namespace detail
 
 template <class T, ConvWay way>
 void conv2d(const Conv2dSizes& s, const T* from, const T* weight, T* to, long begin, long end, void* workspace,
             FunctionRef<long, long, long> finish) {
-  constexpr bool any = way == ConvWay::any;
   const detail::ConvPlan c = detail::conv_plan<T>(s, way != ConvWay::pixels);
-  const detail::ConvOperands<T> operands{from, weight, to, s.n, s.groups, finish};
-  if constexpr ((way == ConvWay::product || any) && may_add_zeros<T>)
-    if (c.product) {
-      detail::PointwiseConv<T> conv(c, workspace);
-      return detail::convolve(c, conv, operands, begin, end);
-    }
-  if constexpr ((way == ConvWay::channels || any) && detail::may_be_channels_last<T>)
-    if (c.channels_last) {
-      detail::ChannelsLastConv<T> conv(c, workspace);
-      detail::add_taps(conv, c);
-      return detail::convolve(c, conv, operands, begin, end);
-    }
-  if constexpr (way != ConvWay::product) {
-    detail::DirectConv<T> conv(c, workspace);
-    detail::add_taps(conv, c);
-    if (c.by_rows && all_finite(weight, s.groups * c.group_weights())) conv.leave_out_padding();
-    detail::convolve(c, conv, operands, begin, end);
-  }
+  detail::convolve_by<T, way>(c, {from, weight, to, s.n, s.groups, finish}, begin, end, workspace);
 }
 #endif  // TENON_DEFINES
 

@@ -7,8 +7,8 @@
 //                  vectors over samples are full at any stride and need no shuffle
 //   product        float32 of one tap at every pixel, where vectors are narrow          conv/pointwise.hpp
 //   channels last  few pixels to fill vectors with, and 32 or more result channels:     conv/channels_last.hpp
-//                  conv/plan.hpp, channels_pay, compares the multiplications
-//   direct         else: pixels are the lanes of a tile; conv/plan.hpp, choose_tiles    conv/direct.hpp
+//                  conv/choose.hpp, channels_pay, compares the multiplications
+//   direct         else: pixels are the lanes of a tile; conv/choose.hpp, choose_tiles  conv/direct.hpp
 //
 // All but Winograd have the same bits. Gradients of the weight are sums over pixels instead, conv/weight_gradient.hpp,
 // of depthwise convolutions conv/depthwise.hpp.

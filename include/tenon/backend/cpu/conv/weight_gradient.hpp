@@ -277,19 +277,12 @@ class WeightGradient {
 };
 }  // namespace detail
 
-template <class T, bool depthwise>
-void conv2d_backward_weight(const Conv2dSizes& sizes, const T* x, const T* dy, T* dw, long begin, long end,
-                            void* workspace) {
-  const Conv2dSizes s = detail::weight_sizes<T>(sizes);
-  const bool swapped = s.c != sizes.c;
-  if (swapped) std::swap(x, dy);
-  const detail::WeightPlan plan = detail::weight_plan<T>(s);
-  if constexpr (depthwise && std::is_same_v<T, float>)
-    if (is_depthwise(s)) {  // a channel belongs to its first part
-      const long parts = plan.column_blocks * plan.row_blocks;
-      return depthwise_backward_weight(s, x, dy, dw, ceil_div(begin, parts), ceil_div(end, parts), workspace);
-    }
-  detail::WeightGradient<T> gradient(s, plan, dy, workspace);
+namespace detail {
+// As conv2d_backward_weight, of weight_sizes() and their plan. swapped: x and dy have changed places.
+template <class T>
+[[gnu::always_inline]] inline void weight_by(const Conv2dSizes& s, const WeightPlan& plan, bool swapped, const T* x,
+                                             const T* dy, T* dw, long begin, long end, void* workspace) {
+  WeightGradient<T> gradient(s, plan, dy, workspace);
   for (long item = begin; item < end;) {
     const long block = item % plan.row_blocks, rest = item / plan.row_blocks, left = plan.row_blocks - block,
                column = rest % plan.column_blocks;
@@ -308,6 +301,22 @@ void conv2d_backward_weight(const Conv2dSizes& sizes, const T* x, const T* dy, T
     }
     item += together > 1 ? together * plan.row_blocks : all;
   }
+}
+}  // namespace detail
+
+template <class T, bool depthwise>
+void conv2d_backward_weight(const Conv2dSizes& sizes, const T* x, const T* dy, T* dw, long begin, long end,
+                            void* workspace) {
+  const Conv2dSizes s = detail::weight_sizes<T>(sizes);
+  const bool swapped = s.c != sizes.c;
+  if (swapped) std::swap(x, dy);
+  const detail::WeightPlan plan = detail::weight_plan<T>(s);
+  if constexpr (depthwise && std::is_same_v<T, float>)
+    if (is_depthwise(s)) {  // a channel belongs to its first part
+      const long parts = plan.column_blocks * plan.row_blocks;
+      return depthwise_backward_weight(s, x, dy, dw, ceil_div(begin, parts), ceil_div(end, parts), workspace);
+    }
+  detail::weight_by(s, plan, swapped, x, dy, dw, begin, end, workspace);
 }
 #endif  // TENON_DEFINES
 

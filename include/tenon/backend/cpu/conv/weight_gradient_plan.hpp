@@ -13,8 +13,27 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
 namespace detail {
-inline constexpr long weight_rows = 576, weight_columns = 64, weight_panel = 128 << 10, weight_group_bytes = 448 << 10,
-                      most_lists = 32;
+/// What gradients of weights are cut and chosen by, of rows and of NCHW16n images. A wrong number costs time, no bit.
+/// `benchmarks/refit.py weight` measures what each loses.
+struct WeightCosts {
+  // Rows (a plane's taps) that are computed together, and bytes of the images and panels of a group of samples.
+  long rows = 576, group_bytes = 448 << 10;
+  // It pays to leave out the pixels for which a tap meets padding if they are one of this many (on Zen 4: with fewer,
+  // works without a stride take up to 14 % longer).
+  long most_per_padding = 34;
+  // Steps of a chain of pairs of samples that are enough.
+  long pair_steps = 128;
+  // Of NCHW16n: bytes of padded planes; of chains that are held; the percent of the multiplications of all taps up to
+  // which tiles of planes are better than tiles of taps; planes that take as long as one alone, whose few chains wait
+  // for each other (with wide vectors a tile of neighbouring taps is the faster one, where planes are few).
+  long image_bytes = 256 << 10, held_bytes = 384 << 10, planes_percent = 103, alone = simd_bytes == 64 ? 5 : 2;
+};
+inline constexpr WeightCosts weight_costs{};
+
+// These are no costs: they decide where the segments of a pointwise convolution end, and so its bits. Output channels
+// of an item; bytes of its panel of dy, and of the padded image.
+inline constexpr long weight_columns = 64, weight_panel = 128 << 10, weight_image_bytes = 256 << 10;
+inline constexpr long most_lists = 32;
 
 // The gradient as a product [taps of the kernels of a group] x [output channels of the group], the chain running over
 // pixels.
@@ -67,18 +86,16 @@ constexpr bool better_in_place(const Conv2dSizes& s) {
   constexpr long page = 4096;
   return std::is_same_v<T, Packed<T>> && (s.stride_h * s.stride_w > 1 || s.h * s.w * long(sizeof(T)) % page != 0);
 }
-// Whether it pays to leave out the pixels for which a tap meets padding: if they are one of 34 or more (measured on Zen
-// 4: with fewer, works without a stride take up to 14 % longer), or if a copy would take columns one by one, as it does
-// with a stride of 3 or more.
+// Whether it pays to leave out the pixels for which a tap meets padding: if they are many, or if a copy would take
+// columns one by one, as it does with a stride of 3 or more.
 template <class T>
-constexpr bool better_left_out(const Conv2dSizes& s) {
-  constexpr long most_per_padding = 34;
+constexpr bool better_left_out(const Conv2dSizes& s, const WeightCosts& costs) {
   const long all = s.oh * s.ow * s.taps();
-  return (all - pairs_met(s)) * most_per_padding > all || (s.stride_w > 2 && std::is_same_v<T, Packed<T>>);
+  return (all - pairs_met(s)) * costs.most_per_padding > all || (s.stride_w > 2 && std::is_same_v<T, Packed<T>>);
 }
 
 template <class T>
-[[gnu::noinline]] constexpr WeightPlan weight_plan(const Conv2dSizes& s) {
+[[gnu::noinline]] constexpr WeightPlan weight_plan(const Conv2dSizes& s, const WeightCosts& costs = weight_costs) {
   using A = ProductSum<T>;
   WeightPlan p{};
   p.image = padded_image<A>(forward_geometry(s));
@@ -86,7 +103,7 @@ template <class T>
   p.row_blocks = ceil_div(p.rows, tile_rows), p.column_blocks = ceil_div(p.columns, weight_columns);
   p.together = steps_per_unit<T> > 1 ? 3 : 1;
   p.together = p.together < p.column_blocks ? p.together : p.column_blocks;
-  p.pass = weight_rows / tile_rows < p.row_blocks ? weight_rows / tile_rows : p.row_blocks;
+  p.pass = costs.rows / tile_rows < p.row_blocks ? costs.rows / tile_rows : p.row_blocks;
   const long planes = (p.pass * tile_rows - 1) / s.taps() + 2;
   p.image.planes = planes < s.group_inputs() ? planes : s.group_inputs();
   const long more = (s.kh - 1) * long(s.dilation_h) / s.stride_h;
@@ -94,7 +111,7 @@ template <class T>
   const long panel_row =
       round_up(p.columns < weight_columns ? p.columns : weight_columns, tile_step<A>) * long(sizeof(A));
   long band = weight_panel / panel_row / s.ow;
-  if (const long fitting = conv_image_bytes / 2 / row_bytes - more; band > fitting) band = fitting;
+  if (const long fitting = weight_image_bytes / row_bytes - more; band > fitting) band = fitting;
   if (band > s.oh) band = s.oh;
   const bool segments = std::is_same_v<T, float> && has_pixel_segments(s);
   if (segments && band * s.ow > segment_units<A>) band = segment_units<A> / s.ow;
@@ -103,9 +120,8 @@ template <class T>
   p.image.rows = p.band + more;
   p.images = 1;
   if (steps_per_unit<T> > 1 && p.band == s.oh) {
-    constexpr long enough = 128;  // steps of a chain
-    const long fitting = weight_panel / 2 / (p.image.elements() * long(sizeof(A))), wanted = enough / (s.oh * s.ow),
-               most = fitting < wanted ? fitting : wanted;
+    const long fitting = weight_panel / 2 / (p.image.elements() * long(sizeof(A))),
+               wanted = costs.pair_steps / (s.oh * s.ow), most = fitting < wanted ? fitting : wanted;
     p.images = most < 1 ? 1 : most;
   }
   const long below = (s.oh - 1) * s.stride_h + long(s.kh - 1) * s.dilation_h - s.pad_top,
@@ -113,11 +129,11 @@ template <class T>
   p.in_place = std::is_same_v<T, Packed<T>> && s.pad_top == 0 && s.pad_left == 0 && below < s.h && right < s.w;
   if (p.in_place) p.image = unpadded(s);
   p.leaves_out = may_be_channels_last<T> && !p.in_place && p.image.planes >= 2 * tile_rows && s.taps() <= most_lists &&
-                 better_left_out<T>(s);
+                 better_left_out<T>(s, costs);
   p.group = 1;
   if (std::is_same_v<T, float> && p.band == s.oh) {
     const long sample_bytes = s.oh * s.ow * panel_row + (p.in_place ? 0 : p.image.elements() * long(sizeof(A)));
-    while (p.group < block_samples && p.group < s.n && 2 * p.group * sample_bytes <= weight_group_bytes) p.group *= 2;
+    while (p.group < block_samples && p.group < s.n && 2 * p.group * sample_bytes <= costs.group_bytes) p.group *= 2;
   }
   return p;
 }
@@ -194,13 +210,9 @@ constexpr WeightRange meets_image(long offset, long stride, long before, long ex
 }
 // Planes of a tile: one plane alone is not computed as if there were more.
 constexpr long weight_tile_planes(long left) { return left == 1 ? 1 : nchw16n_weight_taps; }
-constexpr WeightPlanes weight_planes(const Conv2dSizes& s) {
-  constexpr long held_bytes = 384 << 10;
-  // Planes that take as long as one alone, whose few chains wait for each other. With wide vectors a tile of
-  // neighbouring taps is the faster one, where planes are few.
-  constexpr long alone = simd_bytes == 64 ? nchw16n_weight_taps : 2;
+constexpr WeightPlanes weight_planes(const Conv2dSizes& s, const WeightCosts& costs = weight_costs) {
   const long all = ceil_div(s.group_inputs(), nchw16n_weight_taps), rest = s.group_inputs() % nchw16n_weight_taps;
-  const long computed = rest == 1 ? s.group_inputs() - 1 + alone : all * nchw16n_weight_taps;
+  const long computed = rest == 1 ? s.group_inputs() - 1 + costs.alone : all * nchw16n_weight_taps;
   long pixels = 0;
   for (long r = 0; r < s.kh; ++r)
     for (long k = 0; k < s.kw; ++k) {
@@ -209,14 +221,14 @@ constexpr WeightPlanes weight_planes(const Conv2dSizes& s) {
       pixels += (y.end - y.begin) * (x.end - x.begin);
     }
   WeightPlanes p{};
-  p.used = 100 * computed * pixels <= 103 * s.group_inputs() * s.taps() * s.oh * s.ow;
+  p.used = 100 * computed * pixels <= costs.planes_percent * s.group_inputs() * s.taps() * s.oh * s.ow;
   p.tile_lanes = nchw16n_weight_rows * nchw16n_weight_taps * s.taps() * block_samples;
   p.segments = has_pixel_segments(s);
   const long rows = nchw16n_weight_pixels / s.ow;
   p.band = p.segments ? weight_segment(s) / s.ow : rows > 0 ? rows : 1;
   p.tiles = p.row_blocks = 1;
   if (p.band < s.oh) {
-    const long fitting = held_bytes / (p.tile_lanes * long(sizeof(float)));
+    const long fitting = costs.held_bytes / (p.tile_lanes * long(sizeof(float)));
     while ((p.tiles + 1) * (p.tiles + 1) <= fitting && p.tiles < all) ++p.tiles;
     p.row_blocks = fitting / p.tiles > 1 ? fitting / p.tiles : 1;
   }

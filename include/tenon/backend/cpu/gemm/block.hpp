@@ -47,9 +47,10 @@ class GemmBlock {
       if (plan.in_place()) sums_ = c_, sums_row_ = c_row_;
     row_blocks_ = ceil_div(part.rows, tile_rows);
     constexpr long far = 1l << 30;
-    pack_a_ = (widen && !a_is_units()) || (!widen && gemm_packs_a<A>(part.rows, part.columns) && a_is_scattered()) ||
+    pack_a_ = (widen && !a_is_units()) ||
+              (!widen && gemm_packs_a<A>(part.rows, part.columns, *plan.costs) && a_is_scattered()) ||
               plan.a_row * tile_rows > far || plan.a_col * gemm_depth<A> > far;
-    const bool near = plan.k * plan.b_row * long(sizeof(A)) <= gemm_near_bytes;
+    const bool near = plan.k * plan.b_row * long(sizeof(A)) <= plan.costs->near_bytes;
     pack_b_ = widen || plan.b_col != 1 || (row_blocks_ > 2 && !near) || part.columns < tile_step<A> ||
               plan.b_row * gemm_depth<A> > far;
     choose_panels();

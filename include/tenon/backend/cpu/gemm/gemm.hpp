@@ -26,11 +26,13 @@ constexpr std::size_t gemm_workspace(long m, long n, long k) {
   std::size_t most = 0;
   for (const bool swapped : {false, true})
     for (const bool deep : {false, steps_per_unit<T> > 1}) {
-      const long rows = swapped ? n : m, columns = swapped ? m : n, widest = deep ? gemm_deep_columns : gemm_columns<T>;
+      const long rows = swapped ? n : m, columns = swapped ? m : n,
+                 widest = deep ? product_costs.deep_columns : gemm_columns<T>;
       const long aside =
           !swapped && std::is_same_v<ProductSum<T>, T> ? 0 : at_most(rows, gemm_most_aside<T>(columns, widest));
       const std::size_t bytes =
-          gemm_scratch<T>(rows, columns, k, aside, widest, deep ? gemm_deep_units : gemm_depth<ProductSum<T>>).total;
+          gemm_scratch<T>(rows, columns, k, aside, widest, deep ? product_costs.deep_units : gemm_depth<ProductSum<T>>)
+              .total;
       most = bytes > most ? bytes : most;
     }
   return most;
@@ -66,18 +68,28 @@ constexpr std::size_t gemm_rows_workspace(long m, long n, long k) {
 }
 
 #if TENON_DEFINES
-template <class T>
-void gemm(const Gemm<T>& g, long begin, long end, void* workspace, FunctionRef<long, long, long, long> finish) {
-  using namespace detail;
-  const GemmPlan<T> plan = gemm_plan(g);
+namespace detail {
+// Computes the parts [begin, end) of a plan, block by block; then(block).
+template <class T, class Then>
+[[gnu::always_inline]] inline void each_gemm_block(const GemmPlan<T>& plan, const Gemm<T>& g, long begin, long end,
+                                                   void* workspace, const ProductRows<T>* rows, Then&& then) {
   for (long item = begin; item < end;) {
     const GemmPart part = gemm_part(plan, item, end);
-    gemm_block(plan, g, workspace, part);
+    gemm_block(plan, g, workspace, part, rows);
+    then(part);
+    item += part.items;
+  }
+}
+}  // namespace detail
+
+template <class T>
+void gemm(const Gemm<T>& g, long begin, long end, void* workspace, FunctionRef<long, long, long, long> finish) {
+  const detail::GemmPlan<T> plan = detail::gemm_plan(g);
+  detail::each_gemm_block<T>(plan, g, begin, end, workspace, nullptr, [&](const detail::GemmPart& part) {
     if (!finish) {
     } else if (plan.swapped) finish(part.column0, part.columns, part.row0, part.rows);
     else finish(part.row0, part.rows, part.column0, part.columns);
-    item += part.items;
-  }
+  });
 }
 
 /// Calls done(row0, rows, column0, columns, elements, pitch), where element (i, j) of this part of the product is
@@ -90,11 +102,7 @@ void gemm_rows(const Gemm<T>& g, long begin, long end, void* workspace, const Do
       &done, [](const void* context, long row0, long rows, long column0, long columns, const T* elements, long pitch) {
         (*static_cast<const Done*>(context))(row0, rows, column0, columns, elements, pitch);
       }};
-  for (long item = begin; item < end;) {
-    const GemmPart part = gemm_part(plan, item, end);
-    gemm_block(plan, g, workspace, part, &call);
-    item += part.items;
-  }
+  each_gemm_block<T>(plan, g, begin, end, workspace, &call, [](const GemmPart&) {});
 }
 #endif  // TENON_DEFINES
 

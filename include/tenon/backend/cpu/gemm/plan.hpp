@@ -56,32 +56,47 @@ inline constexpr bool by_amx = has_amx && std::is_same_v<T, bfloat16>;
 // Columns per panel of packed B.
 template <class A>
 inline constexpr long gemm_panel = tile_columns<A>(2);
-// The caches are used so: a packed block of B (half a MB) stays in the second level while all rows pass, a packed tile
-// of A (8 KB) stays in the first while all panels of the block pass, and a panel streams from the second level. In
-// bytes, whatever the type: Pairs of bfloat16 compute twice as fast, and all their sums take scratch: a narrower block
-// leaves room for more rows of them, so that it is packed less often.
-inline constexpr long gemm_width_bytes = 2112, gemm_pairs_width_bytes = 1536;
+
+/// What products are cut and chosen by. A wrong number costs time, no bit. `benchmarks/refit.py product` measures what
+/// each loses. Costs are in steps: a step multiplies a vector of columns.
+struct ProductCosts {
+  // Vectors of B that are packed along its rows take packing steps each. Per step: elements of B that are packed across
+  // its rows; of C that are transposed; of A whose steps are lines of their own, if it is packed, or if these lines
+  // compete for so few places, or lie on this many pages, that the next rows do not find them again (on Zen 4: 0.1 to
+  // 0.8 steps each).
+  long packing = 2, packing_across = 3, transposing = 2, scattered = 2;
+  // Lines that are a multiple of crowded_bytes apart have an eighth of a way of the nearest cache for them, a way being
+  // 4 KB (32 KB in 8 ways, 48 KB in 12). Addresses of pages that are near: 64 of 4 KB.
+  long crowded_bytes = 4096 / 8, near_pages_bytes = 64 * 4096;
+  // A is packed although no element changes where it passes more than this many panels. B stays as it is where the
+  // nearest caches hold all of it.
+  long few_panels = 3, near_bytes = 64 << 10;
+  // The caches are used so: a packed block of B (half a MB) stays in the second level while all rows pass, a packed
+  // tile of A (8 KB) stays in the first while all panels of the block pass, and a panel streams from the second level.
+  // Bytes of a block's row, whatever the type: Pairs of bfloat16 compute twice as fast, and all their sums take
+  // scratch: a narrower block leaves room for more rows of them, so that it is packed less often.
+  long width_bytes = 2112, pairs_width_bytes = 1536;
+  // A that lies ready in pairs costs nothing to be read again: then a block has few columns and many units of steps,
+  // several segments, and is packed for more rows.
+  long deep_units = 1024, deep_columns = 144;
+  // Of products whose sizes the compiler knows: elements of B of one row that is unrolled; elements of B and of A, and
+  // multiplications, of tiles over the operands as they lie; elements of C where the number of steps is unknown.
+  long row_elements = 128, right_elements = 32768, left_elements = 8192, multiplications = 524288, results = 256;
+};
+inline constexpr ProductCosts product_costs{};
 // Steps of k between two visits to the sums, which are there to add a segment.
 template <class A>
 inline constexpr long gemm_depth = segment_units<A>;
 template <class T>
-inline constexpr long gemm_columns = (steps_per_unit<T> > 1 ? gemm_pairs_width_bytes : gemm_width_bytes) /
-                                     sizeof(ProductSum<T>) / gemm_panel<ProductSum<T>> * gemm_panel<ProductSum<T>>;
-// A that lies ready in pairs costs nothing to be read again: then a block has few columns and many steps, several
-// segments, and is packed for more rows.
-inline constexpr long gemm_deep_units = 1024, gemm_deep_columns = 144;
+inline constexpr long gemm_columns =
+    (steps_per_unit<T> > 1 ? product_costs.pairs_width_bytes : product_costs.width_bytes) / sizeof(ProductSum<T>) /
+    gemm_panel<ProductSum<T>> * gemm_panel<ProductSum<T>>;
 // Tiles of A that are packed together, and elements between two panels of B.
 inline constexpr long gemm_group = 4;
 template <class A>
 inline constexpr long gemm_gap = 64 / sizeof(A);
-// B stays as it is where the nearest caches hold all of it.
-inline constexpr long gemm_near_bytes = 64 << 10;
-// A way of the nearest cache: 32 KB in 8 ways, 48 KB in 12.
+// A way of the nearest cache.
 inline constexpr long gemm_competing_bytes = 4096;
-// Lines that are a multiple of this apart have an eighth of a way for them.
-inline constexpr long gemm_crowded_bytes = gemm_competing_bytes / 8;
-// Addresses of pages that are near, of 4 KB: 64 entries.
-inline constexpr long gemm_near_pages_bytes = 64 * 4096;
 // Rows of one item, and of one block. Sums that do not fit into C, because it has another type or order, take scratch.
 inline constexpr long gemm_row_chunk = 2L * tile_rows, gemm_most_rows = 64 * gemm_row_chunk;
 template <class T>
@@ -110,14 +125,15 @@ struct GemmPlan {
   const T* b;
   long b_row, b_col;
   long row_chunks, column_chunks, chunk_columns;
+  const ProductCosts* costs = &product_costs;
 
   // The sums of unrounded elements are C itself.
   constexpr bool in_place() const { return std::is_same_v<ProductSum<T>, T> && !swapped && !by_rows; }
   constexpr bool deep() const {
     return steps_per_unit<T> > 1 && a_col == 1 && a_row % steps_per_unit<T> == 0 && k % steps_per_unit<T> == 0;
   }
-  constexpr long depth() const { return deep() ? gemm_deep_units : gemm_depth<ProductSum<T>>; }
-  constexpr long block_columns() const { return deep() ? gemm_deep_columns : gemm_columns<T>; }
+  constexpr long depth() const { return deep() ? product_costs.deep_units : gemm_depth<ProductSum<T>>; }
+  constexpr long block_columns() const { return deep() ? product_costs.deep_columns : gemm_columns<T>; }
   // A tile has all its steps at once.
   constexpr bool at_once() const { return units() <= depth(); }
   // Steps of k as they are packed.
@@ -148,35 +164,33 @@ struct GemmPlan {
 
 // Is A packed although no element changes? Not for few panels.
 template <class A>
-constexpr bool gemm_packs_a(long rows, long columns) {
-  return rows > tile_rows && columns > 3 * gemm_panel<A>;
+constexpr bool gemm_packs_a(long rows, long columns, const ProductCosts& costs) {
+  return rows > tile_rows && columns > costs.few_panels * gemm_panel<A>;
 }
 
-// Costs in vector steps: lanes that hold no column are computed too, packing B across its rows costs a third per
-// element. A whose steps are lines of their own costs half a step per element if it is packed, or if these lines
-// compete for so few places, or lie on this many pages, that the next rows do not find them again (measured on Zen 4:
-// 0.1 to 0.8 steps).
+// The cost of a product in steps: lanes that hold no column are computed too.
 template <class A>
-constexpr long gemm_cost(long rows, long columns, long k, long a_col, bool b_is_rows) {
+constexpr long gemm_cost(long rows, long columns, long k, long a_col, bool b_is_rows, const ProductCosts& costs) {
   constexpr long width = simd_width<A>;
-  const long packed = b_is_rows ? columns * k / width * 2 : columns * k / 3;
+  const long packed = b_is_rows ? columns * k / width * costs.packing : columns * k / costs.packing_across;
   const bool apart = simd_bytes < 64 && a_col != 1 &&
-                     (gemm_packs_a<A>(rows, columns) || a_col * long(sizeof(A)) % gemm_crowded_bytes == 0 ||
-                      at_most(k, gemm_depth<A>) * a_col * long(sizeof(A)) > gemm_near_pages_bytes);
+                     (gemm_packs_a<A>(rows, columns, costs) || a_col * long(sizeof(A)) % costs.crowded_bytes == 0 ||
+                      at_most(k, gemm_depth<A>) * a_col * long(sizeof(A)) > costs.near_pages_bytes);
   return rows * (ceil_div(columns, width) * k + ceil_div(columns, width)) +
-         (b_is_rows && rows <= gemm_row_chunk ? 0 : packed) + (apart ? rows * k / 2 : 0);
+         (b_is_rows && rows <= gemm_row_chunk ? 0 : packed) + (apart ? rows * k / costs.scattered : 0);
 }
 
 template <class T>
-constexpr GemmPlan<T> gemm_plan(const Gemm<T>& g, bool by_rows = false) {
+constexpr GemmPlan<T> gemm_plan(const Gemm<T>& g, bool by_rows = false, const ProductCosts& costs = product_costs) {
   using A = ProductSum<T>;
   constexpr long width = simd_width<A>;
-  const long straight = gemm_cost<A>(g.m, g.n, g.k, g.a_col, g.b_col == 1);
-  const long transposed = gemm_cost<A>(g.n, g.m, g.k, g.b_row, g.a_row == 1) + g.m * g.n / 2;
+  const long straight = gemm_cost<A>(g.m, g.n, g.k, g.a_col, g.b_col == 1, costs);
+  const long transposed = gemm_cost<A>(g.n, g.m, g.k, g.b_row, g.a_row == 1, costs) + g.m * g.n / costs.transposing;
   GemmPlan<T> p;
   if (transposed < straight && !by_rows)
     p = {true, false, g.n, g.m, g.k, g.b, g.b_col, g.b_row, g.a, g.a_col, g.a_row, 0, 0, 0};
   else p = {false, by_rows, g.m, g.n, g.k, g.a, g.a_row, g.a_col, g.b, g.b_row, g.b_col, 0, 0, 0};
+  p.costs = &costs;
   p.row_chunks = ceil_div(p.rows, gemm_row_chunk);
   p.column_chunks = ceil_div(p.columns, p.most_columns());
   p.chunk_columns = p.column_chunks > 1 ? round_up(ceil_div(p.columns, p.column_chunks), width) : p.columns;

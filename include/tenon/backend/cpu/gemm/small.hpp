@@ -112,14 +112,16 @@ template <class T, int n, int k, bool transposed>
 /// as [n, k] if transposed. Every element is the sum of Gemm.
 template <class T, int m, int n, int k, bool transposed>
 struct SmallProduct {
+  static constexpr detail::ProductCosts costs = detail::product_costs;
   static constexpr bool computes = std::is_floating_point_v<T> && std::is_same_v<T, ProductSum<T>>;
   static constexpr bool wide = !transposed && detail::small_width<T>(n) > 1;
   /// Rows are independent, cheap, and as many as there are: unrolled code for each.
-  static constexpr bool by_rows = computes && m < 2 && k > 0 && n* k <= 128;
+  static constexpr bool by_rows = computes && m < 2 && k > 0 && n* k <= costs.row_elements;
   /// Tiles over all of C: its operands stay in the nearest caches, and it is too small to be shared between threads. An
   /// unknown k may be large, then A and B stream past few tiles.
-  static constexpr bool near = long{n} * k <= 32768 && long{m} * k <= 8192 && long{m} * n * k <= 524288;
-  static constexpr bool by_tiles = computes && !by_rows && m > 0 && wide && (k > 0 ? near : m * n <= 256);
+  static constexpr bool near = long{n} * k <= costs.right_elements && long{m} * k <= costs.left_elements &&
+                               long{m} * n * k <= costs.multiplications;
+  static constexpr bool by_tiles = computes && !by_rows && m > 0 && wide && (k > 0 ? near : m * n <= costs.results);
 
   static void rows(const Gemm<T>& g, long begin, long end) {
     for (long i = begin; i < end; ++i)

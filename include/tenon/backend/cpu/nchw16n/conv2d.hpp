@@ -129,7 +129,7 @@ class Nchw16nConv {
     return needed(p.i0 + first, p.i0 + last, c_.pixel_h, c_.top, c_.h, p.some);
   }
   Range columns_of(const Phase& p, long first, long last) const {
-    return needed(first, last, c_.pixel_w, c_.left, c_.w, p.some && (c_.cut || p.tile.planes >= worth_listing));
+    return needed(first, last, c_.pixel_w, c_.left, c_.w, p.some && (c_.cut || p.tile.planes >= c_.worth_listing));
   }
 
   void run_phase(const float* weight, const float* image, float* to, long channel, int rows, long i0, long band,
@@ -175,7 +175,7 @@ class Nchw16nConv {
             {0, -1},
             {0, -1}};
     const bool cuts = c_.cut || (c_.copied && rows >= cut_rows &&
-                                 planes.count * (starts_[phase + 1] - starts_[phase]) >= worth_cutting);
+                                 planes.count * (starts_[phase + 1] - starts_[phase]) >= c_.worth_cutting);
     for (long i = 0; i < band; i += tile_h) {
       if (c_.pooled) p.out0 = i0 + i;
       for (long j = 0; j < grid_w; j += tile_w) {
@@ -299,24 +299,30 @@ struct EachChannel {
       done(first + r * plane + pixel * block_samples, channel + r, pixels * block_samples);
   }
 };
+// As nchw16n_conv2d, by a plan.
+[[gnu::always_inline]] inline void nchw16n_convolve(const Nchw16nPlan& c, const Conv2dSizes& s, const float* from,
+                                                    const float* weight, float* to, long begin, long end,
+                                                    void* workspace, ChannelDone done, const Nchw16nTiles& tiles) {
+  Nchw16nConv conv(c, workspace, tiles);
+  add_taps(conv, c);
+  const long planes = c.planes * c.h * c.w * block_samples, plane = c.height * c.width * block_samples;
+  const bool finite = all_finite(weight, s.groups * c.group_weights()), by_rows = c.phases() == 1;
+  each_run(c, s.groups, begin, end, [&](long block, long group, long row0, long rows) {
+    const long first = group * c.rows + row0;
+    const EachChannel channels{done, plane, (block * s.groups * c.rows + first) * plane, first};
+    conv.take_samples(s.n - block * block_samples);
+    conv.run(weight + group * c.group_weights() + row0 * c.row_step, from + (block * s.groups + group) * planes,
+             to + channels.first, rows, finite, done && by_rows ? RowsDone(channels) : RowsDone());
+    if (done && !by_rows) channels(0, rows, 0, c.height * c.width);
+  });
+}
 }  // namespace detail
 
 [[gnu::noinline]] TENON_INLINE void nchw16n_conv2d(const Conv2dSizes& s, const float* from, const float* weight,
                                                    float* to, long begin, long end, void* workspace, ChannelDone done,
                                                    const Nchw16nTiles& tiles) {
-  const detail::Nchw16nPlan c = detail::without_copy(detail::nchw16n_plan(detail::geometry_of(s)));
-  detail::Nchw16nConv conv(c, workspace, tiles);
-  detail::add_taps(conv, c);
-  const long planes = c.planes * c.h * c.w * block_samples, plane = c.height * c.width * block_samples;
-  const bool finite = all_finite(weight, s.groups * c.group_weights()), by_rows = c.phases() == 1;
-  detail::each_run(c, s.groups, begin, end, [&](long block, long group, long row0, long rows) {
-    const long first = group * c.rows + row0;
-    const detail::EachChannel channels{done, plane, (block * s.groups * c.rows + first) * plane, first};
-    conv.take_samples(s.n - block * block_samples);
-    conv.run(weight + group * c.group_weights() + row0 * c.row_step, from + (block * s.groups + group) * planes,
-             to + channels.first, rows, finite, done && by_rows ? detail::RowsDone(channels) : detail::RowsDone());
-    if (done && !by_rows) channels(0, rows, 0, c.height * c.width);
-  });
+  detail::nchw16n_convolve(detail::without_copy(detail::nchw16n_plan(detail::geometry_of(s))), s, from, weight, to,
+                           begin, end, workspace, done, tiles);
 }
 #endif  // TENON_DEFINES
 

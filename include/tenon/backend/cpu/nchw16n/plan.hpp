@@ -1,5 +1,6 @@
 // How direct convolution of NCHW16n images is cut: the sizes of both directions, bands of rows, scratch memory.
 #pragma once
+#include <tenon/backend/cpu/conv/choose.hpp>
 #include <tenon/backend/cpu/conv/direct.hpp>
 #include <tenon/backend/cpu/nchw16n/tile.hpp>
 
@@ -23,18 +24,12 @@ struct Nchw16nPlan : ConvGeometry {
   bool pooled = false;
   // no zeros around the image: tiles are cut at its borders, so that all pixels of one have the same taps
   bool cut = false;
+  // planes, and steps of all of them, from which on tiles at a border have lists of their own, and are cut
+  long worth_listing = 0, worth_cutting = 0;
 };
 
-inline constexpr long nchw16n_image_bytes = 512 << 10, block_pixel = block_samples * long(sizeof(float));
-// Taps of all planes from which on a tile at a border is better cut. Tiles of two pixels waste less, and cut they would
-// load a weight per product.
-inline constexpr long worth_cutting = block_pixels == 4 ? 64 : 1L << 30;
-// planes from which on a list of taps for the tile at a left or right border pays
-inline constexpr long worth_listing = 4;
+inline constexpr long block_pixel = block_samples * long(sizeof(float));
 inline constexpr int cut_rows = 4;  // a tile of one pixel has a chain per row: fewer would wait for each other
-// pixels up to which it costs less to load and store the result again than to cut the image in bands
-inline constexpr long small_result = 64;
-
 // The image one plane after the other, as it lies in memory.
 constexpr Nchw16nPlan by_planes(Nchw16nPlan c) {
   c.image_pixel = block_samples, c.image_plane = c.image_rows * c.pitch * block_samples;
@@ -47,22 +42,24 @@ constexpr Nchw16nPlan by_pixels(Nchw16nPlan c) {
   return c;
 }
 
-[[gnu::noinline]] constexpr Nchw16nPlan nchw16n_plan(const ConvGeometry& g, bool pooled = false) {
+[[gnu::noinline]] constexpr Nchw16nPlan nchw16n_plan(const ConvGeometry& g, bool pooled = false,
+                                                     const ConvCosts& costs = conv_costs) {
   Nchw16nPlan c{g};
+  c.worth_listing = costs.worth_listing, c.worth_cutting = costs.worth_cutting;
   c.pooled = pooled;
   c.packed = c.plane_step > c.row_step && c.rows > block_rows;
   const long rows = (c.grid_h - 1) * c.pixel_h + c.reach_h + 1, columns = (c.grid_w - 1) * c.pixel_w + c.reach_w + 1;
   c.row_blocks = ceil_div(c.rows, block_rows);
   c.copied = c.top > 0 || c.left > 0 || rows > c.h || columns > c.w ||
-             c.planes * c.h * c.w * block_pixel > nchw16n_image_bytes;
+             c.planes * c.h * c.w * block_pixel > costs.block_image_bytes;
   c.pitch = c.copied ? columns : c.w;
   c.band = c.grid_h, c.pass = c.planes;
-  if (c.copied && !c.pooled && c.height * c.width <= small_result)
-    c.pass = ceil_div(c.planes, ceil_div(c.planes * rows * c.pitch * block_pixel, nchw16n_image_bytes));
+  if (c.copied && !c.pooled && c.height * c.width <= costs.small_result)
+    c.pass = ceil_div(c.planes, ceil_div(c.planes * rows * c.pitch * block_pixel, costs.block_image_bytes));
   if (c.segments)
     c.pass = round_up(c.pass, segment_units<float>) < c.planes ? round_up(c.pass, segment_units<float>) : c.planes;
   if (c.copied) {
-    const long fitting = (nchw16n_image_bytes / (c.pass * c.pitch * block_pixel) - c.reach_h - 1) / c.pixel_h + 1;
+    const long fitting = (costs.block_image_bytes / (c.pass * c.pitch * block_pixel) - c.reach_h - 1) / c.pixel_h + 1;
     if (fitting < c.band) c.band = fitting > 2 ? fitting / 2 * 2 : c.band < 2 ? c.band : 2;
   }
   c.image_rows = c.copied ? (c.band - 1) * c.pixel_h + c.reach_h + 1 : c.h;
@@ -70,9 +67,9 @@ constexpr Nchw16nPlan by_pixels(Nchw16nPlan c) {
 }
 
 // Without the copy that only padding asks for.
-constexpr Nchw16nPlan without_copy(Nchw16nPlan c) {
-  if (!c.copied || c.rows < cut_rows || c.planes * c.taps() < worth_cutting ||
-      c.planes * c.h * c.w * block_pixel > nchw16n_image_bytes)
+constexpr Nchw16nPlan without_copy(Nchw16nPlan c, const ConvCosts& costs = conv_costs) {
+  if (!c.copied || c.rows < cut_rows || c.planes * c.taps() < c.worth_cutting ||
+      c.planes * c.h * c.w * block_pixel > costs.block_image_bytes)
     return c;
   c.cut = true, c.copied = false;
   c.pitch = c.w, c.image_rows = c.h, c.band = c.grid_h, c.pass = c.planes;

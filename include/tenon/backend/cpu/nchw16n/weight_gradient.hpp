@@ -34,15 +34,15 @@ void nchw16n_conv2d_backward_weight(const Conv2dSizes& sizes, const float* x, co
 #if TENON_DEFINES
 namespace detail {
 // Input channels of a group whose padded images are held together.
-constexpr long nchw16n_weight_planes(const Nchw16nPlan& c) {
+constexpr long nchw16n_weight_planes(const Nchw16nPlan& c, const WeightCosts& costs) {
   if (!c.copied) return c.planes;
-  const long fitting = nchw16n_image_bytes / 2 / ((c.reach_h + 1 + (c.grid_h - 1) * c.pixel_h) * c.pitch * block_pixel);
+  const long fitting = costs.image_bytes / ((c.reach_h + 1 + (c.grid_h - 1) * c.pixel_h) * c.pitch * block_pixel);
   return fitting < 1 ? 1 : fitting < c.planes ? fitting : c.planes;
 }
 // The same image as the convolution's, but all of its rows at once, and fewer planes.
-constexpr Nchw16nPlan nchw16n_weight_image(const Conv2dSizes& s) {
+constexpr Nchw16nPlan nchw16n_weight_image(const Conv2dSizes& s, const WeightCosts& costs = weight_costs) {
   Nchw16nPlan c = nchw16n_plan(forward_geometry(s));
-  c.planes = nchw16n_weight_planes(c);
+  c.planes = nchw16n_weight_planes(c, costs);
   c.band = c.grid_h;
   if (c.copied) c.image_rows = (c.grid_h - 1) * c.pixel_h + c.reach_h + 1;
   c.row_blocks = ceil_div(c.rows, nchw16n_weight_rows);
@@ -265,16 +265,17 @@ constexpr Nchw16nWeightWay nchw16n_weight_way(const Conv2dSizes& sizes) {
   return detail::weight_planes(detail::in_one_column(sizes)).used ? Nchw16nWeightWay::planes : Nchw16nWeightWay::taps;
 }
 
+namespace detail {
+// As nchw16n_conv2d_backward_weight, of sizes in_one_column() and plans of these sizes.
 template <Nchw16nWeightWay way>
-[[gnu::noinline]] void nchw16n_conv2d_backward_weight(const Conv2dSizes& sizes, const float* x, const float* dy,
-                                                      float* dw, long begin, long end, void* workspace,
-                                                      const Nchw16nWeightTiles& tiles) {
-  const Conv2dSizes s = detail::in_one_column(sizes);
-  const detail::Nchw16nPlan c = detail::nchw16n_weight_image(s);
+[[gnu::always_inline]] inline void nchw16n_weight_by(const Conv2dSizes& s, const Nchw16nPlan& c,
+                                                     const WeightPlanes& by_planes, const float* x, const float* dy,
+                                                     float* dw, long begin, long end, void* workspace,
+                                                     const Nchw16nWeightTiles& tiles) {
   const long inputs = s.group_inputs(), weights = inputs * s.taps(), image = s.h * s.w * block_samples,
              gradient = s.oh * s.ow * block_samples;
   const auto each_block = [&](auto body) {  // body(image of the group, dy and dw of some channels, channels, samples)
-    detail::each_run(c, s.groups, begin, end, [&](long, long group, long first, long channels) {
+    each_run(c, s.groups, begin, end, [&](long, long group, long first, long channels) {
       const long o = group * c.rows + first;
       for (long i = 0; i < channels * weights; ++i) dw[o * weights + i] = 0;
       for (long b = 0; b < ceil_div(s.n, block_samples); ++b) {
@@ -285,25 +286,34 @@ template <Nchw16nWeightWay way>
     });
   };
   if constexpr (way != Nchw16nWeightWay::taps)
-    if (const detail::WeightPlanes by_planes = detail::weight_planes(s); by_planes.used) {
-      detail::WeightByPlanes sums(s, by_planes, tiles, workspace);
+    if (by_planes.used) {
+      WeightByPlanes sums(s, by_planes, tiles, workspace);
       each_block([&sums](const float* from, const float* gradients, float* to, long channels, long count) {
         sums.add(from, gradients, to, channels, count);
       });
       return;
     }
   if constexpr (way == Nchw16nWeightWay::planes) return;  // which the sizes have decided
-  detail::WeightPixel* const pixels = static_cast<detail::WeightPixel*>(workspace);
-  detail::list_pixels(s, c, pixels);
+  WeightPixel* const pixels = static_cast<WeightPixel*>(workspace);
+  list_pixels(s, c, pixels);
   float* const copy = reinterpret_cast<float*>(pixels + s.oh * s.ow);
   each_block([&](const float* from, const float* gradients, float* to, long channels, long count) {
     for (long p = 0; p < inputs; p += c.planes, from += c.planes * image) {
       const long planes = c.planes < inputs - p ? c.planes : inputs - p;
-      if (c.copied) detail::fill_nchw16n(c, planes, from, -c.top, copy);
-      detail::add_block(s, c, c.copied ? copy : from, gradients, to + p * s.taps(), planes, channels, count, pixels,
-                        tiles);
+      if (c.copied) fill_nchw16n(c, planes, from, -c.top, copy);
+      add_block(s, c, c.copied ? copy : from, gradients, to + p * s.taps(), planes, channels, count, pixels, tiles);
     }
   });
+}
+}  // namespace detail
+
+template <Nchw16nWeightWay way>
+[[gnu::noinline]] void nchw16n_conv2d_backward_weight(const Conv2dSizes& sizes, const float* x, const float* dy,
+                                                      float* dw, long begin, long end, void* workspace,
+                                                      const Nchw16nWeightTiles& tiles) {
+  const Conv2dSizes s = detail::in_one_column(sizes);
+  detail::nchw16n_weight_by<way>(s, detail::nchw16n_weight_image(s), detail::weight_planes(s), x, dy, dw, begin, end,
+                                 workspace, tiles);
 }
 /// Whether a tile may be one tap, or one plane.
 constexpr bool any_weight_alone(const Conv2dSizes& s) {

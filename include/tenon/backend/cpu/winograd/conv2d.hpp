@@ -190,7 +190,7 @@ class WinogradConv {
   [[gnu::noinline]] void multiply_channels() {
     const bool near = tiles_ <= winograd_rows;
     each_panel(columns(), [&](long first, long width) {
-      const long fitting = winograd_near_bytes / (products * width * long(sizeof(float))),
+      const long fitting = c_.near_bytes / (products * width * long(sizeof(float))),
                  some = near && fitting < c_.planes ? fitting : c_.planes, points = some * width + winograd_gap;
       for (long plane = 0, planes; plane < c_.planes; plane += planes) {
         planes = c_.planes - plane < some ? c_.planes - plane : some;

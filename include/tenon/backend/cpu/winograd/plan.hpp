@@ -12,13 +12,20 @@ namespace detail {
 // Floats between what would meet in a cache; rows of sums that wait for their transform; kernels that are transposed at
 // once.
 inline constexpr long winograd_gap = 16, winograd_rows = 32, winograd_together = 8;
-inline constexpr long winograd_image_bytes = 1200 << 10, winograd_most_image_bytes = 2304 << 10,
-                      winograd_few_image_bytes = 576 << 10;
-// Transformed weights that are used at once: half of a second level cache of 1 MB.
-inline constexpr long winograd_near_bytes = 512 << 10;
+/// Bytes by which Winograd's convolutions are cut: what lies in a cache at once. A wrong number costs time, no bit.
+/// `benchmarks/refit.py winograd` measures what each loses.
+struct WinogradCosts {
+  // Transformed images of a chunk: in NCHW16n, where few tiles fit, of rows. Transformed weights of a group: in
+  // NCHW16n, of rows.
+  long image = 1200 << 10, most_image = 2304 << 10, few_image = 576 << 10, group = 1200 << 10, few_group = 400 << 10;
+  // Transformed weights that are used at once: half of a second level cache of 1 MB.
+  long near = 512 << 10;
+  // Of the gradient for the weight: sums of a pass; images and gradients that are transformed once for all passes.
+  long sums = 2400 << 10, kept = 4800 << 10;
+};
+inline constexpr WinogradCosts winograd_costs{};
 // Vectors of kept weights that are fetched ahead: their streams are too short for a processor to follow by itself.
 inline constexpr long winograd_ahead = 8;
-inline constexpr long winograd_group_bytes = 1200 << 10, winograd_few_group_bytes = 400 << 10;
 
 // Convolution of an image with a result of 4 x 4 tiles. Tiles of all samples are counted through; where images are in
 // NCHW16n, a tile is that of 16 samples. For each of 36 points there is a product of
@@ -31,6 +38,7 @@ struct WinogradPlan : ConvGeometry {
   long across = 0, per_image = 0, tiles = 0;  // tiles of a row, of an image, of all images
   long chunks = 0, chunk = 0, groups = 0, group = 0;
   long tall = 0, wide = 0;  // rows of a product, most columns of it
+  long near_bytes = 0;
 
   // From one row to the next.
   constexpr long depth() const { return round_up(planes, simd_width<float>) + winograd_gap; }
@@ -45,22 +53,22 @@ constexpr long winograd_fitting(long bytes, long each, long least, long most) {
   const long fitting = bytes / each / least * least;
   return fitting < most ? (fitting > least ? fitting : least) : most > 0 ? most : 1;
 }
-[[gnu::noinline]] constexpr WinogradPlan winograd_plan(const Conv2dSizes& s, bool blocks) {
+[[gnu::noinline]] constexpr WinogradPlan winograd_plan(const Conv2dSizes& s, bool blocks,
+                                                       const WinogradCosts& costs = winograd_costs) {
   constexpr long pixel = winograd::products * long(sizeof(float)), channels = 8, few = 4;
   WinogradPlan c{geometry_of(s)};
-  c.n = s.n, c.flipped = s.input_gradient, c.blocks = blocks;
+  c.n = s.n, c.flipped = s.input_gradient, c.blocks = blocks, c.near_bytes = costs.near;
   // a kernel that is turned around may begin within the image
   if (c.flipped) c.top = 2 - s.pad_top, c.left = 2 - s.pad_left;
   c.across = ceil_div(c.width, winograd::tile), c.per_image = ceil_div(c.height, winograd::tile) * c.across;
   c.tiles = (c.blocks ? ceil_div(c.n, block_samples) : c.n) * c.per_image;
   const long image = pixel * c.planes * (c.blocks ? block_samples : 1);
-  long fitting = winograd_fitting(c.blocks ? winograd_image_bytes : winograd_few_image_bytes, image, 1, c.tiles);
+  long fitting = winograd_fitting(c.blocks ? costs.image : costs.few_image, image, 1, c.tiles);
   // or weights are transformed for too little
-  if (c.blocks && fitting < few)
-    fitting = winograd_fitting(winograd_most_image_bytes, image, 1, few < c.tiles ? few : c.tiles);
+  if (c.blocks && fitting < few) fitting = winograd_fitting(costs.most_image, image, 1, few < c.tiles ? few : c.tiles);
   c.chunk = c.tiles > 0 ? ceil_div(c.tiles, ceil_div(c.tiles, fitting)) : 1, c.chunks = ceil_div(c.tiles, c.chunk);
-  c.group = c.blocks ? winograd_fitting(winograd_group_bytes, pixel * c.planes, channels, winograd_rows)
-                     : winograd_fitting(winograd_few_group_bytes, pixel * c.planes, tile_columns<float>(2),
+  c.group = c.blocks ? winograd_fitting(costs.group, pixel * c.planes, channels, winograd_rows)
+                     : winograd_fitting(costs.few_group, pixel * c.planes, tile_columns<float>(2),
                                         2 * tile_columns<float>(2));
   c.groups = ceil_div(c.rows, c.group),
   c.group = round_up(ceil_div(c.rows, c.groups), c.blocks ? channels : simd_width<float>),

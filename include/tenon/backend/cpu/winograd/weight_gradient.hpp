@@ -6,8 +6,7 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
 namespace detail {
-inline constexpr long winograd_sums_bytes = 2400 << 10, winograd_kept_bytes = 4800 << 10, winograd_slab = 32,
-                      winograd_chain = 64;
+inline constexpr long winograd_slab = 32, winograd_chain = 64;
 
 // Images and gradients are taken in tiles, transformed with channels as lanes, and for each of 36 points there is a
 // product of matrices:
@@ -28,7 +27,8 @@ struct WinogradWeight {
   constexpr long steps() const { return chunk * samples; }
   constexpr bool kept() const { return chunks == 1; }
 };
-[[gnu::noinline]] constexpr WinogradWeight winograd_weight(const Conv2dSizes& s, bool blocks) {
+[[gnu::noinline]] constexpr WinogradWeight winograd_weight(const Conv2dSizes& s, bool blocks,
+                                                           const WinogradCosts& costs = winograd_costs) {
   constexpr long point = winograd::products * long(sizeof(float));
   WinogradWeight w{};
   w.s = s, w.blocks = blocks;
@@ -37,11 +37,10 @@ struct WinogradWeight {
   w.samples = tile_of(s.n), w.chain = w.samples > 0 ? ceil_div(winograd_chain, w.samples) : 1;
   w.inputs = round_up(s.c, simd_width<float>);
   w.rows = s.o < 2 * tile_rows ? s.o : 2 * tile_rows, w.items = ceil_div(s.o, w.rows);
-  w.pass = winograd_fitting(winograd_sums_bytes, point * w.inputs, w.rows, w.items * w.rows);
+  w.pass = winograd_fitting(costs.sums, point * w.inputs, w.rows, w.items * w.rows);
   w.outputs = round_up(w.pass, simd_width<float>) + winograd_gap;
   const long each = point * w.samples * (w.inputs + w.outputs);
-  w.chunk =
-      w.tiles * each <= winograd_kept_bytes ? w.tiles : winograd_fitting(winograd_image_bytes, each, w.chain, w.tiles);
+  w.chunk = w.tiles * each <= costs.kept ? w.tiles : winograd_fitting(costs.image, each, w.chain, w.tiles);
   w.chunks = w.chunk > 0 ? ceil_div(w.tiles, w.chunk) : 0;
   w.image_step = w.steps() * w.inputs + winograd_gap, w.gradient_step = w.steps() * w.outputs + winograd_gap,
   w.sums_step = w.pass * w.inputs + winograd_gap;
