@@ -158,6 +158,37 @@ TEST_CASE("sums over batches and clipped gradients stay there, with the bits of 
   CHECK(all != check(nn::ClipByValue{adam, 0.001f}));
 }
 
+TEST_CASE("a loss per sample, larger than what is sent in any case, comes without a wait, and is checked late") {
+  const ContextScope scope(there);
+  for (const bool breaks : {false, true}) {
+    CAPTURE(breaks);
+    constexpr int rows = 32, batches = 30;
+    std::vector<float> x(rows * batches * 20, 0.5f);
+    if (breaks) x[20 * rows * 11] = std::numeric_limits<float>::quiet_NaN();
+    const auto data = dataset::from_arrays(dataset::column<Shape<20>>(std::move(x)),
+                                           dataset::column<Shape<>>(std::vector<std::int32_t>(rows * batches, 1))) |
+                      dataset::batch(rows);
+    support::Mlp net;
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits<nn::Reduction::none>{}, nn::SGD{.learning_rate = 0.001f}};
+    Count count;
+    std::string message;
+    try {
+      model.train(1, data, count);
+    } catch (const ValueError& error) {
+      message = error.what();
+    }
+    CAPTURE(message);
+    CHECK(message.starts_with("Model.train: the loss is NaN at epoch 1, step 12 (global step 12).") == breaks);
+    REQUIRE(count.steps.size() >= 12);
+    CHECK(count.steps.size() <= (breaks ? 12 + 8 : batches));
+    for (std::size_t i = 1; i < count.steps.size(); ++i) {
+      CHECK(count.steps[i].bytes_in == rows * (20 + 1) * 4);
+      CHECK(count.steps[i].bytes_out == rows * 4);
+      CHECK(count.steps[i].waits == 0);
+    }
+  }
+}
+
 TEST_CASE("metrics get the prediction, in one wait for each batch") {
   const ContextScope scope(there);
   support::SmallResNet net;

@@ -39,8 +39,6 @@ class NetOutputs {
 
   /// Where they are on their way; null if they are not.
   detail::ArrivingOutputs* arriving() const { return all_; }
-  /// True if all of them come without being asked for.
-  bool all_arrive() const { return step_ && step_->holds_all(); }
 
  private:
   std::span<const AnyTensor> views_;

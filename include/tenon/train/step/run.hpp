@@ -205,8 +205,8 @@ TENON_INLINE void check_run(std::string_view what, long epochs, long batches) {
   ArrivingOutputs* const arriving = run.net_outputs.arriving();
   while (ArrivingStep* const step = arriving ? arriving->unchecked() : nullptr) {
     if (all) step->wait();
-    else if (arriving->is_full()) step->here.wait(false, std::memory_order_acquire);
-    else if (!step->here.load(std::memory_order_acquire)) return true;
+    else if (arriving->is_full()) step->wait_for_them();
+    else if (!step->is_here()) return true;
     step->unchecked = false;
     for (const AnyTensor& loss : step->view)
       if (!tenon::detail::libm::finite(mean_of(loss))) {
@@ -220,8 +220,9 @@ TENON_INLINE void check_run(std::string_view what, long epochs, long batches) {
 #endif
 [[gnu::noinline]] TENON_INLINE bool is_finite(RunInfo& run) {
 #if defined(TENON_TARGET)
-  if (run.net_outputs.all_arrive()) {
-    ArrivingStep& last = run.net_outputs.arriving()->last();
+  if (ArrivingOutputs* const arriving = run.net_outputs.arriving()) {
+    arriving->take_rest();
+    ArrivingStep& last = arriving->last();
     last.unchecked = !run.overflow;
     last.epoch = run.cur_epoch_num, last.number = run.cur_step_num, last.steps_before = run.steps_before;
     return late_losses_finite(run, false);
