@@ -158,6 +158,34 @@ TEST_CASE("sums over batches and clipped gradients stay there, with the bits of 
   CHECK(all != check(nn::ClipByValue{adam, 0.001f}));
 }
 
+namespace {
+/// Each sample goes through the row of a table that is nearest to it.
+template <int rows, bool twice = false>
+struct Quantized : nn::Cell<Quantized<rows, twice>> {
+  nn::Dense<20, 8> near;
+  Parameter<float, Shape<rows, 16>, nn::Normal{0.5f}> table;
+  nn::Dense<16, 4> head;
+  constexpr auto construct(auto x) const {
+    const auto row = argmax(near(x));
+    if constexpr (twice) return head(gather(table, row + row));
+    else return head(gather(table, row));
+  }
+};
+}  // namespace
+
+TEST_CASE("indices that an argmax gives are inside of a table that is long enough: the host does not wait for them") {
+  const ContextScope scope(there);
+  const auto waits = [](auto&& net) {
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::SGD{.learning_rate = 0.01f}};
+    Count count;
+    model.train(1, images<20>(36, 3, 4), count);
+    return count.steps.at(5).waits;
+  };
+  CHECK(waits(Quantized<8>{}) == 0);
+  CHECK(waits(Quantized<15, true>{}) == 1);  // other numbers it looks at
+  CHECK_THROWS_WITH_AS(waits(Quantized<7>{}), doctest::Contains("Gather: index 7 at ["), ValueError);
+}
+
 TEST_CASE("a loss per sample, larger than what is sent in any case, comes without a wait, and is checked late") {
   const ContextScope scope(there);
   for (const bool breaks : {false, true}) {

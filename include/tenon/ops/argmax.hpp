@@ -15,6 +15,7 @@ struct ArgMax : Operator<ArgMax, "Argmax"> {
     int axis = -1, keep_dims = 0, smallest = 0;
   };
   static constexpr None derivative{};
+  static constexpr bool gives_places = true;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
     const TensorType& x = in[0];
     const int along = normalized_axis(c.axis, x.rank);

@@ -91,8 +91,8 @@ class Executor {
     KernelRun whole, last;  // of the batch; in a group of a tile, and of the last tile
     KernelRun half[3];      // of a tile, then the two of the last tile
     bool active = true, conditional = false;
-    bool runs = true;           // in a group
-    std::size_t group_end = 0;  // of the first instruction of a group: the instruction after its last one
+    bool looks = false, runs = true;  // are there indices that can be out of range; in a group
+    std::size_t group_end = 0;        // of the first instruction of a group: the instruction after its last one
     long step[max_buffers]{}, own[max_buffers]{};  // bytes from tile to tile, from thread to thread
     // of a sum: its size, where it is in the parts of sums, and in the scratch of a thread
     long sum_bytes = 0, partial = 0, sum_part = 0;
@@ -170,7 +170,7 @@ class Executor {
       if (r.instruction->buffer[k].region == Region::input &&
           !(r.arguments.buffer[k] = input(r.instruction->buffer[k].offset)))
         return false;
-    if (r.instruction->kernel->indices) look_at_indices(r);
+    if (r.looks) look_at_indices(r);
     return true;
   }
   // Throws ValueError if there is one that the kernel must not use.
@@ -331,7 +331,9 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
     if (program_->node[instruction.node].op->host_effect)
       r.arguments.immediate += reinterpret_cast<std::uintptr_t>(program_->texts);
     r.arguments.workspace = workspace;
-    r.conditional = instruction.guarded || instruction.kernel->indices;
+    const IndexRange* const indices = instruction.kernel->indices;
+    r.looks = indices && !detail::are_inside(program_->node, program_->node[instruction.node], *indices);
+    r.conditional = instruction.guarded || r.looks;
     for (int k = 0; k < instruction.buffers; ++k)
       if (instruction.buffer[k].region == Region::input) r.conditional = true;
       else if (instruction.buffer[k].region != Region::none)

@@ -56,7 +56,8 @@ TENON_INLINE void Executor::submit_there(bool ends) {
   };
   for (int k = 0; k < r.instruction->buffers; ++k)
     if (const int column = column_of(k); column >= 0 && !(r.arguments.buffer[k] = input(column))) return false;
-  if (const IndexRange* const range = r.instruction->kernel->indices) {
+  if (r.looks) {
+    const IndexRange* const range = r.instruction->kernel->indices;
     if (column_of(range->operand + 1) < 0) submit_there();  // the network computes them: the host waits for that
     look_at_indices(r);
   }

@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include <tenon/core/error.hpp>
+#include <tenon/graph/ir/node.hpp>
 #include <tenon/graph/ir/operator.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -27,6 +28,10 @@ template <class I>
 /// operand, `among` that of the tensor in which they are places.
 void check_indices(std::string_view op, const IndexRange& range, const TensorType& type, const TensorType& among,
                    const void* numbers, long n);
+
+/// True if no element of the operand can be outside of its range, because of the operator that computes it. Then the
+/// host has nothing to look at, for which it would have to wait.
+bool are_inside(const Node* nodes, const Node& call, const IndexRange& range);
 
 /// What a call says of a batch of n that is smaller than the least one. `where`: as " in step 3 (epoch 1)".
 [[noreturn, gnu::cold]] void refuse_batch(const LeastBatch& least, long n, std::string_view where = "");
@@ -56,6 +61,15 @@ namespace detail {
   };
   if (type.dtype == Dtype::int64) look(static_cast<const std::int64_t*>(numbers));
   else look(static_cast<const std::int32_t*>(numbers));
+}
+[[gnu::noinline, gnu::cold]] TENON_INLINE bool are_inside(const Node* nodes, const Node& call,
+                                                          const IndexRange& range) {
+  const Node* from = nodes + call.operand[range.operand];
+  while (from->op->view) from = nodes + from->operand[0];
+  if (!from->op->gives_places) return false;
+  const TensorType& among = nodes[from->operand[0]].type;
+  return among.batched() == from->type.batched() && range.low <= 0 &&
+         among.count(1) <= range.high * from->type.count(1);
 }
 [[gnu::noinline]] TENON_INLINE void refuse_batch(const LeastBatch& least, long n, std::string_view where) {
   throw_error<ValueError>(least.who, " needs ", least.needs, ", got a batch of ", n, where, ". Use ", least.n,

@@ -147,6 +147,7 @@ struct OperatorInfo {
   // if the result depends on n, sample s of it comes from sample s of the operands that do, at any n
   bool per_sample = false;
   bool indices = false;       // says which elements of an operand are places in another tensor
+  bool gives_places = false;  // the result's elements are places along an axis of operand 0, as those of maxima
   bool limits_batch = false;  // says how many samples it needs
   // ask these: builds with UBSan refuse to compare a function with null in constant evaluation
   bool has_derivative = false, has_fold = false;
@@ -332,6 +333,7 @@ constexpr OperatorInfo make_operator_info() {
   info.holds_update = requires { requires is_set(Op::holds_update); };
   info.per_sample = Op::per_sample;
   info.indices = HasIndices<Op>;
+  info.gives_places = requires { requires is_set(Op::gives_places); };
   info.limits_batch = LimitsBatch<Op>;
   info.has_derivative = has_derivative<Op>();
   info.has_fold = FoldsConstants<Op>;
