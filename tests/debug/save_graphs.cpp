@@ -146,7 +146,7 @@ TEST_CASE("each level has its files; nobody may write them; the weights are the 
     const auto names = basic.names();
     REQUIRE(names.size() == 2);  // one kind of step, however many there were
     CHECK(names[0].starts_with("00_captured_Net_train_0"));
-    CHECK(names[1].starts_with("11_final_Net_train_0"));
+    CHECK(names[1].starts_with("12_final_Net_train_0"));
     CHECK((fs::status(basic.path / names[0]).permissions() & fs::perms::mask) == fs::perms::owner_read);
     CHECK(all.names().size() > 3);
     CHECK(all.count(".ir") == long(all.names().size()));
@@ -154,7 +154,7 @@ TEST_CASE("each level has its files; nobody may write them; the weights are the 
     CHECK(pictures.count(".ir") == all.count(".ir"));
     CHECK(pictures.count(".dot") == pictures.count(".ir"));
     CHECK(pictures.count(".tmp") == 0);
-    CHECK(all.read("11_final") == basic.read("11_final"));
+    CHECK(all.read("12_final") == basic.read("12_final"));
     Names observed;
     {
       const ContextScope context({.mode = mode, .seed = 7});
@@ -174,7 +174,7 @@ TEST_CASE("each level has its files; nobody may write them; the weights are the 
 TEST_CASE("the text has the form of MindSpore's, the user's line, the settings, and at last the plan") {
   Folder folder("form");
   trained(Mode::graph, 2, folder);
-  const std::string captured = folder.read("00_captured"), final = folder.read("11_final");
+  const std::string captured = folder.read("00_captured"), final = folder.read("12_final");
   check_form(captured);
   if (support::have_shared("golden/save_graphs/level_1"))
     for (const auto& entry : fs::directory_iterator(support::shared_folder() + "/golden/save_graphs/level_1"))
@@ -230,7 +230,7 @@ TEST_CASE("a picture: frames of cells, escaped texts, times; drawn by Graphviz i
   CHECK(has(dot, "<b>Conv2D</b>"));
   CHECK(has(dot, "style=dashed"));
   if (std::system("dot -V 2>/dev/null") == 0) {
-    CHECK(has(folder.read("11_final", ".svg"), "</svg>"));
+    CHECK(has(folder.read("12_final", ".svg"), "</svg>"));
     CHECK(folder.count(".svg") == 1);
   }
   CHECK(debug::detail::escaped_html("a<b> & \"c\"\n") == "a&lt;b&gt; &amp; &quot;c&quot;");

@@ -93,38 +93,16 @@ class Interpreter {
     }
     return results.back();
   }
-  // A maximum over windows of 2 x 2, or its gradient, of values with these types.
-  static Symbol pooling(int op, const TensorType& type, const TensorType& y,
-                        std::initializer_list<std::pair<Symbol, TensorType>> operands) {
-    std::uint64_t h = mixed(mixed(std::uint64_t(op), hash_of(type)), 0);
-    for (int word : pack(tenon::detail::halving_pool(y.extent[2], y.extent[3])).word) h = mixed(h, std::uint64_t(word));
-    for (const auto& [value, of] : operands) h = mixed(mixed(h, value.hash), hash_of(of));
-    return {h};
-  }
-  // The convolution that a node was made of, with its epilogue.
-  Node convolution_of(const Node& node) const {
-    Node convolution = node;
-    convolution.op = &info<ops::Conv2d>;
-    for (int axis : {2, 3}) convolution.type.extent[axis] = node.attributes.word[axis + 5];
-    convolution.parts = 0;
-    return convolution;
-  }
-  Symbol pooled(const Node& node) const {
-    const Node convolution = convolution_of(node);
-    return pooling(ops::MaxPool2d::id, node.type, node.type, {{computed(convolution), convolution.type}});
-  }
   // Result k of a call.
   static Symbol further(const Symbol& call, int k) { return {mixed(call.hash, std::uint64_t(k))}; }
-  // The argmaxes are the places of the maxima, and stand for the convolution's result.
-  Symbol spread(const Node& node) const {
-    const TensorType y = graph_[node.operand[1]].type;
-    const Node& joined = graph_[graph_[node.operand[0]].operand[0]];
-    const ops::Pool2dGradAttributes attributes(tenon::detail::halving_pool(y.extent[2], y.extent[3]), node.type);
+  // What a list of argmaxes stands for: the gradients of max pooling and of the ReLU before it.
+  Symbol listed(const Node& node) const {
+    const Node& pooling = graph_[node.operand[0]];
+    const ops::Pool2dGradAttributes attributes(unpack<ops::Pool2dAttributes>(pooling.attributes), node.type);
     std::uint64_t h = mixed(mixed(std::uint64_t(ops::MaxPool2dGrad::id), hash_of(node.type)), 0);
     for (int word : pack(attributes).word) h = mixed(h, std::uint64_t(word));
-    h = mixed(mixed(h, value(node.operand[0]).hash), hash_of(y.with(Dtype::uint8)));
-    h = mixed(mixed(h, value(node.operand[1]).hash), hash_of(y));
-    const Symbol in[]{computed(convolution_of(joined)), {h}};
+    for (int k : {1, 2}) h = mixed(mixed(h, value(node.operand[k]).hash), hash_of(graph_[node.operand[k]].type));
+    const Symbol in[]{value(pooling.operand[0]), {h}};
     return step(nullptr, ops::ReluGrad::id, node.type.dtype, in, 2);
   }
   // The operator that reads the whole gradient instead of a list of argmaxes.
@@ -136,8 +114,7 @@ class Interpreter {
   }
   Symbol computed(const Node& node) const {
     if (is<ops::Fused>(node)) return steps(node, nullptr);
-    if (is<ops::Conv2dMaxPool>(node) || is<ops::Conv2dMaxPoolArgmax>(node)) return pooled(node);
-    if (is<ops::MaxPoolSpread>(node) || is<ops::MaxPoolList>(node)) return spread(node);
+    if (is<ops::MaxPoolList>(node)) return listed(node);
     Symbol in[max_operands];
     for (int k = 0; k < node.operands; ++k) in[k] = operand(node, k);
     if (node.op->elementwise) return step(node.op, node.op->id, node.type.dtype, in, node.operands);

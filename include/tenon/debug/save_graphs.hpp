@@ -28,7 +28,7 @@ inline constexpr int max_drawn_nodes = 700;
 ///
 ///     00_captured_LeNet_train_0000.ir   what the source says; its names are those that a dump's `kernels` takes
 ///     01_prune_LeNet_train_0001.ir      what a pass has made of it; one that changes nothing has no file
-///     11_final_LeNet_train_0006.ir      what runs, with the plan of its memory
+///     12_final_LeNet_train_0006.ir      what runs, with the plan of its memory
 ///
 /// Level 1 writes the first and the last graph, level 2 all graphs, level 3 also a picture of each as .dot, and of the
 /// last graph as .svg if Graphviz's `dot` is in PATH. The four digits count the graphs of the process. Only the owner

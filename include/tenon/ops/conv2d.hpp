@@ -1,7 +1,8 @@
 // Two-dimensional convolution.
 #pragma once
+#include <tenon/ops/argmax_lists.hpp>
 #include <tenon/ops/conv2d_derivatives.hpp>
-#include <tenon/ops/conv2d_max_pool.hpp>
+#include <tenon/ops/conv2d_shape.hpp>
 #include <tenon/ops/elementwise.hpp>
 #include <tenon/ops/window.hpp>
 #include <tenon/ops/winograd_conv2d.hpp>

@@ -1,6 +1,6 @@
 // The shape rule that convolutions share, and the settings of their gradients.
 #pragma once
-#include <tenon/graph/pass/conv_max_pool.hpp>
+#include <tenon/graph/ir/window_attributes.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 

@@ -1,6 +1,6 @@
 // Maximum and average pooling over windows of an image.
 #pragma once
-#include <tenon/graph/pass/conv_max_pool.hpp>
+#include <tenon/graph/ir/window_attributes.hpp>
 #include <tenon/ops/elementwise.hpp>
 #include <tenon/ops/window.hpp>
 

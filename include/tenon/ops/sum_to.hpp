@@ -1,6 +1,6 @@
 // The derivative of broadcasting.
 #pragma once
-#include <tenon/call/apply.hpp>
+#include <tenon/ops/argmax_lists.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN

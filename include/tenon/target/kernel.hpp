@@ -43,8 +43,8 @@ struct KernelFacts {
 ///                                                                        with it, on this target
 ///     using WithUpdate = ops::ProductUpdate;                             the operator of it and of the update that
 ///                                                                        reads its result
-///     using WithMaxPool = ...;                                           those of a convolution and max pooling after
-///                                                                        it (graph/pass/conv_max_pool.hpp)
+///     using Listed = ops::MaxPoolList;                                   the operator in its place where the gradient
+///                                                                        of max pooling is a list; see below
 ///
 /// A kernel whose facts.nchw16n is not Nchw16n::never has the same functions for NCHW16n images:
 ///
@@ -53,6 +53,14 @@ struct KernelFacts {
 ///     static constexpr bool fits_nchw16n(const TensorType& result, const TensorType* operand, int operands);
 ///                                                                        for which types; by default where all values
 ///                                                                        that depend on n are images
+///
+/// If the gradient of max pooling can be a list (graph/pass/list_maxima.hpp), the kernel of the operator `Listed` has
+///
+///     static constexpr ListForm list_form(const TensorType& result, const TensorType* operand, const Attributes&,
+///                                         int at);
+///                                                                        the form in which it makes the list, or
+///                                                                        reads it as operand `at` of the operator
+///                                                                        whose place it takes
 ///
 /// On the CPU, if reordering a parameter takes much of the time of a small batch, predictions can keep the reordered
 /// copy between calls (lowering/kept.hpp), with bit-identical results:

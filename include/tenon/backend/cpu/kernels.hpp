@@ -4,7 +4,7 @@
 #include <tenon/backend/cpu/attention/softmax.hpp>
 #include <tenon/backend/cpu/conv/conv2d_kernel.hpp>
 #include <tenon/backend/cpu/conv/max_pool/argmax_conv2d.hpp>
-#include <tenon/backend/cpu/conv/max_pool/conv2d_max_pool.hpp>
+#include <tenon/backend/cpu/conv/max_pool/argmax_lists.hpp>
 #include <tenon/backend/cpu/elementwise/broadcast_to.hpp>
 #include <tenon/backend/cpu/elementwise/cast.hpp>
 #include <tenon/backend/cpu/elementwise/dropout.hpp>
@@ -31,8 +31,6 @@
 #include <tenon/backend/cpu/optimizer/adafactor.hpp>
 #include <tenon/backend/cpu/optimizer/norms.hpp>
 #include <tenon/backend/cpu/optimizer/update_kernel.hpp>
-#include <tenon/backend/cpu/pool/argmax_gradient.hpp>
-#include <tenon/backend/cpu/pool/argmax_lists.hpp>
 #include <tenon/backend/cpu/pool/pool2d_kernel.hpp>
 #include <tenon/backend/cpu/recurrent/recurrent.hpp>
 #include <tenon/backend/cpu/reduce/argmax.hpp>

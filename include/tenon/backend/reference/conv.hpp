@@ -4,7 +4,7 @@
 #include <vector>
 
 #include <tenon/backend/reference/index.hpp>
-#include <tenon/graph/pass/conv_max_pool.hpp>
+#include <tenon/graph/ir/window_attributes.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {

@@ -114,8 +114,8 @@ struct LeastBatch {
 /// Second base of operators whose effect is one on the host (ops/host_effect.hpp).
 struct OnHost {};
 
-class Derivative;    // graph/ir/derivative.hpp
-struct ConvMaxPool;  // graph/pass/conv_max_pool.hpp
+class Derivative;  // graph/ir/derivative.hpp
+struct ListForm;   // graph/ir/list_form.hpp
 
 namespace detail {
 /// True if a call can run on NCHW16n as far as its types go: whatever depends on n is an image.
@@ -169,11 +169,13 @@ struct OperatorRules : OperatorInfo {
   ResultTypes (*results)(const OperandTypes&, const Attributes&) = nullptr;  // null: it has one
   const OperatorInfo* run_time = nullptr;
   // what the target's kernel knows; of the operators in its place ask the bools (see has_derivative)
-  bool chains = false, takes_update = false, takes_max_pool = false;
+  bool chains = false, takes_update = false, lists = false;
   bool (*fits_nchw16n)(const TensorType& result, const TensorType* operand, int operands) = nullptr;
   const OperatorRules* chain = nullptr;        // the operator of a chain of element-wise ones with it
   const OperatorRules* with_update = nullptr;  // the operator that it becomes with an update
-  const ConvMaxPool* max_pool = nullptr;       // of a convolution: what becomes of it with max pooling after it
+  // the operator in its place where the gradient of max pooling is a list, and which lists: graph/pass/list_maxima.hpp
+  const OperatorRules* listed = nullptr;
+  ListForm (*list_form)(const TensorType& result, const TensorType* operand, const Attributes&, int at) = nullptr;
   const OperatorRules* elsewhere[OtherTargets::count + 1]{};  // the same operator on each of the other targets
 };
 /// The rules after a node of a graph that is not compiled yet.
@@ -377,8 +379,9 @@ constexpr OperatorRules make_operator_rules() {
   if constexpr (requires { typename K::Chain; }) rules.chains = true, rules.chain = &info<typename K::Chain, Target>;
   if constexpr (requires { typename K::WithUpdate; })
     rules.takes_update = true, rules.with_update = &info<typename K::WithUpdate, Target>;
-  if constexpr (requires { typename K::WithMaxPool; })
-    rules.takes_max_pool = true, rules.max_pool = &K::WithMaxPool::operators;
+  if constexpr (requires { typename K::Listed; })
+    rules.lists = true, rules.listed = &info<typename K::Listed, Target>,
+    rules.list_form = &FoundKernel<Target, typename K::Listed>::list_form;
   if constexpr (several_targets && std::is_same_v<Target, Cpu>) put_rules<Op>(rules, OtherTargets());
   return rules;
 }

@@ -1,7 +1,6 @@
 // Fusion: chains of element-wise nodes become one kernel, or the epilogue of the product that feeds them.
 #pragma once
 #include <tenon/graph/ir/step.hpp>
-#include <tenon/graph/pass/fuse_max_pool.hpp>
 #include <tenon/graph/plan/buffers.hpp>
 
 TENON_INT_SIZES_BEGIN
@@ -83,17 +82,13 @@ class Fuser {
   }
   constexpr Graph<N> run() {
     for (int id = 0; id < graph_.count; ++id) {
-      if (is<ops::MaxPool2d>(graph_[id])) into_convolution(id);
       if (graph_[id].op->elementwise && !is_chain(graph_[id]) && one_dtype(graph_, graph_[id]) && !into_epilogue(id) &&
           rules_of(graph_[id].op).chains)
         into_chain(id);
       for (int k = 0; k < graph_[id].operands; ++k)
         if (writes(graph_, buffers_, graph_[id], k)) changed_[buffers_.owner[graph_[id].operand[k]]] = id;
     }
-    for (int id = 0; id < graph_.count; ++id)
-      if (const int product = graph_[id].operand[0]; joins_[id] && keep_argmaxes(graph_, id)) keep_[product] = false;
     compact(graph_, to_, keep_);
-    sum_lists_late(graph_);
     return graph_;
   }
 
@@ -183,16 +178,6 @@ class Fuser {
     store(id, program, merged[0]);
     for (int m = 1; m < count && !keep_[merged[0]]; ++m) keep_[merged[m]] = false;
   }
-  constexpr void into_convolution(int id) {
-    const int product = graph_[id].operand[0];
-    if (!unchanged(product) || !joins_pool(graph_, graph_[id], graph_[product])) return;
-    if (uses_[product] == 1 && !graph_[id].parts) {
-      graph_[id] = joined_node(graph_[id], graph_[product], joined_operators(graph_[product]).joined);
-      keep_[product] = false;
-    }
-    if (uses_[product] == 2)  // the ReLU's gradient reads it, too
-      each_part(graph_, id, [&](int places, int) { joins_[id] = uses_[places] == 1; });
-  }
   // Replaces node `id` by the fused one, if its program finds room; a program that it replaces at the end of the pool
   // goes.
   constexpr void store(int id, FusedProgram<N>& program, int dropped) {
@@ -216,8 +201,7 @@ class Fuser {
   Buffers<N> buffers_;
   int to_[N + 1]{}, uses_[N + 1]{};
   int changed_[N + 1]{};  // of each buffer: the last effect so far that wrote it
-  // joins: a maximum over windows that can be computed with its operand, a convolution
-  bool keep_[N + 1]{}, joins_[N + 1]{};
+  bool keep_[N + 1]{};
 };
 }  // namespace detail
 

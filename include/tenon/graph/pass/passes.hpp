@@ -6,6 +6,7 @@
 #include <tenon/graph/pass/fold.hpp>
 #include <tenon/graph/pass/fuse.hpp>
 #include <tenon/graph/pass/fuse_update.hpp>
+#include <tenon/graph/pass/list_maxima.hpp>
 #include <tenon/graph/pass/prune.hpp>
 #include <tenon/graph/pass/rematerialise.hpp>
 #include <tenon/graph/pass/share.hpp>
@@ -18,7 +19,7 @@ namespace tenon::inline TENON_ABI {
 struct Passes {
   // those of the pipeline
   bool fold = true, simplify = true, share = true, prune = true, fuse = true, fuse_update = true, early_update = true,
-       sink = true, rematerialise = true;
+       sink = true, list_maxima = true, rematerialise = true;
   // what comes after it: graph/plan/plan.hpp, graph/pass/layout.hpp, graph/pass/tile.hpp, lowering/kept.hpp
   bool in_place = true, layout = true, tile = true, keep = true;
 };
@@ -31,6 +32,7 @@ inline constexpr Passes no_passes{.fold = false,
                                   .fuse_update = false,
                                   .early_update = false,
                                   .sink = false,
+                                  .list_maxima = false,
                                   .rematerialise = false,
                                   .in_place = false,
                                   .layout = false,
@@ -58,6 +60,7 @@ inline constexpr auto pipeline = std::to_array<Pass<N>>({
     {"fuse_update", &Passes::fuse_update, fuse_update},
     {"early_update", &Passes::early_update, early_update},
     {"sink", &Passes::sink, sink},
+    {"list_maxima", &Passes::list_maxima, list_maxima, any_maxima},
     {"rematerialise", &Passes::rematerialise, rematerialise, any_cheap},
 });
 

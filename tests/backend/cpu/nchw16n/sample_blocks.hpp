@@ -9,8 +9,9 @@
 namespace reference {
 
 /// `n` samples in blocks; what no sample fills is NaN, which must not reach any result.
-inline std::vector<float> in_blocks_of(const std::vector<float>& x, long n, long features) {
-  std::vector<float> blocks(std::size_t(tenon::whole_blocks(n) * features), std::numeric_limits<float>::quiet_NaN());
+template <class T>
+std::vector<T> in_blocks_of(const std::vector<T>& x, long n, long features) {
+  std::vector<T> blocks(std::size_t(tenon::whole_blocks(n) * features), std::numeric_limits<T>::quiet_NaN());
   for (long s = 0; s < n; ++s)
     for (long f = 0; f < features; ++f)
       blocks[std::size_t(tenon::nchw16n_place(s, f, features))] = x[std::size_t(s * features + f)];

@@ -9,7 +9,6 @@
 #include <cstring>
 #include <vector>
 
-#include <tenon/backend/cpu/pool/conv_max.hpp>  // in front, as in tenon.hpp
 #include <tenon/core/memory/aligned_bytes.hpp>
 #include <tenon/core/random/philox.hpp>
 

@@ -3,7 +3,7 @@
 #include <tenon/backend/cpu/conv/sizes.hpp>
 #include <tenon/core/memory/arena.hpp>
 #include <tenon/graph/ir/kernel_entry.hpp>
-#include <tenon/graph/pass/conv_max_pool.hpp>
+#include <tenon/graph/ir/window_attributes.hpp>
 
 namespace tenon::inline TENON_ABI::kernel {
 

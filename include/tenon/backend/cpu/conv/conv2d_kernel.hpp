@@ -15,6 +15,7 @@
 #pragma once
 #include <tenon/backend/cpu/conv/conv2d.hpp>
 #include <tenon/backend/cpu/conv/conv_kernel.hpp>
+#include <tenon/backend/cpu/conv/kept_conv2d.hpp>
 #include <tenon/backend/cpu/conv/weight_gradient.hpp>
 #include <tenon/backend/cpu/nchw16n/weight_gradient.hpp>
 
@@ -24,9 +25,8 @@ namespace ops {
 struct Conv2d;
 struct Conv2dBackwardInput;
 struct Conv2dBackwardWeight;
-namespace detail {
-struct ConvMaxPoolOperators;  // ops/conv2d_max_pool.hpp
-}
+struct ArgmaxConv2dInput;
+struct ArgmaxConv2dWeight;
 }  // namespace ops
 
 namespace kernel {
@@ -72,6 +72,14 @@ struct DirectWay {
       conv2d<T, TENON_DEFINES ? conv2d_way<T>(one) : ConvWay::any>(s, from, weight, to, begin, end, workspace, finish);
   }
 };
+/// With the weights of keep_conv2d().
+struct KeptDirectWay : DirectWay {
+  template <class, Conv2dSizes, bool blocks>
+  [[gnu::always_inline]] static void run(const Conv2dSizes& s, const float* x, const float* kept, float* y, long begin,
+                                         long end, void* workspace, FunctionRef<long, long, long> finish) {
+    conv2d_kept(s, x, kept, y, begin, end, workspace, finish);
+  }
+};
 struct DirectWeightWay {
   static constexpr bool linear_work = false, tile_sums = true;
   template <class Call, bool>
@@ -106,11 +114,35 @@ extern template KernelWork detail::rows_weight_work<double>(const Conv2dSizes&);
 
 template <>
 struct Kernel<Cpu, ops::Conv2d> : kernel::ConvKernel<kernel::DirectWay, kernel::gives_y> {
-  using WithMaxPool = ops::detail::ConvMaxPoolOperators;
+  static constexpr int kept_operand = 1;
+  template <class Call>
+  static constexpr bool keeps_operand() {
+    return std::is_same_v<typename Call::Result, float> && kernel::detail::kept_conv_pays(one_sample<Call>);
+  }
+  template <class Call>
+  static long kept_bytes(long) {
+    return kernel::conv2d_kept_bytes(one_sample<Call>);
+  }
+  template <class Call>
+  static void keep(const void* weight, long n, void* to) {
+    kernel::keep_conv2d(sizes<Call>(n), static_cast<const float*>(weight), to);
+  }
+  template <class Call>
+  static KernelWork kept_work(long n) {
+    return kernel::conv2d_kept_work(sizes<Call>(n));
+  }
+  template <class Call>
+  static void run_kept(const Arguments& a, long begin, long end) {
+    kernel::ConvKernel<kernel::KeptDirectWay, kernel::gives_y>::template run<Call>(a, begin, end);
+  }
 };
 template <>
-struct Kernel<Cpu, ops::Conv2dBackwardInput> : kernel::ConvKernel<kernel::DirectWay, kernel::gives_dx> {};
+struct Kernel<Cpu, ops::Conv2dBackwardInput> : kernel::ConvKernel<kernel::DirectWay, kernel::gives_dx> {
+  using Listed = ops::ArgmaxConv2dInput;
+};
 template <>
-struct Kernel<Cpu, ops::Conv2dBackwardWeight> : kernel::ConvKernel<kernel::DirectWeightWay, kernel::gives_dw> {};
+struct Kernel<Cpu, ops::Conv2dBackwardWeight> : kernel::ConvKernel<kernel::DirectWeightWay, kernel::gives_dw> {
+  using Listed = ops::ArgmaxConv2dWeight;
+};
 
 }  // namespace tenon

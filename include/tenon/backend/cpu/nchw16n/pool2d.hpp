@@ -106,6 +106,27 @@ inline void nchw16n_max_pool_2x2(const Pool2dSizes& s, const float* x, float* y,
   });
 }
 template <class P>
+void nchw16n_max_pool_2x2_places(const Pool2dSizes& s, const float* x, float* y, P* places, long begin, long end) {
+  each_nchw16n_plane(s, begin, end, [&](long from, long to) {
+    for (long i = 0; i < s.oh; ++i) {
+      const float *upper = x + from + 2 * i * s.w * block_samples, *lower = upper + s.w * block_samples;
+      for (long j = 0; j < s.ow; ++j, upper += 2 * block_samples, lower += 2 * block_samples, to += block_samples) {
+        SampleVector best = SampleVector::load(upper);
+        SamplePlaces place(0);
+        int number = 0;
+        for (const float* other : {upper + block_samples, lower, lower + block_samples}) {
+          const SampleVector value = SampleVector::load(other);
+          const auto takes = takes_over(value, best);
+          place = SamplePlaces(takes ? SamplePlaces(++number).lanes : place.lanes);
+          best = SampleVector(takes ? value.lanes : best.lanes);
+        }
+        best.store(y + to);
+        store_places(place, places + to);
+      }
+    }
+  });
+}
+template <class P>
 void nchw16n_max_pool_2x2_backward(const Pool2dSizes& s, const P* places, const float* dy, float* dx, long begin,
                                    long end) {
   const SampleVector zero(0.0f);
@@ -137,6 +158,7 @@ template <class P>
                                                  long end) {
   using V = detail::SampleVector;
   using I = detail::SamplePlaces;
+  if (detail::are_2x2<float>(s)) return detail::nchw16n_max_pool_2x2_places(s, x, y, places, begin, end);
   detail::each_nchw16n_plane(s, begin, end, [&](long from, long to) {
     for (long i = 0; i < s.oh; ++i)
       for (long j = 0; j < s.ow; ++j, to += block_samples) {

@@ -103,7 +103,7 @@ template <int Lanes, class T>
     const long start = j + Lanes <= windows ? j : windows - Lanes;
     const T *const upper = x + 2 * start, *const lower = upper + w;
     const V a = V::load(upper), b = V::load(upper + Lanes), c = V::load(lower), d = V::load(lower + Lanes);
-    probe = fmadd(c, d, fmadd(a, b, probe));
+    probe = probe + fmadd(c, d, a * b);
     const V first = max(every_second(a, b, 1), every_second(a, b, 0));
     max(max(every_second(c, d, 1), every_second(c, d, 0)), first).store(y + start);
   }
@@ -132,7 +132,7 @@ template <int Lanes, class T, class P>
         const long start = j + Lanes <= s.ow ? j : s.ow - Lanes;
         const V a = V::load(upper + 2 * start), b = V::load(upper + 2 * start + Lanes), c = V::load(lower + 2 * start),
                 d = V::load(lower + 2 * start + Lanes);
-        probe = fmadd(c, d, fmadd(a, b, probe));
+        probe = probe + fmadd(c, d, a * b);
         V best = every_second(a, b, 0);
         I place(0);
         const auto meet = [&](V other, int number) __attribute__((always_inline)) {

@@ -2,13 +2,14 @@
 #pragma once
 #include <tenon/backend/cpu/elementwise/fused.hpp>
 #include <tenon/backend/cpu/pool/plane_blocks.hpp>
-#include <tenon/graph/pass/conv_max_pool.hpp>
+#include <tenon/graph/ir/window_attributes.hpp>
 
 namespace tenon::inline TENON_ABI {
 
 namespace ops {
 struct MaxPool2dGrad;
 struct MaxPool2d;
+struct MaxPoolList;
 struct AvgPool2dGrad;
 struct AvgPool2d;
 }  // namespace ops
@@ -36,6 +37,7 @@ constexpr KernelWork pool_nchw16n_work(const TensorType& y, const TensorType& x,
 TENON_EXACT_BEGIN
 template <>
 struct Kernel<Cpu, ops::MaxPool2dGrad> {
+  using Listed = ops::MaxPoolList;
   static constexpr KernelFacts facts{.epilogue = true, .channel_axis = 1, .nchw16n = Nchw16n::follows};
   static constexpr bool linear_work = true;
   template <class Call>

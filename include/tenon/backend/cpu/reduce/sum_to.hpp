@@ -8,11 +8,13 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {
 
 namespace ops {
+struct SumOfLists;
 struct SumTo;
 }
 
 template <>
 struct Kernel<Cpu, ops::SumTo> {
+  using Listed = ops::SumOfLists;
   static constexpr KernelFacts facts{.nchw16n = Nchw16n::follows, .tile_sums = true, .tile_chains = true};
   /// Sums of images per channel: of a bias.
   static constexpr bool fits_nchw16n(const TensorType& result, const TensorType* x, int) {

@@ -8,7 +8,6 @@
 #include <tenon/backend/cpu/conv/conv2d.hpp>
 #include <tenon/backend/cpu/conv/max_pool/argmax_gradient.hpp>
 #include <tenon/backend/cpu/conv/weight_gradient.hpp>
-#include <tenon/backend/cpu/pool/argmax_gradient.hpp>
 
 #include "../../nchw16n/sample_blocks.hpp"
 #include "../../reference.hpp"
@@ -70,7 +69,8 @@ struct Case {
   Conv2dSizes s;
   kernel::ArgmaxPlanes planes;
   long in, out, whole;
-  Floats x, weight, argmaxes, dy, spread;
+  Floats x, weight, y, dy, spread;
+  std::vector<std::uint8_t> places;
 
   Case(const Conv2dSizes& sizes, std::uint64_t seed, long dead = 1)
       : s(sizes), planes(kernel::detail::argmax_planes(s, kernel::detail::patch_images(s))) {
@@ -78,9 +78,13 @@ struct Case {
     Random random(seed);
     x = reference::numbers<float>(s.n * in, random), weight = reference::numbers<float>(s.o * s.c * s.taps(), random),
     dy = reference::numbers<float>(s.n * out, random);
-    argmaxes = room(s.n * out);
-    for (float& w : argmaxes) w = float(random.below(std::uint64_t(4 + dead))) - float(dead);
-    for (float& w : argmaxes) w = w < 0 ? -1.0f : w;
+    y = room(s.n * out);
+    places.resize(y.size());
+    constexpr float dead_maxima[]{0.0f, -0.0f, -1.0f, -infinity};
+    for (std::size_t i = 0; i < y.size(); ++i) {
+      places[i] = std::uint8_t(random.below(4));
+      y[i] = long(random.below(std::uint64_t(4 + dead))) < dead ? dead_maxima[i % 4] : i % 5 ? 0.5f : not_a_number;
+    }
     renew();
   }
   bool finite() const { return kernel::all_finite(dy.data(), long(dy.size())); }
@@ -90,7 +94,7 @@ struct Case {
       for (long i = 0; i < s.oh / 2; ++i)
         for (long j = 0; j < s.ow / 2; ++j) {
           const auto from = std::size_t(plane * planes.windows() + i * (s.ow / 2) + j);
-          if (const int w = int(argmaxes[from]); w >= 0)
+          if (const int w = places[from]; !(y[from] <= 0))
             spread[std::size_t((plane * s.oh + 2 * i + w / 2) * s.ow + 2 * j + w % 2)] = dy[from];
         }
   }
@@ -98,15 +102,18 @@ struct Case {
   Floats lists(bool blocks, long parts) const {
     Floats list = room(s.n * whole);
     if (!blocks) {
+      Workspace workspace(kernel::list_argmaxes_workspace(planes));
       in_parts(s.n * s.o, parts, [&](long begin, long end) {
-        kernel::list_argmaxes(planes, argmaxes.data(), dy.data(), list.data(), begin, end);
+        kernel::list_argmaxes(planes, y.data(), places.data(), dy.data(), list.data(), begin, end, workspace.data());
       });
       return list;
     }
-    const Floats w = in_blocks_of(argmaxes, s.n, out);
+    const Floats maxima = in_blocks_of(y, s.n, out);
+    const auto of = in_blocks_of(places, s.n, out);
     Workspace workspace(kernel::nchw16n_list_argmaxes_workspace(planes));
     in_parts(whole_blocks(s.n) / block_samples * s.o, parts, [&](long begin, long end) {
-      kernel::nchw16n_list_argmaxes(planes, s.n, s.o, w.data(), dy.data(), list.data(), begin, end, workspace.data());
+      kernel::nchw16n_list_argmaxes(planes, s.n, s.o, maxima.data(), of.data(), dy.data(), list.data(), begin, end,
+                                    workspace.data());
     });
     return list;
   }
@@ -203,7 +210,7 @@ TEST_CASE("argmax_conv2d: what is not finite meets every zero, those of the padd
        {plain(19, 1, 12, 3, 5, 2), plain(3, 6, 10, 4, 3, 1), sizes(18, 5, 11, 17, 3, 3, 3, 2, 1, 1, 1, 1, 1)}) {
     Case c(s, 1);
     for (const float value : {infinity, -infinity, not_a_number}) {
-      c.dy[5] = value, c.argmaxes[5] = 2;
+      c.dy[5] = value, c.places[5] = 2, c.y[5] = 1;
       c.renew();
       c.check();
       c.x[c.x.size() / 2] = value;

@@ -28,6 +28,9 @@ TENON_EXACT_BEGIN
 template <>
 struct Kernel<Cpu, ops::ArgmaxConv2dWeight> {
   static constexpr KernelFacts facts{.nchw16n = Nchw16n::first, .tile_sums = true};
+  static constexpr ListForm list_form(const TensorType& dw, const TensorType* operand, const Attributes& a, int at) {
+    return at == 1 ? kernel::conv_list_form(dw, operand[1], unpack<ops::Conv2dAttributes>(a), false) : ListForm{};
+  }
   template <class Call>
   static constexpr kernel::Conv2dSizes one_sample =
       kernel::conv_sizes(Call::operand(0), Call::result, Call::operand(1), Call::config());
@@ -66,6 +69,10 @@ struct Kernel<Cpu, ops::ArgmaxConv2dWeight> {
 template <>
 struct Kernel<Cpu, ops::ArgmaxConv2dInput> {
   static constexpr KernelFacts facts{.epilogue = true, .channel_axis = 1};
+  static constexpr ListForm list_form(const TensorType&, const TensorType* operand, const Attributes& a, int at) {
+    return at == 1 ? kernel::conv_list_form(operand[0], operand[1], unpack<ops::Conv2dAttributes>(a), true)
+                   : ListForm{};
+  }
   template <class Call>
   static constexpr kernel::Conv2dSizes one_sample =
       kernel::conv_sizes(Call::result, Call::operand(0), Call::operand(1), Call::config());

@@ -1,11 +1,11 @@
-// The gradients of a convolution where that of its result is a list of argmaxes (pool/argmax_lists.hpp): a product per
+// The gradients of a convolution where that of its result is a list of argmaxes (argmax_lists.hpp): a product per
 // argmax instead of one per pixel. In a chain that begins with +0, a product with 0 changes nothing but the sign of a
 // zero, which is lost at the chain's end; products of 0 with what is not finite are computed.
 #pragma once
 #include <cstddef>
 
 #include <tenon/backend/cpu/conv/max_pool/argmax_images.hpp>
-#include <tenon/backend/cpu/pool/argmax_lists.hpp>
+#include <tenon/backend/cpu/conv/max_pool/argmax_lists.hpp>
 #if TENON_DEFINES
 #include <tenon/backend/cpu/reduce/all_finite.hpp>
 #endif
@@ -137,9 +137,7 @@ void argmax_conv2d_input(const Conv2dSizes& s, const float* weight, const float*
 
 #if TENON_DEFINES
 namespace detail {
-constexpr ArgmaxPlanes argmax_planes(const Conv2dSizes& s, const PatchImages& p) {
-  return {s.oh, s.ow, p.places.row, p.places.column, p.places.split};
-}
+constexpr ArgmaxPlanes argmax_planes(const Conv2dSizes& s, const PatchImages& p) { return {s.oh, s.ow, p.places.form}; }
 
 // A list of all pixels, in `room`.
 [[gnu::noinline, gnu::cold]] inline ArgmaxList all_pixels(const ArgmaxPlanes& p, const ArgmaxList& list, float* room) {

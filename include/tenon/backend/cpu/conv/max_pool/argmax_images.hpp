@@ -1,9 +1,9 @@
 // Images with zeros around them and their channels last, one per sample: every patch of one is a few vectors
-// (core/argmax_places.hpp).
+// (places.hpp).
 #pragma once
+#include <tenon/backend/cpu/conv/max_pool/places.hpp>
 #include <tenon/backend/cpu/conv/sizes.hpp>
 #include <tenon/backend/cpu/gemm/tile.hpp>
-#include <tenon/core/argmax_places.hpp>
 #if TENON_DEFINES
 #include <tenon/backend/cpu/gemm/pack.hpp>
 #include <tenon/backend/cpu/nchw16n/layout.hpp>
@@ -111,7 +111,7 @@ class SampleImages {
   // The images of one channel.
   void fill_lines(const float* x, long sample, long samples) const {
     const long left = s_.pad_left, right = left + width_, lanes = blocks_ ? block_samples : 1,
-               step = p_.places.split ? 8 : p_.row, piece = p_.places.split ? 16 : p_.row;
+               step = p_.places.form.split ? 8 : p_.row, piece = p_.places.form.split ? 16 : p_.row;
     for (long s = 0; s < samples; ++s)
       for (long y = 0; y < height_; ++y) {
         const float* const from = x + first_of(sample + s, 0) + y * s_.w * lanes;

@@ -1,23 +1,24 @@
-// The gradient of max pooling over windows of 2 x 2 as lists of the argmaxes (pool/conv_max.hpp): three of four pixels
-// get none.
+// The gradient of max pooling over windows of 2 x 2 as lists of the argmaxes: three of four pixels get none.
 #pragma once
 #include <cstddef>
 #include <cstdint>
 
-#include <tenon/core/argmax_places.hpp>
+#include <tenon/backend/cpu/conv/max_pool/places.hpp>
+#include <tenon/backend/cpu/reduce/sum_to.hpp>
 #include <tenon/core/memory/arena.hpp>
 #include <tenon/core/nchw16n.hpp>
 #include <tenon/graph/ir/kernel_entry.hpp>
 #include <tenon/target/kernel.hpp>
 #if TENON_DEFINES
+#include <tenon/backend/cpu/pool/window.hpp>
 #include <tenon/backend/cpu/reduce/channel_sums.hpp>
 #endif
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// The argmaxes of a plane: pixels that get a gradient, in their order. place: see core/argmax_places.hpp. They stand
-/// where the whole plane would stand: their number and the sum of their gradients, then the places; from the middle on,
+/// The argmaxes of a plane: pixels that get a gradient, in their order. place: as ListForm says. They are where
+/// the whole plane would be: their number and the sum of their gradients, then the places; from the middle on,
 /// the gradients. Code that adds them up anyway leaves the sum; NaN means that no code did.
 struct ArgmaxList {
   const std::int32_t* place;
@@ -40,29 +41,35 @@ struct ArgmaxList {
     return float(sum);
   }
 };
-/// Planes [height, width], and where their pixels' places are: as ArgmaxPlaces says.
+/// Planes [height, width], and where the lists say that their pixels are.
 struct ArgmaxPlanes {
   long height, width;
-  int row, column, split = 0;
+  ListForm form{};
   constexpr std::int32_t place(long y, long x) const {
-    return std::int32_t(y) * row + std::int32_t(x) * column + (splits_lines ? std::int32_t(x) & split : 0);
+    return std::int32_t(y) * form.row + std::int32_t(x) * form.column +
+           (splits_lines ? std::int32_t(x) & form.split : 0);
   }
   constexpr long windows() const { return height / 2 * (width / 2); }
   constexpr long pixels() const { return height * width; }
 };
 
-/// Lists the planes [begin, end) whose windows' argmaxes are numbers as spread_argmaxes gets them.
-void list_argmaxes(const ArgmaxPlanes& p, const float* argmaxes, const float* dy, float* lists, long begin, long end);
-
-/// The same with argmaxes in NCHW16n and dy row-major; items are a channel of a block each. n: samples.
+/// Lists the gradients of the planes [begin, end): dy where a window's maximum y is, unless that is 0 or less. places:
+/// as max_pool2d_places writes them.
 constexpr long listed_pitch(const ArgmaxPlanes& p) {
   return (p.windows() + block_samples - 1) / block_samples * block_samples + block_samples;
 }
-constexpr std::size_t nchw16n_list_argmaxes_workspace(const ArgmaxPlanes& p) {
-  return std::size_t(block_samples * listed_pitch(p)) * sizeof(float);
+constexpr std::size_t list_argmaxes_workspace(const ArgmaxPlanes& p) {
+  return std::size_t(listed_pitch(p)) * sizeof(float);
 }
-void nchw16n_list_argmaxes(const ArgmaxPlanes& p, long n, long channels, const float* argmaxes, const float* dy,
-                           float* lists, long begin, long end, void* workspace);
+void list_argmaxes(const ArgmaxPlanes& p, const float* y, const std::uint8_t* places, const float* dy, float* lists,
+                   long begin, long end, void* workspace);
+
+/// The same with y and places in NCHW16n and dy row-major; items are a channel of a block each. n: samples.
+constexpr std::size_t nchw16n_list_argmaxes_workspace(const ArgmaxPlanes& p) {
+  return std::size_t(block_samples * (listed_pitch(p) + p.windows())) * sizeof(float);
+}
+void nchw16n_list_argmaxes(const ArgmaxPlanes& p, long n, long channels, const float* y, const std::uint8_t* places,
+                           const float* dy, float* lists, long begin, long end, void* workspace);
 
 /// y[c] = the sum of the gradients of n samples, for the channels begin .. end - 1: the bits of channel_sums of the
 /// whole planes. No sum that begins with +0 becomes -0, so zeros between change nothing.
@@ -77,11 +84,26 @@ struct ArgmaxEnd {
 };
 
 namespace detail {
+// What a list needs to know of windows: the number of each one's argmax, -1 if that is 0 or less.
+[[gnu::noinline]] inline void number_argmaxes(const float* y, const std::uint8_t* places, float* number, long count) {
+  constexpr int width = simd_width<float>;
+  using V = Simd<float, width>;
+  const V zero(0.0f), none(-1.0f);
+  long i = 0;
+  for (; i + width <= count; i += width) {
+    const auto place = load_places<std::int32_t, width>(places + i);
+    V own(__builtin_convertvector(place.lanes, V::Vector));
+    own.lanes = V::load(y + i).lanes <= zero.lanes ? none.lanes : own.lanes;
+    own.store(number + i);
+  }
+  for (; i < count; ++i) number[i] = y[i] <= 0.0f ? -1.0f : float(places[i]);
+}
+
 // The argmaxes of one row of windows, one by one: of its upper pixels, then of its lower ones.
 inline void list_windows(ArgmaxPlanes p, const float* argmax, const float* dy, long windows, std::int32_t place,
                          ArgmaxEnd& to) {
   long listed = 0;
-  for (int lower = 0; lower < 2; ++lower, place += p.row)
+  for (int lower = 0; lower < 2; ++lower, place += p.form.row)
     for (long j = 0; j < windows; ++j) {
       const int number = int(argmax[j]) - 2 * lower;
       to.place[listed] = place + p.place(0, 2 * j + (number & 1)), to.gradient[listed] = dy[j];
@@ -115,8 +137,8 @@ struct ListedLanes {
     static constexpr std::int32_t window[listed_lanes]{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
     const auto at = ListedPlaces::load(window + first).lanes & mask;
     number.lanes = __builtin_convertvector(at, ListedVector::Vector);
-    place.lanes = 2 * at * p.column;
-    if constexpr (splits_lines) place.lanes += 2 * at & p.split;
+    place.lanes = 2 * at * p.form.column;
+    if constexpr (splits_lines) place.lanes += 2 * at & p.form.split;
   }
 };
 // The same for `rows` rows of windows, of which it reads whole vectors.
@@ -125,7 +147,7 @@ template <int vectors>
                                       ArgmaxEnd to) {
   using V = ListedVector;
   const long windows = p.width / 2;
-  const ListedPlaces column(p.column), row(p.row);
+  const ListedPlaces column(p.form.column), row(p.form.row);
   ListedLanes first(p, 0), last(p, (vectors - 1) * V::width);
   const V behind{float(windows)}, none(-1.0f), before(-0.5f), last_upper(1.5f);
   for (; rows > 0; --rows, argmax += windows, dy += windows) {
@@ -153,11 +175,11 @@ template <int vectors>
                                                    long rows, ArgmaxEnd to) {
   using V = ListedVector;
   const long windows = p.width / 2;
-  const ListedPlaces column(p.column), row(2 * p.row);
+  const ListedPlaces column(p.form.column), row(2 * p.form.row);
   ListedLanes lane(p, 0, listed_lanes / 2 - 1);
   V upper;
   for (int i = 0; i < listed_lanes; ++i)
-    upper.lanes[i] = i < listed_lanes / 2 ? 0.0f : 2.0f, lane.place.lanes[i] += i < listed_lanes / 2 ? 0 : p.row;
+    upper.lanes[i] = i < listed_lanes / 2 ? 0.0f : 2.0f, lane.place.lanes[i] += i < listed_lanes / 2 ? 0 : p.form.row;
   const V behind{float(windows)}, none(-1.0f), before(-0.5f), after(1.5f);
   const auto twice = [](const float* from) __attribute__((always_inline)) {
     const auto half = Simd<float, listed_lanes / 2>::load(from);
@@ -200,27 +222,33 @@ constexpr long rows_in_vectors(const ArgmaxPlanes& p, long readable) {
 #endif
 #endif
   for (; i < rows; ++i)
-    list_windows(p, argmaxes + i * across, dy + i * across, across, std::int32_t(2 * i) * p.row, to);
+    list_windows(p, argmaxes + i * across, dy + i * across, across, std::int32_t(2 * i) * p.form.row, to);
   *number = std::int32_t(to.place - number - ArgmaxList::head), ArgmaxList::sum(plane) = __builtin_nanf("");
 }
 }  // namespace detail
 
-TENON_INLINE void list_argmaxes(const ArgmaxPlanes& p, const float* argmaxes, const float* dy, float* lists, long begin,
-                                long end) {
-  for (long plane = begin; plane < end; ++plane)
-    detail::list_plane(p, argmaxes + plane * p.windows(), dy + plane * p.windows(), (end - plane) * p.windows(),
-                       lists + plane * p.pixels());
+[[gnu::noinline]] TENON_INLINE void list_argmaxes(const ArgmaxPlanes& p, const float* y, const std::uint8_t* places,
+                                                  const float* dy, float* lists, long begin, long end,
+                                                  void* workspace) {
+  const long windows = p.windows(), room = listed_pitch(p);
+  float* const number = static_cast<float*>(workspace);
+  for (long plane = begin; plane < end; ++plane) {
+    const long readable = (end - plane) * windows;
+    detail::number_argmaxes(y + plane * windows, places + plane * windows, number, windows);
+    detail::list_plane(p, number, dy + plane * windows, readable < room ? readable : room, lists + plane * p.pixels());
+  }
 }
 
-[[gnu::noinline]] TENON_INLINE void nchw16n_list_argmaxes(const ArgmaxPlanes& p, long n, long channels,
-                                                          const float* argmaxes, const float* dy, float* lists,
+[[gnu::noinline]] TENON_INLINE void nchw16n_list_argmaxes(const ArgmaxPlanes& p, long n, long channels, const float* y,
+                                                          const std::uint8_t* places, const float* dy, float* lists,
                                                           long begin, long end, void* workspace) {
   const long pitch = listed_pitch(p), windows = p.windows();
-  float* const own = static_cast<float*>(workspace);
+  float *const own = static_cast<float*>(workspace), *const number = own + block_samples * pitch;
   for (long item = begin; item < end; ++item) {
-    const long first = item / channels * block_samples, count = n - first < block_samples ? n - first : block_samples;
-    copy_matrix(argmaxes + item * windows * block_samples, 1, block_samples, own, pitch, block_samples, windows,
-                pitch - block_samples);
+    const long first = item / channels * block_samples, count = n - first < block_samples ? n - first : block_samples,
+               from = item * windows * block_samples;
+    detail::number_argmaxes(y + from, places + from, number, windows * block_samples);
+    copy_matrix(number, 1, block_samples, own, pitch, block_samples, windows, pitch - block_samples);
     for (long s = 0; s < count; ++s) {
       const long plane = (first + s) * channels + item % channels, readable = (n * channels - plane) * windows;
       detail::list_plane(p, own + s * pitch, dy + plane * windows, readable < pitch ? readable : pitch,
@@ -258,16 +286,29 @@ template <>
 struct Kernel<Cpu, ops::MaxPoolList> {
   static constexpr KernelFacts facts{.nchw16n = Nchw16n::first};
   static constexpr bool linear_work = true;
+  // Of windows of 2 x 2 side by side. Operands are those of MaxPool2dGrad here.
+  static constexpr ListForm list_form(const TensorType& result, const TensorType* operand, const Attributes& attributes,
+                                      int at) {
+    const auto c = unpack<ops::Pool2dGradAttributes>(attributes);
+    const bool halves = c.kh == 2 && c.kw == 2 && c.stride_h == 2 && c.stride_w == 2 && c.top == 0 && c.left == 0 &&
+                        operand[1][2] == result[2] / 2 && operand[1][3] == result[3] / 2;
+    return at < 0 && halves && result.dtype == Dtype::float32 ? ListForm::any() : ListForm{};
+  }
+  static constexpr bool fits_nchw16n(const TensorType&, const TensorType* operand, int) { return is_image(operand[0]); }
   template <class Call>
-  static constexpr kernel::ArgmaxPlanes planes{Call::result[2], Call::result[3], Call::config().row,
-                                               Call::config().column, Call::config().split};
+  static constexpr kernel::ArgmaxPlanes planes{Call::result[2], Call::result[3], Call::config()};
   template <class Call>
   static constexpr long items(long n) {
     return Call::result.size(0, n) * Call::result[1];
   }
   template <class Call>
+  static constexpr long workspace(long) {
+    return long(kernel::list_argmaxes_workspace(planes<Call>));
+  }
+  template <class Call>
   static void run(const Arguments& a, long begin, long end) {
-    kernel::list_argmaxes(planes<Call>, a.operand<float>(0), a.operand<float>(1), a.result<float>(), begin, end);
+    kernel::list_argmaxes(planes<Call>, a.operand<float>(0), a.operand<std::uint8_t>(1), a.operand<float>(2),
+                          a.result<float>(), begin, end, a.workspace);
   }
   template <class Call>
   static constexpr KernelWork nchw16n_work(long n) {
@@ -276,8 +317,8 @@ struct Kernel<Cpu, ops::MaxPoolList> {
   }
   template <class Call>
   static void run_nchw16n(const Arguments& a, long begin, long end) {
-    kernel::nchw16n_list_argmaxes(planes<Call>, a.n, Call::result[1], a.operand<float>(0), a.operand<float>(1),
-                                  a.result<float>(), begin, end, a.workspace);
+    kernel::nchw16n_list_argmaxes(planes<Call>, a.n, Call::result[1], a.operand<float>(0), a.operand<std::uint8_t>(1),
+                                  a.operand<float>(2), a.result<float>(), begin, end, a.workspace);
   }
 };
 
@@ -285,6 +326,10 @@ template <>
 struct Kernel<Cpu, ops::SumOfLists> {
   static constexpr KernelFacts facts{.tile_sums = true, .tile_chains = true};
   static constexpr bool fits_nchw16n(const TensorType&, const TensorType*, int) { return true; }
+  // Of the sums per channel that SumTo would make.
+  static constexpr ListForm list_form(const TensorType& result, const TensorType* operand, const Attributes&, int) {
+    return Kernel<Cpu, ops::SumTo>::fits_nchw16n(result, operand, 1) ? ListForm::any() : ListForm{};
+  }
   template <class Call>
   static constexpr KernelWork work(long n) {
     return {Call::operand(0)[1], n * Call::operand(0).span(2, 4) / 4 + 1, 0};
@@ -292,7 +337,7 @@ struct Kernel<Cpu, ops::SumOfLists> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     constexpr TensorType x = Call::operand(0);
-    kernel::list_sums({x[2], x[3], 0, 0}, a.n, x[1], a.operand<float>(0), a.result<float>(), begin, end);
+    kernel::list_sums({x[2], x[3]}, a.n, x[1], a.operand<float>(0), a.result<float>(), begin, end);
   }
 };
 

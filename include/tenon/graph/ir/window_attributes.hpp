@@ -1,10 +1,9 @@
-// What the fuse pass and the operators know of each other where max pooling follows a convolution.
+// The settings of convolutions and of pooling, which operators share with their kernels on all targets.
 #pragma once
 #include <tenon/graph/ir/operator.hpp>
 
-namespace tenon::inline TENON_ABI {
+namespace tenon::inline TENON_ABI::ops {
 
-namespace ops {
 /// What the operators of a convolution need: everything but the extents of their operands.
 struct Conv2dAttributes {
   int stride_h = 1, stride_w = 1, top = 0, left = 0, dilation_h = 1, dilation_w = 1, groups = 1;
@@ -37,22 +36,5 @@ struct Pool2dGradAttributes {
     return {kh, kw, stride_h, stride_w, top, left, oh, ow, count_include_pad};
   }
 };
-/// Where a list of argmaxes says that its pixels stand: as in core/argmax_places.hpp.
-struct ArgmaxListAttributes {
-  int row = 0, column = 0, split = 0;
-};
-}  // namespace ops
 
-/// The operators that a convolution, windows of 2 x 2 after it, and their gradients become
-/// (graph/pass/fuse_max_pool.hpp).
-struct ConvMaxPool {
-  const OperatorRules* joined;              // of a convolution and the maximum, where no gradient is asked for
-  const OperatorRules* joined_with_argmax;  // the same, with the argmaxes as second result
-  const OperatorRules* spread;              // of the gradients of the maximum and of the ReLU before it
-  const OperatorRules* list;                // the same as a list of argmaxes, for
-  const OperatorRules* weight_from_list;    //   the gradient of the convolution for its weight,
-  const OperatorRules* input_from_list;     //   that for its input,
-  const OperatorRules* sum_of_list;         //   and the sum that is the gradient of its bias
-};
-
-}  // namespace tenon
+}  // namespace tenon::ops
