@@ -303,7 +303,7 @@ void along_axes() {
   });
   run<Floats<3, 4>, G, G>("batch_norm", [](const auto& x, const auto& gamma, const auto& beta) {
     constexpr ops::BatchNormAttributes attributes{1e-5f, 2};
-    return apply<ops::BatchNorm, attributes>({}, x, apply<ops::BatchNormTable, attributes>({}, x, gamma, beta));
+    return apply<ops::BatchNorm, attributes>({}, x, apply<ops::BatchNormStatistics, attributes>({}, x), gamma, beta);
   });
 }
 

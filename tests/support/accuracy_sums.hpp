@@ -109,21 +109,19 @@ double batch_norm(Part part, Data data, const X& x, const X& dy, long length) {
   constexpr tenon::ops::BatchNormAttributes attributes{1e-5f, rank};
   const auto at = std::source_location::current();
   const auto beta = Tensor<float, Shape<channels>>::zeros();
-  const auto table_of = [&](const auto& gamma) {
-    return tenon::apply<tenon::ops::BatchNormTable, attributes>(at, x, gamma, beta);
-  };
-  const auto table = table_of(ones<Shape<channels>>());
+  const auto statistics = tenon::apply<tenon::ops::BatchNormStatistics, attributes>(at, x);
   Worst worst;
   const auto gradient = [&] {
     if (part != Part::gamma) return beta;
     return tenon::grad([&](const auto& gamma) {
-      return tenon::ops::reduce_sum(tenon::apply<tenon::ops::BatchNorm, attributes>(at, x, table_of(gamma)) * dy);
+      return tenon::ops::reduce_sum(tenon::apply<tenon::ops::BatchNorm, attributes>(at, x, statistics, gamma, beta) *
+                                    dy);
     })(ones<Shape<channels>>());
   }();
   for (unsigned c = 0; c < unsigned(channels); ++c) {
     const auto value = [&](long i) { return double(element(data, c, i)); };
     const Moments exact(length, value);
-    const float* const row = table.data() + c;
+    const float* const row = statistics.data() + c;
     if (part == Part::mean)
       worst.add(*row, exact.mean, sum_of(length, [&](long i) { return std::fabs(value(i)); }) / double(length));
     // a constant has none: then in parts of epsilon

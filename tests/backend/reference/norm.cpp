@@ -19,7 +19,7 @@ constexpr auto layer_norm = [](const auto& x, const auto& gamma, const auto& bet
 constexpr auto batch_norm = [](const auto& x, const auto& gamma, const auto& beta) {
   constexpr ops::BatchNormAttributes attributes{1e-5f, std::remove_cvref_t<decltype(x)>::dims.rank};
   const auto here = std::source_location::current();
-  return apply<ops::BatchNorm, attributes>(here, x, apply<ops::BatchNormTable, attributes>(here, x, gamma, beta));
+  return apply<ops::BatchNorm, attributes>(here, x, apply<ops::BatchNormStatistics, attributes>(here, x), gamma, beta);
 };
 
 template <class T, class P, class S, class G>

@@ -26,7 +26,7 @@
 #include <tenon/backend/cpu/movement/triangle.hpp>
 #include <tenon/backend/cpu/nchw16n/change_layout.hpp>
 #include <tenon/backend/cpu/norm/batch_norm.hpp>
-#include <tenon/backend/cpu/norm/batch_norm_table.hpp>
+#include <tenon/backend/cpu/norm/batch_norm_statistics.hpp>
 #include <tenon/backend/cpu/norm/layer_norm.hpp>
 #include <tenon/backend/cpu/optimizer/adafactor.hpp>
 #include <tenon/backend/cpu/optimizer/norms.hpp>

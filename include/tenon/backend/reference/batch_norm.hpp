@@ -1,4 +1,4 @@
-// Batch normalization: the table of a batch's statistics, and what is computed with it, channel by channel in double.
+// Batch normalization: the statistics of a batch, and what is computed with it, channel by channel in double.
 #pragma once
 #include <cmath>
 
@@ -8,8 +8,7 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {
 
 namespace ops {
-struct TableRow;
-struct BatchNormTable;
+struct BatchNormStatistics;
 struct BatchNorm;
 struct BatchNormSums;
 struct BatchNormInputGrad;
@@ -28,33 +27,24 @@ struct Channels {
   /// The number of element k of a channel.
   static constexpr long place(long c, long k) { return (k / spatial * channels + c) * spatial + k % spatial; }
 };
-/// What a table, operand 1, says of channel c.
+/// What the statistics, operand 1, say of channel c.
 template <class Call>
 struct ChannelNorm {
-  double mean, deviation, gamma, beta;
+  using P = typename Call::template Operand<1>;
+  using Row = typename Call::Op::Row;
+  double mean, deviation;
+  bool frozen;
 
   ChannelNorm(const Arguments& a, long c) {
-    using P = typename Call::template Operand<1>;
-    using Row = typename Call::Op::Row;
     const auto at = [&](int row) { return static_cast<double>(a.operand<P>(1)[row * Channels<Call>::channels + c]); };
-    mean = at(Row::mean), gamma = at(Row::gamma), beta = at(Row::beta);
-    deviation = std::sqrt(at(Row::variance) + static_cast<double>(Call::config().epsilon));
+    mean = at(Row::mean), deviation = std::sqrt(at(Row::variance) + static_cast<double>(Call::config().epsilon));
+    frozen = at(Row::unbiased_variance) < 0;
   }
 };
 }  // namespace kernel::reference
 
 template <>
-struct Kernel<Reference, ops::TableRow> : kernel::reference::Whole {
-  template <class Call>
-  static void run(const Arguments& a, long, long) {
-    using T = typename Call::Result;
-    for (long c = 0; c < Call::result[0]; ++c)
-      a.result<T>()[c] = a.operand<T>(0)[Call::config().row * Call::result[0] + c];
-  }
-};
-
-template <>
-struct Kernel<Reference, ops::BatchNormTable> : kernel::reference::Whole {
+struct Kernel<Reference, ops::BatchNormStatistics> : kernel::reference::Whole {
   template <class Call>
   static void run(const Arguments& a, long, long) {
     using Of = kernel::reference::Channels<Call>;
@@ -69,10 +59,9 @@ struct Kernel<Reference, ops::BatchNormTable> : kernel::reference::Whole {
       at(Row::mean) = static_cast<P>(moments.mean);
       at(Row::variance) = static_cast<P>(moments.variance);
       at(Row::unbiased_variance) = static_cast<P>(moments.variance * double(count) / double(count - 1));
-      at(Row::gamma) = a.operand<P>(1)[c], at(Row::beta) = a.operand<P>(2)[c];
-      if constexpr (Call::operands > 3)
-        if (*a.operand<float>(5) != 0)  // frozen
-          at(Row::mean) = a.operand<P>(3)[c], at(Row::variance) = a.operand<P>(4)[c],
+      if constexpr (Call::operands > 1)
+        if (*a.operand<float>(3) != 0)  // frozen
+          at(Row::mean) = a.operand<P>(1)[c], at(Row::variance) = a.operand<P>(2)[c],
           at(Row::unbiased_variance) = P(-1);
     }
   }
@@ -83,15 +72,17 @@ struct Kernel<Reference, ops::BatchNorm> : kernel::reference::Whole {
   template <class Call>
   static void run(const Arguments& a, long, long) {
     using T = typename Call::Result;
+    using P = typename Call::template Operand<1>;
     for (long i = 0; i < Call::result.count(a.n); ++i) {
-      const kernel::reference::ChannelNorm<Call> of(a, kernel::reference::Channels<Call>::channel_of(i));
-      const double x = static_cast<double>(a.operand<T>(0)[i]);
-      a.result<T>()[i] = static_cast<T>((x - of.mean) / of.deviation * of.gamma + of.beta);
+      const long c = kernel::reference::Channels<Call>::channel_of(i);
+      const kernel::reference::ChannelNorm<Call> of(a, c);
+      const double x = static_cast<double>(a.operand<T>(0)[i]), gamma = a.operand<P>(2)[c], beta = a.operand<P>(3)[c];
+      a.result<T>()[i] = static_cast<T>((x - of.mean) / of.deviation * gamma + beta);
     }
   }
 };
 
-/// Sums of dy xhat and of dy, in the rows gamma and beta.
+/// Sums of dy xhat and of dy.
 template <>
 struct Kernel<Reference, ops::BatchNormSums> : kernel::reference::Whole {
   template <class Call>
@@ -99,8 +90,6 @@ struct Kernel<Reference, ops::BatchNormSums> : kernel::reference::Whole {
     using Of = kernel::reference::Channels<Call>;
     using T = typename Call::template Operand<0>;
     using P = typename Call::Result;
-    using Row = typename Call::Op::Row;
-    for (long i = 0; i < Call::result.count(a.n); ++i) a.result<P>()[i] = 0;
     for (long c = 0; c < Of::channels; ++c) {
       const kernel::reference::ChannelNorm<Call> of(a, c);
       double to_gamma = 0, to_beta = 0;
@@ -109,36 +98,33 @@ struct Kernel<Reference, ops::BatchNormSums> : kernel::reference::Whole {
                      dy = static_cast<double>(a.operand<T>(2)[Of::place(c, k)]);
         to_gamma += dy * (x - of.mean) / of.deviation, to_beta += dy;
       }
-      a.result<P>()[Row::gamma * Of::channels + c] = static_cast<P>(to_gamma);
-      a.result<P>()[Row::beta * Of::channels + c] = static_cast<P>(to_beta);
+      a.result<P>()[c] = static_cast<P>(to_gamma);
+      if constexpr (has_result<Call, 1>) result_of<Call, 1>(a)[c] = static_cast<P>(to_beta);
     }
   }
 };
 
-/// gamma / deviation (dy - mean(dy) - xhat mean(dy xhat)), where the sums of the means are operand 3.
+/// gamma / deviation (dy - mean(dy) - xhat mean(dy xhat)), where the sums of the means are operands 5 and 4.
 template <>
 struct Kernel<Reference, ops::BatchNormInputGrad> : kernel::reference::Whole {
   template <class Call>
   static void run(const Arguments& a, long, long) {
     using Of = kernel::reference::Channels<Call>;
     using T = typename Call::Result;
-    using P = typename Call::template Operand<3>;
-    using Row = typename Call::Op::Row;
-    const double count = double(Of::per_channel(a.n));
+    using P = typename Call::template Operand<1>;
     for (long i = 0; i < Call::result.count(a.n); ++i) {
       const long c = Of::channel_of(i);
       const kernel::reference::ChannelNorm<Call> of(a, c);
-      const double own = a.operand<P>(1)[Row::unbiased_variance * Of::channels + c] < 0 ? 0 : 1 / count,  // 0: frozen
-          mean_dy = a.operand<P>(3)[Row::beta * Of::channels + c] * own,
-                   mean_dy_xhat = a.operand<P>(3)[Row::gamma * Of::channels + c] * own,
+      const double share = of.frozen ? 0 : 1 / double(Of::per_channel(a.n)), mean_dy = a.operand<P>(5)[c] * share,
+                   mean_dy_xhat = a.operand<P>(4)[c] * share, gamma = a.operand<P>(3)[c],
                    xhat = (static_cast<double>(a.operand<T>(0)[i]) - of.mean) / of.deviation,
                    dy = static_cast<double>(a.operand<T>(2)[i]);
-      a.result<T>()[i] = static_cast<T>(of.gamma / of.deviation * (dy - mean_dy - xhat * mean_dy_xhat));
+      a.result<T>()[i] = static_cast<T>(gamma / of.deviation * (dy - mean_dy - xhat * mean_dy_xhat));
     }
   }
 };
 
-/// moving = momentum moving + (1 - momentum) row of the table
+/// moving = momentum moving + (1 - momentum) row of the statistics
 template <>
 struct Kernel<Reference, ops::UpdateMoving> : kernel::reference::Whole {
   template <class Call>

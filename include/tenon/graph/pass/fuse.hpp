@@ -114,6 +114,16 @@ class Fuser {
       s.source[k] = node.operand[k] == replaced ? from : program.source(node.operand[k]);
     program.add(s);
   }
+  // The number of operands that the epilogue of a node has already: they follow those of the operator.
+  constexpr int last_source(const Node& node) const {
+    int last = 0;
+    for (int i = 0; i < node.steps; ++i) {
+      const auto sources = graph_.program[node.program + 2 * i + 1];
+      for (const int from : Step::unpack(0, sources).source)
+        if (from != no_source && from < step_result && from > last) last = from;
+    }
+    return last;
+  }
   constexpr bool into_epilogue(int id) {
     const Node node = graph_[id];
     for (int k = 0; k < node.operands; ++k) {
@@ -122,7 +132,7 @@ class Fuser {
       if (!p.op->kernel.epilogue || !merges(id, product)) continue;
       FusedProgram<N> program;
       program.node = p;
-      program.base = 2;  // operators with an epilogue have two operands of their own
+      program.base = p.operands - last_source(p);
       bool readable = true;
       for (int other = 0; other < node.operands; ++other)
         if (node.operand[other] != product)

@@ -36,13 +36,13 @@ constexpr bool is_frozen_in_type(const X& x, const Norm& norm) {
 /// By the statistics of the batch, which also move the moving ones; by those, which then rest, if the cell is frozen.
 template <ops::BatchNormAttributes attributes, float momentum, class X, class Norm>
 constexpr auto normalized_by_batch(const X& x, const Norm& norm, const std::source_location& at) {
-  using Row = ops::BatchNormTableRow;
-  const auto table = apply<ops::BatchNormTable, attributes>(at, x, norm.gamma, norm.beta, norm.moving_mean,
-                                                            norm.moving_variance, norm.freezing);
-  apply<ops::UpdateMoving, ops::UpdateMoving::Config{momentum, Row::mean}>(at, norm.moving_mean, table);
+  using Row = ops::BatchNormRow;
+  const auto statistics =
+      apply<ops::BatchNormStatistics, attributes>(at, x, norm.moving_mean, norm.moving_variance, norm.freezing);
+  apply<ops::UpdateMoving, ops::UpdateMoving::Config{momentum, Row::mean}>(at, norm.moving_mean, statistics);
   apply<ops::UpdateMoving, ops::UpdateMoving::Config{momentum, Row::unbiased_variance}>(at, norm.moving_variance,
-                                                                                        table);
-  return apply<ops::BatchNorm, attributes>(at, x, table);
+                                                                                        statistics);
+  return apply<ops::BatchNorm, attributes>(at, x, statistics, norm.gamma, norm.beta);
 }
 
 /// By the moving statistics: three element-wise operators, which a graph fuses into the convolution before them.
@@ -66,7 +66,8 @@ constexpr auto batch_norm(const X& x, const Norm& norm) {
   const auto at = std::source_location::current();
   if constexpr (is_broken<X>) return x;
   else if constexpr (!fits_batch_norm(X::dims, rank, features))
-    return apply<ops::BatchNormTable, attributes>(at, x, norm.gamma, norm.beta);
+    return apply<ops::BatchNorm, attributes>(at, x, apply<ops::BatchNormStatistics, attributes>(at, x), norm.gamma,
+                                             norm.beta);
   else {
     if (is_training(x) && !is_frozen_in_type(x, norm))
       return normalized_by_batch<attributes, config.momentum>(x, norm, at);

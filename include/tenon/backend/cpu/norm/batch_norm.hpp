@@ -1,7 +1,7 @@
 // Batch normalization: elements, sums for the gradients, the gradient of the input, moving statistics.
 #pragma once
 #include <tenon/backend/cpu/elementwise/fused.hpp>
-#include <tenon/backend/cpu/norm/batch_norm_table.hpp>
+#include <tenon/backend/cpu/norm/batch_norm_statistics.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {
@@ -15,18 +15,18 @@ struct BatchNormScale;
 }  // namespace ops
 
 namespace kernel {
-// What a table says of its channels. `Row` are the numbers of its rows.
-template <class Row, class A>
+// What the statistics, operand 1, and gamma say of a channel.
+template <class Call, int Gamma>
 struct Normalization {
-  const A *mean, *variance, *gamma, *beta;
-  A epsilon;
-  Normalization(const A* table, long channels, A added)
-      : mean(table + Row::mean * channels),
-        variance(table + Row::variance * channels),
-        gamma(table + Row::gamma * channels),
-        beta(table + Row::beta * channels),
-        epsilon(added) {}
-  A deviation(long c) const { return math::sqrt(variance[c] + epsilon); }
+  using A = typename Call::template Operand<1>;
+  using Row = typename Call::Op::Row;
+  static constexpr long channels = Call::operand(1)[1];
+  const A *mean, *variance, *gamma;
+  explicit Normalization(const Arguments& a)
+      : mean(a.operand<A>(1) + Row::mean * channels),
+        variance(a.operand<A>(1) + Row::variance * channels),
+        gamma(a.operand<A>(Gamma)) {}
+  A deviation(long c) const { return math::sqrt(variance[c] + A(Call::config().epsilon)); }
   A scale(long c) const { return gamma[c] / deviation(c); }
 };
 }  // namespace kernel
@@ -62,7 +62,8 @@ void Kernel<Cpu, ops::BatchNorm>::run(const Arguments& a, long begin, long end) 
   using A = typename Call::template Operand<1>;
   constexpr long channels = Layout::channels;
   if constexpr (Layout::spatial == 1) {
-    const kernel::Normalization<typename Call::Op::Row, A> of(a.operand<A>(1), channels, A(Call::config().epsilon));
+    const kernel::Normalization<Call, 2> of(a);
+    const A* const beta = a.operand<A>(3);
     for (long first = 0; first < channels; first += kernel::column_block) {
       const long count = channels - first < kernel::column_block ? channels - first : kernel::column_block;
       A scale[kernel::column_block];
@@ -71,7 +72,7 @@ void Kernel<Cpu, ops::BatchNorm>::run(const Arguments& a, long begin, long end) 
         const T* x = a.operand<T>(0) + row * channels + first;
         T* y = a.result<T>() + row * channels + first;
         for (long c = 0; c < count; ++c)
-          y[c] = static_cast<T>((static_cast<A>(x[c]) - of.mean[first + c]) * scale[c] + of.beta[first + c]);
+          y[c] = static_cast<T>((static_cast<A>(x[c]) - of.mean[first + c]) * scale[c] + beta[first + c]);
         if constexpr (Call::steps > 0) kernel::apply_steps<Call, true>(a, row * channels + first, count, first);
       }
     }
@@ -84,10 +85,10 @@ void Kernel<Cpu, ops::BatchNorm>::run_planes(const Arguments& a, long begin, lon
   using T = typename Call::Result;
   using A = typename Call::template Operand<1>;
   constexpr long channels = kernel::ChannelLayout<Call>::channels;
-  const kernel::Normalization<typename Call::Op::Row, A> of(a.operand<A>(1), channels, A(Call::config().epsilon));
+  const kernel::Normalization<Call, 2> of(a);
   for (long plane = begin; plane < end; ++plane) {
     const long c = plane % channels;
-    const A average = of.mean[c], scale = of.scale(c), shift = of.beta[c];
+    const A average = of.mean[c], scale = of.scale(c), shift = a.operand<A>(3)[c];
     for (long at = plane * size; at < (plane + 1) * size; at += kernel::norm_piece) {
       const long left = (plane + 1) * size - at, count = left < kernel::norm_piece ? left : kernel::norm_piece;
       kernel::map_unrolled<true>(
@@ -102,16 +103,12 @@ template <>
 struct Kernel<Cpu, ops::BatchNormSums> {
   static constexpr KernelFacts facts{.nchw16n = Nchw16n::follows};
   template <class Call>
-  static constexpr long items(long) {
-    return Call::result[1];
-  }
-  template <class Call>
-  static constexpr long cost(long n) {
-    return Call::operand(0).count(n) / Call::result[1] * 2 + 1;
+  static constexpr KernelWork work(long n) {
+    return {Call::result[0], Call::operand(0).count(n) / Call::result[0] * 2 + 1, unread<Call>};
   }
   template <class Call>
   static constexpr KernelWork nchw16n_work(long n) {
-    return kernel::channel_nchw16n_work<Call>(n);
+    return {kernel::channel_nchw16n_work<Call>(n).items, kernel::channel_nchw16n_work<Call>(n).cost, unread<Call>};
   }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
@@ -123,24 +120,23 @@ struct Kernel<Cpu, ops::BatchNormSums> {
   }
 
  private:
+  // Bytes for the sums of dy where no node reads them.
+  template <class Call>
+  static constexpr long unread = has_result<Call, 1> ? 0 : Call::result.bytes(1);
   template <class Call>
   static void fill(const Arguments& a, long begin, long end, bool in_nchw16n) {
     using Layout = kernel::ChannelLayout<Call>;
     using A = typename Call::Result;
     using Row = typename Call::Op::Row;
-    const A* const table = a.operand<A>(1);
-    const A *const mean = table + Row::mean * Layout::channels, *const variance =
-                                                                    table + Row::variance * Layout::channels;
-    const auto row = [result = a.result<A>()](int r) { return result + r * Layout::channels; };
-    A *const to_gamma = row(Row::gamma), *const to_beta = row(Row::beta);
+    const A* const mean = a.operand<A>(1) + Row::mean * Layout::channels;
+    const A* const variance = a.operand<A>(1) + Row::variance * Layout::channels;
+    A *const to_gamma = a.result<A>(), *to_beta = reinterpret_cast<A*>(a.workspace);
+    if constexpr (has_result<Call, 1>) to_beta = result_of<Call, 1>(a);
     if constexpr (Layout::images)
       kernel::image_gradient_sums(Layout::batch(a.n, in_nchw16n), a.operand<float>(0), a.operand<float>(2), mean,
                                   to_beta, to_gamma, begin, end);
     else sums<Call>(a, begin, end, mean, to_beta, to_gamma);
-    for (long c = begin; c < end; ++c) {
-      for (int r : {Row::mean, Row::variance, Row::unbiased_variance}) row(r)[c] = 0;
-      to_gamma[c] = to_gamma[c] / math::sqrt(variance[c] + A(Call::config().epsilon));
-    }
+    for (long c = begin; c < end; ++c) to_gamma[c] = to_gamma[c] / math::sqrt(variance[c] + A(Call::config().epsilon));
   }
   template <class Call, class A>
   static void sums(const Arguments& a, long begin, long end, const A* mean, A* to_beta, A* to_gamma) {
@@ -205,18 +201,16 @@ template <class Call>
 struct Kernel<Cpu, ops::BatchNormInputGrad>::Terms {
   using T = typename Call::Result;
   using A = typename Call::template Operand<1>;
-  using Row = typename Call::Op::Row;
   A mean, scale, mean_dy, slope;  // slope: mean(dy xhat) / sqrt(variance + epsilon)
 
   Terms(const Arguments& a, long c) {
     using Layout = kernel::ChannelLayout<Call>;
-    const kernel::Normalization<Row, A> of(a.operand<A>(1), Layout::channels, A(Call::config().epsilon));
-    const A* const sums = a.operand<A>(3);
+    const kernel::Normalization<Call, 3> of(a);
     const A elements = static_cast<A>(Layout::samples(a.n) * Layout::spatial);
     mean = of.mean[c], scale = of.scale(c);
-    mean_dy = sums[Row::beta * Layout::channels + c] / elements;
-    slope = sums[Row::gamma * Layout::channels + c] / elements / of.deviation(c);
-    if (a.operand<A>(1)[Row::unbiased_variance * Layout::channels + c] < 0) mean_dy = slope = 0;  // frozen
+    mean_dy = a.operand<A>(5)[c] / elements;
+    slope = a.operand<A>(4)[c] / elements / of.deviation(c);
+    if (a.operand<A>(1)[Call::Op::Row::unbiased_variance * Layout::channels + c] < 0) mean_dy = slope = 0;  // frozen
   }
   A operator()(auto x, auto dy) const {
     return scale * (static_cast<A>(dy) - mean_dy - (static_cast<A>(x) - mean) * slope);

@@ -8,8 +8,7 @@
 namespace tenon::inline TENON_ABI {
 
 namespace ops {
-struct TableRow;
-struct BatchNormTable;
+struct BatchNormStatistics;
 }  // namespace ops
 
 namespace kernel {
@@ -38,22 +37,9 @@ constexpr KernelWork channel_nchw16n_work(long n) {
 inline constexpr long norm_piece = 2048;
 }  // namespace kernel
 
-template <>
-struct Kernel<Cpu, ops::TableRow> {
-  template <class Call>
-  static constexpr long items(long) {
-    return Call::result[0];
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    for (long c = begin; c < end; ++c) a.result<T>()[c] = a.operand<T>(0)[Call::config().row * Call::result[0] + c];
-  }
-};
-
 TENON_EXACT_BEGIN
 template <>
-struct Kernel<Cpu, ops::BatchNormTable> {
+struct Kernel<Cpu, ops::BatchNormStatistics> {
   static constexpr KernelFacts facts{.nchw16n = Nchw16n::follows};
   template <class Call>
   static constexpr long items(long) {
@@ -83,19 +69,12 @@ struct Kernel<Cpu, ops::BatchNormTable> {
     using A = typename Call::Result;
     using Row = typename Call::Op::Row;
     const long elements = Layout::samples(a.n) * Layout::spatial;
-    const auto row = [table = a.result<A>()](int r) { return table + r * Layout::channels; };
-    A *const mean = row(Row::mean), *const variance = row(Row::variance);
-    for (long c = begin; c < end; ++c) {
-      row(Row::gamma)[c] = a.operand<A>(1)[c];
-      row(Row::beta)[c] = a.operand<A>(2)[c];
-    }
-    if constexpr (Call::operands > 3) {
-      if (*a.operand<float>(5) != 0) {  // frozen
-        for (long c = begin; c < end; ++c) {
-          mean[c] = a.operand<A>(3)[c];
-          variance[c] = a.operand<A>(4)[c];
-          row(Row::unbiased_variance)[c] = A(-1);
-        }
+    const auto row = [result = a.result<A>()](int r) { return result + r * Layout::channels; };
+    A *const mean = row(Row::mean), *const variance = row(Row::variance), *const unbiased = row(Row::unbiased_variance);
+    if constexpr (Call::operands > 1) {
+      if (*a.operand<float>(3) != 0) {  // frozen
+        for (long c = begin; c < end; ++c)
+          mean[c] = a.operand<A>(1)[c], variance[c] = a.operand<A>(2)[c], unbiased[c] = A(-1);
         return;
       }
     }
@@ -106,7 +85,7 @@ struct Kernel<Cpu, ops::BatchNormTable> {
         statistics<Call>(a, first, end - first < kernel::column_block ? end - first : kernel::column_block,
                          mean + first, variance + first);
     for (long c = begin; c < end; ++c) {
-      row(Row::unbiased_variance)[c] = variance[c] / static_cast<A>(elements > 1 ? elements - 1 : 1);
+      unbiased[c] = variance[c] / static_cast<A>(elements > 1 ? elements - 1 : 1);
       variance[c] = variance[c] / static_cast<A>(elements);
     }
   }
