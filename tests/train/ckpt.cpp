@@ -114,6 +114,56 @@ TEST_CASE("ModelCheckpoint: append_info counts on, the oldest files go, and a ne
   CHECK(load_checkpoint(folder / "m-1_6.ckpt", net, false).unexpected == std::vector<std::string>{"flag"});
 }
 
+namespace own {
+TENON_EXACT_BEGIN
+/// A mean of gradients, and how many steps it has seen: moments with names of their own.
+struct ApplyMean : ops::MomentUpdate<ApplyMean, "Mean"> {
+  template <auto config, class C>
+  static void step(ops::UpdateNumbers<C> n, auto each) {
+    each([=]<class V>(V g, V& p, V& mean, V& steps) __attribute__((always_inline)) {
+      steps = steps + V(C(1));
+      mean = mean + (g * n.scale - mean) / steps;
+      p = p - n.rate * mean;
+    });
+  }
+};
+TENON_EXACT_END
+struct Mean {
+  nn::LearningRate learning_rate = 0.01;
+  float weight_decay = 0, loss_scale = 1;
+  std::vector<nn::ParameterGroup> groups{};
+  static constexpr std::string_view name = "Mean";
+  static constexpr int slots = 2;
+  static constexpr std::string_view slot_names[2]{"mean", "steps"};
+  void check() const {}
+  void numbers(long, nn::Numbers&) const {}
+  template <class = void>
+  static constexpr void update(Builder& b, int parameter, int gradient, const int* slot, int numbers) {
+    b.call<ApplyMean>(NoConfig{}, parameter, gradient, slot[0], slot[1], numbers);
+  }
+};
+}  // namespace own
+
+TEST_CASE("moments of an optimizer of one's own are told from parameters, in both formats") {
+  const Folder folder;
+  for (const std::string file : {"run.safetensors", "run.ckpt"}) {
+    Net net, twice;
+    const auto model_of = [](Net& of) { return Model{of, nn::SoftmaxCrossEntropyWithLogits{}, own::Mean{}}; };
+    auto model = model_of(net);
+    model.train(1, batches());
+    save_training(model, folder / file);
+    const std::string after_one = bits(net);
+    model.train(1, batches());
+    Net loaded;
+    CHECK(load_checkpoint(folder / file, loaded).unexpected.empty());
+    CHECK(bits(loaded) == after_one);
+    auto resumed = model_of(twice);
+    load_training(folder / file, resumed);
+    resumed.train(1, batches());
+    CHECK(bits(twice) == bits(net));
+  }
+}
+
 TEST_CASE("the state of every optimizer is told from parameters") {
   const auto is_state = [&](const std::string& name, const io::SortedNames& names, bool several = false) {
     static float two[2];

@@ -5,7 +5,9 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <tenon/io/tensors/named_value.hpp>
@@ -70,7 +72,11 @@ struct TrainingFile {
         if (double number = 0; has_number(group)) number = double(group.learning_rate->at(0)), rates(number);
       if (!rates.bytes().empty()) states.emplace_back(rates_name, rates.bytes());
     }
+    using Optimizer = std::remove_cvref_t<decltype(model.optimizer_)>;
+    if constexpr (Optimizer::slots > 0) name_slots({&Optimizer::slot_names[0], std::size_t(Optimizer::slots)});
   }
+  /// Lists the moments that a reader would take for parameters.
+  [[gnu::cold]] void name_slots(std::span<const std::string_view> slots);
   static bool has_number(const nn::ParameterGroup& group) {
     return group.learning_rate && group.learning_rate->is_number();
   }
@@ -218,6 +224,10 @@ namespace detail {
     all.push_back({name, AnyTensor(Dtype::uint8, {&size, 1}, bytes.data())});
   }
 }
+[[gnu::cold, gnu::noinline]] TENON_INLINE void TrainingFile::name_slots(std::span<const std::string_view> slots) {
+  for (const std::string_view slot : slots)
+    if (!is_known_slot(slot)) states.emplace_back(text(slot_entry_prefix, slot), std::string(1, '\0'));
+}
 [[gnu::cold, gnu::noinline]] TENON_INLINE_CONSTRUCTOR TrainingCopy::TrainingCopy(const TrainingSource& source) {
   source.take(source.model, file_);
   tensors_ = source.tensors(source.model);
@@ -302,7 +312,8 @@ namespace detail {
   CallbackStates states;
   read_checkpoint(path, [&](const io::HeldTensors& file) {
     for (const io::NamedTensor& named : file.tensors)
-      if ((named.name.starts_with(callback_state_prefix) || named.name == TrainingFile::rates_name) &&
+      if ((named.name.starts_with(callback_state_prefix) || named.name == TrainingFile::rates_name ||
+           named.name.starts_with(slot_entry_prefix)) &&
           named.tensor.dtype == Dtype::uint8)
         states.emplace_back(named.name, std::string(static_cast<const char*>(named.tensor.data), named.tensor.bytes()));
   });
