@@ -20,11 +20,12 @@ void conv2d_kept(const Conv2dSizes& s, const float* x, const void* kept, float* 
 
 namespace detail {
 struct KeptConvPlan : ConvGeometry {
-  bool copied;  // with zeros around it; without padding the image is x itself
-  Padded image;
-  long pixels, steps, row_blocks;
-  std::size_t taps_at, weights_at, kept;  // what is kept, in bytes: after the plan the pixels, then these; all of it
-  std::size_t padded_at, workspace;       // the workspace: first the sums
+  bool copied = false;  // with zeros around it; without padding the image is x itself
+  Padded image{};
+  long pixels = 0, steps = 0, row_blocks = 0;
+  // What is kept, in bytes: after the plan the pixels, then these; all of it.
+  std::size_t taps_at = 0, weights_at = 0, kept = 0;
+  std::size_t padded_at = 0, workspace = 0;  // the workspace: first the sums
   constexpr long lanes() const { return rows < 3L * simd_width<float> ? rows : 3L * simd_width<float>; }
 };
 constexpr KeptConvPlan kept_conv_plan(const Conv2dSizes& s) {
