@@ -1,6 +1,7 @@
 #!/bin/sh
 # A training step on a target that lacks the kernel of one operator is refused in one sentence that names it, whichever
-# operator that is: `lacking.sh short|long SOURCE_DIR`. `long` takes each operator of the step in turn.
+# operator that is: `lacking.sh short|long SOURCE_DIR`. `long` takes each operator of the step in turn. A target that
+# has optional members without those that belong to them is refused, too.
 set -eu
 length=$1
 cd "$2"
@@ -11,7 +12,7 @@ operators='ReluGrad BatchNorm SumTo ApplyAdam'
   BatchNormStatistics BatchNormSums BatchNormInputGrad UpdateMoving MatMul Add SoftmaxCrossEntropy
   SoftmaxCrossEntropyGrad"
 compile() {
-  g++ -std=c++20 -O0 -march=native -fsyntax-only -DTENON_TARGET=lacking "-DTENON_TEST_LACKS=$1" -Iinclude \
+  g++ -std=c++20 -O0 -march=native -fsyntax-only "-DTENON_TARGET=${2:-lacking}" "-DTENON_TEST_LACKS=$1" -Iinclude \
     -Itests/support/targets -x c++ tests/target/lacking.hpp 2>"$work/report"
 }
 failed=0
@@ -27,4 +28,9 @@ for operator in $operators; do
   fi
 done
 compile NoOperatorOfThisName || { echo "with all kernels it does not compile:"; cat "$work/report"; failed=1; }
+if compile None incomplete; then echo "an incomplete target compiles"; failed=1; fi
+for member in 'copy_beside() needs make_event()' 'allocate_pinned() needs free_pinned()' 'devices() needs use_device()'
+do
+  grep -q "a target with $member" "$work/report" || { echo "nothing says: a target with $member"; failed=1; }
+done
 exit $failed
