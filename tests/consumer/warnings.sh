@@ -1,5 +1,6 @@
 #!/bin/sh
-# What a compiler says of Tenon to one who includes it without -isystem: nothing.
+# What a compiler says of Tenon to one who includes it without -isystem: nothing, also where the program has globals
+# with the names of Tenon's locals, of which g++ reports those of templates (-Wshadow).
 #   warnings.sh short|long COMPILER
 # short: of the headers. long: of README's program, for any x86-64 (of which g++ would note that wide vectors were
 # passed in another way before 2010), and for this processor.
@@ -12,7 +13,11 @@ work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 printf '#include <tenon/tenon.hpp>\nint main() {}\n' >"$work/program.cpp"
 [ "$1" = short ] ||
-  awk '/^```cpp$/ { inside = 1; next } /^```$/ { if (inside) exit } inside' "$source/README.md" >"$work/program.cpp"
+  awk '/^```cpp$/ { inside = 1; next } /^```$/ { if (inside) exit }
+    inside && !/^#include/ && !globals++ {
+      print "int length, value, first, row, rows, column, columns, count, begin, end, lane, number, sum, factor, step;"
+    }
+    inside' "$source/README.md" >"$work/program.cpp"
 
 faults=0
 silent() {

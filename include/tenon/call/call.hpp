@@ -7,6 +7,7 @@
 #include <tenon/run/layout.hpp>
 #include <tenon/run/tape.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 /// A number written among operands: it takes the dtype that the operator's other operand asks for.
@@ -325,3 +326,4 @@ inline bool launched_there([[maybe_unused]] const EagerInfo& call, [[maybe_unuse
 #endif  // TENON_DEFINES
 
 }  // namespace tenon
+TENON_INT_SIZES_END

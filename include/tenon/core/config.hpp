@@ -69,13 +69,16 @@ static_assert(sizeof(1.0) == sizeof(double),
 #define TENON_INLINE_CONSTRUCTOR inline
 #endif
 
-// Between these two lines arrays may have as many elements as an int among the template arguments says. g++ sees in
-// each a conversion that may change a sign (-Wsign-conversion), clang does not.
+// Between these two lines g++ does not report two things that clang does not report either. Arrays may have as many
+// elements as an int among the template arguments says: no change of a sign (-Wsign-conversion). Locals of a template
+// may have the name of a global of the program that instantiates it (-Wshadow).
 #if defined(__clang__)
 #define TENON_INT_SIZES_BEGIN
 #define TENON_INT_SIZES_END
 #else
-#define TENON_INT_SIZES_BEGIN _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wsign-conversion\"")
+#define TENON_INT_SIZES_BEGIN                                                            \
+  _Pragma("GCC diagnostic push") _Pragma("GCC diagnostic ignored \"-Wsign-conversion\"") \
+      _Pragma("GCC diagnostic ignored \"-Wshadow\"")
 #define TENON_INT_SIZES_END _Pragma("GCC diagnostic pop")
 #endif
 

@@ -4,6 +4,7 @@
 #include <tenon/graph/ir/traced.hpp>
 #include <tenon/ops/structural.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI::detail {
 
 // Converts to a base class of T only, to find a second base among the initialisers.
@@ -168,3 +169,4 @@ struct WithoutArguments {
 };
 
 }  // namespace tenon::detail
+TENON_INT_SIZES_END

@@ -13,6 +13,7 @@
 #include <tenon/train/step/run.hpp>
 #include <tenon/train/step/step_runner.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 /// A network with its loss, optimizer, and metrics.
@@ -449,3 +450,4 @@ template <ModelOptions o, class Net, class Loss, class Optimizer, class... Metri
 Model(WithOptions<o>, Net&, Loss, Optimizer, Metrics...) -> Model<Net, Loss, Optimizer, o, Metrics...>;
 
 }  // namespace tenon
+TENON_INT_SIZES_END

@@ -8,6 +8,7 @@
 
 #include <tenon/core/config.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI::detail {
 
 /// An object of `new`, deleted with this. Moving hands it on and leaves nothing.
@@ -124,3 +125,4 @@ class Shared {
 };
 
 }  // namespace tenon::detail
+TENON_INT_SIZES_END

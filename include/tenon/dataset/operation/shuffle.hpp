@@ -6,6 +6,7 @@
 #include <tenon/dataset/stage/seed.hpp>
 #include <tenon/dataset/stage/stage.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI::dataset {
 
 template <class D>
@@ -91,3 +92,4 @@ auto operator|(const D&, ShuffleMaker (*)(long, std::uint64_t)) {
 }
 
 }  // namespace tenon::dataset
+TENON_INT_SIZES_END

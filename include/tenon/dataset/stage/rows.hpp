@@ -13,6 +13,7 @@
 #include <tenon/dataset/stage/column.hpp>
 #include <tenon/dataset/stage/scratch.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI::dataset {
 
 template <class D, class Before>
@@ -173,3 +174,4 @@ class Epoch {
 };
 
 }  // namespace tenon::dataset
+TENON_INT_SIZES_END

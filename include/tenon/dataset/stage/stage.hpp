@@ -14,6 +14,7 @@
 #include <tenon/dataset/stage/column.hpp>
 #include <tenon/dataset/stage/rows.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI::dataset {
 
 /// The requirements of a training loop: the columns' types, the number of rows, and an iterator {start(epoch), next()}.
@@ -236,3 +237,4 @@ B operator|(const B& broken, const M&) {
 }
 }  // namespace tenon
 #endif
+TENON_INT_SIZES_END

@@ -7,6 +7,7 @@
 #include <tenon/train/amp.hpp>
 #include <tenon/train/step/state.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 /// In place of a loss: the network of the Model returns the loss itself.
@@ -176,3 +177,4 @@ struct UpdateStep {
 
 }  // namespace detail
 }  // namespace tenon
+TENON_INT_SIZES_END

@@ -12,6 +12,7 @@
 #include <tenon/train/file/progress.hpp>
 #include <tenon/train/model_options.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 namespace detail {
@@ -266,3 +267,4 @@ TENON_INLINE void check_run(std::string_view what, long epochs, long batches) {
 }  // namespace detail
 
 }  // namespace tenon
+TENON_INT_SIZES_END

@@ -17,6 +17,7 @@
 #include <tenon/train/step/step_outputs.hpp>
 #include <tenon/train/step/update_numbers.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI::detail {
 
 template <class T, class S>
@@ -370,3 +371,4 @@ class StepRunner {
 };
 
 }  // namespace tenon::detail
+TENON_INT_SIZES_END

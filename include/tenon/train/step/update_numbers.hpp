@@ -3,6 +3,7 @@
 #include <tenon/nn/optim/update/update_rules.hpp>
 #include <tenon/train/step/state.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI::detail {
 
 /// Writes what the updates of the next step read.
@@ -45,3 +46,4 @@ void run_updates(Executor& update, const ParameterList& parameters, const void* 
 }
 
 }  // namespace tenon::inline TENON_ABI::detail
+TENON_INT_SIZES_END

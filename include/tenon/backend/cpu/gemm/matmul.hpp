@@ -6,6 +6,7 @@
 #include <tenon/backend/cpu/gemm/small.hpp>
 #include <tenon/core/memory/arena.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 namespace ops {
@@ -188,3 +189,4 @@ void Kernel<Cpu, ops::MatMul>::run(const Arguments& arguments, long begin, long 
 TENON_EXACT_END
 
 }  // namespace tenon
+TENON_INT_SIZES_END

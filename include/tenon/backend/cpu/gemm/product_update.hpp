@@ -3,6 +3,7 @@
 #include <tenon/backend/cpu/gemm/fused_update.hpp>
 #include <tenon/backend/cpu/gemm/matmul.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 namespace ops {
@@ -90,3 +91,4 @@ void Kernel<Cpu, ops::ProductUpdate>::run(const Arguments& arguments, long begin
 TENON_EXACT_END
 
 }  // namespace tenon
+TENON_INT_SIZES_END

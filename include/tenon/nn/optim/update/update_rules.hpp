@@ -5,6 +5,7 @@
 #include <tenon/core/memory/owned.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI::nn {
 
 /// True if `name` matches `pattern`, in which '*' matches any text.
@@ -135,3 +136,4 @@ TENON_INLINE void UpdateRules::join(std::string_view optimizer, const std::strin
 #endif  // TENON_DEFINES
 
 }  // namespace tenon::nn
+TENON_INT_SIZES_END

@@ -5,6 +5,7 @@
 
 #include <tenon/core/config.hpp>
 
+TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI::detail {
 
 // An event has three hooks, each found by its name: `any` for every run (MindSpore 1.x), `train` and `eval` for one
@@ -236,3 +237,4 @@ concept HasNearHook =
     requires(C& c, R& r) { c.step_being(r); } || requires(C& c, R& r) { c.step_edn(r); };
 
 }  // namespace tenon::detail
+TENON_INT_SIZES_END
