@@ -19,7 +19,7 @@ ROWS = tuple(
 )
 POOL_SIZES = ("8x64x56x56-k3x3-s2x2-p1x1", "8x32x28x28-k3x3-s1x1-p1x1", "16x16x31x31-k5x5-s2x2-p0x0")
 POOLS = tuple(f"pool/{what}/{size}" for what in ("max_backward", "avg_backward") for size in POOL_SIZES)
-# Forward and backward: PyTorch's forward pass keeps the places of the maxima, ours finds them again when it is asked.
+# Forward and backward: in a training both keep the places of the maxima.
 MAX_POOLS = tuple(f"pool/max_train/{size}" for size in POOL_SIZES)
 
 

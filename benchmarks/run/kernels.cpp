@@ -146,9 +146,9 @@ double pool(const Table& table, const char* what, const kernel::Pool2dSizes& s) 
   std::vector<std::uint8_t> places(dy.size());
   char name[80];
   std::snprintf(name, sizeof name, "%s max", what);
-  double sum = table.row(name, 0, [&] { kernel::max_pool2d(s, x.data(), y.data(), 0, s.planes); });
+  double sum = table.row(name, 0, [&] { kernel::max_pool2d(s, x.data(), y.data(), kernel::no_places, 0, s.planes); });
   std::snprintf(name, sizeof name, "%s max with places", what);
-  sum += table.row(name, 0, [&] { kernel::max_pool2d_places(s, x.data(), y.data(), places.data(), 0, s.planes); });
+  sum += table.row(name, 0, [&] { kernel::max_pool2d(s, x.data(), y.data(), places.data(), 0, s.planes); });
   std::snprintf(name, sizeof name, "%s max backward", what);
   return sum + table.row(name, 0, [&] {
     kernel::max_pool2d_backward(s, places.data(), dy.data(), dx.data(), 0, s.planes, nullptr);

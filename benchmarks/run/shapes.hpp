@@ -29,6 +29,7 @@ struct Products {
 /// MaxPool2d as in a training: with the places of the maxima as second result.
 struct MaxPoolWithPlaces : Operator<MaxPoolWithPlaces, "MaxPoolWithPlaces"> {
   using Config = ops::Pool2dAttributes;
+  static constexpr int returns = 2;
   static constexpr None derivative{};
   static constexpr ResultTypes shape(const OperandTypes& in, const Config& c, Sentence& error) {
     return ops::MaxPool2d::shape(in, c, error);

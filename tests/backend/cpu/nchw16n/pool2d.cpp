@@ -54,10 +54,10 @@ void check(long n, const Pool2dSizes& s, bool count_include_pad, bool odd, std::
   std::vector<float> x = reference::numbers<float>(n * in, random), dy = reference::numbers<float>(n * out, random);
   spoil(x, random, odd);
   std::vector<float> maximum(dy.size()), average(dy.size()), from_maximum(x.size()), from_average(x.size());
-  kernel::max_pool2d(s, x.data(), maximum.data(), 0, planes);
+  kernel::max_pool2d(s, x.data(), maximum.data(), kernel::no_places, 0, planes);
   kernel::avg_pool2d(s, x.data(), average.data(), count_include_pad, 0, planes);
   std::vector<std::uint8_t> places(dy.size());
-  kernel::max_pool2d_places(s, x.data(), maximum.data(), places.data(), 0, planes);
+  kernel::max_pool2d(s, x.data(), maximum.data(), places.data(), 0, planes);
   kernel::max_pool2d_backward(s, places.data(), dy.data(), from_maximum.data(), 0, planes, nullptr);
   kernel::avg_pool2d_backward(s, dy.data(), from_average.data(), count_include_pad, 0, planes, nullptr);
 
@@ -66,15 +66,16 @@ void check(long n, const Pool2dSizes& s, bool count_include_pad, bool odd, std::
   for (long parts = 1; parts <= 3; ++parts) {
     std::vector<float> y(dyb.size(), 77.0f), dx(xb.size(), 77.0f);
     std::vector<std::uint8_t> places_b(dyb.size(), 77);
-    reference::in_parts(items, parts,
-                        [&](long begin, long end) { kernel::nchw16n_max_pool2d(s, xb.data(), y.data(), begin, end); });
+    reference::in_parts(items, parts, [&](long begin, long end) {
+      kernel::nchw16n_max_pool2d(s, xb.data(), y.data(), kernel::no_places, begin, end);
+    });
     CHECK(same(y, maximum, n, out));
     reference::in_parts(items, parts, [&](long begin, long end) {
       kernel::nchw16n_avg_pool2d(s, xb.data(), y.data(), count_include_pad, begin, end);
     });
     CHECK(same(y, average, n, out));
     reference::in_parts(items, parts, [&](long begin, long end) {
-      kernel::nchw16n_max_pool2d_places(s, xb.data(), y.data(), places_b.data(), begin, end);
+      kernel::nchw16n_max_pool2d(s, xb.data(), y.data(), places_b.data(), begin, end);
     });
     CHECK(same(y, maximum, n, out));
     reference::in_parts(items, parts, [&](long begin, long end) {

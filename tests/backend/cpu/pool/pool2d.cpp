@@ -71,11 +71,22 @@ void check_blocks(const Pool2dSizes& s, const std::vector<float>& x, const std::
     reference::in_parts(s.planes, parts, [&](long begin, long end) {
       reference::Workspace workspace(size_t(kernel::pool2d_block_bytes(s)));
       void* const scratch = workspace.data();
-      long left = kernel::max_pool2d_in_blocks(s, x.data(), maxima.data(), begin, end, scratch);
-      kernel::max_pool2d(s, x.data(), maxima.data(), left, end);
-      left = kernel::avg_pool2d_in_blocks(s, x.data(), averages.data(), count_include_pad, begin, end, scratch);
+      const auto in_blocks = [&](bool back, const std::vector<float>& from, std::vector<float>& to, auto pool) {
+        const long whole = s.h * s.w, windows = s.oh * s.ow;
+        return kernel::pool2d_in_blocks(back ? windows : whole, back ? whole : windows, from.data(), to.data(), begin,
+                                        end, scratch, pool);
+      };
+      long left = in_blocks(false, x, maxima, [&](const float* from, float* to) {
+        kernel::nchw16n_max_pool2d(s, from, to, kernel::no_places, 0, 1);
+      });
+      kernel::max_pool2d(s, x.data(), maxima.data(), kernel::no_places, left, end);
+      left = in_blocks(false, x, averages, [&](const float* from, float* to) {
+        kernel::nchw16n_avg_pool2d(s, from, to, count_include_pad, 0, 1);
+      });
       kernel::avg_pool2d(s, x.data(), averages.data(), count_include_pad, left, end);
-      left = kernel::avg_pool2d_backward_in_blocks(s, dy.data(), dx.data(), count_include_pad, begin, end, scratch);
+      left = in_blocks(true, dy, dx, [&](const float* from, float* to) {
+        kernel::nchw16n_avg_pool2d_backward(s, from, to, count_include_pad, 0, 1);
+      });
       kernel::avg_pool2d_backward(s, dy.data(), dx.data(), count_include_pad, left, end, scratch);
     });
     CHECK(reference::same_bits(maxima, expected.maximum));
@@ -92,7 +103,7 @@ void check_places_of(const Pool2dSizes& s, const std::vector<T>& x, const std::v
   std::vector<T> y(dy.size(), T(7)), dx(x.size(), T(7));
   std::vector<P> places(dy.size(), P(77));
   reference::in_parts(s.planes, parts, [&](long begin, long end) {
-    kernel::max_pool2d_places(s, x.data(), y.data(), places.data(), begin, end);
+    kernel::max_pool2d(s, x.data(), y.data(), places.data(), begin, end);
   });
   CHECK(reference::same_bits(y, expected.maximum));
   reference::in_parts(s.planes, parts, [&](long begin, long end) {
@@ -121,8 +132,9 @@ void check(const Pool2dSizes& s, bool count_include_pad, std::uint64_t seed) {
   [[maybe_unused]] reference::Workspace workspace(kernel::pool2d_backward_workspace<T>(s));
   for (long parts = 1; parts <= 3; ++parts) {
     std::vector<T> y(dy.size(), T(7)), dx(x.size(), T(7));
-    reference::in_parts(s.planes, parts,
-                        [&](long begin, long end) { kernel::max_pool2d(s, x.data(), y.data(), begin, end); });
+    reference::in_parts(s.planes, parts, [&](long begin, long end) {
+      kernel::max_pool2d(s, x.data(), y.data(), kernel::no_places, begin, end);
+    });
     CHECK(reference::same_bits(y, expected.maximum));
     if constexpr (!std::is_integral_v<T>) check_places(s, x, dy, parts, expected);
     if constexpr (!std::is_integral_v<T>) {
@@ -154,15 +166,18 @@ void check_maxima(const Pool2dSizes& s, std::uint64_t seed) {
   const Expected<T> expected(s, x, dy, true);
   for (long parts = 1; parts <= 3; ++parts) {
     std::vector<T> y(dy.size(), T(7));
-    reference::in_parts(s.planes, parts,
-                        [&](long begin, long end) { kernel::max_pool2d(s, x.data(), y.data(), begin, end); });
+    reference::in_parts(s.planes, parts, [&](long begin, long end) {
+      kernel::max_pool2d(s, x.data(), y.data(), kernel::no_places, begin, end);
+    });
     CHECK(reference::same_bits(y, expected.maximum));
     if constexpr (std::is_same_v<T, float>) {
       std::vector<T> in_blocks(dy.size(), T(7));
       reference::in_parts(s.planes, parts, [&](long begin, long end) {
         reference::Workspace block(size_t(kernel::pool2d_block_bytes(s)));
-        begin = kernel::max_pool2d_in_blocks(s, x.data(), in_blocks.data(), begin, end, block.data());
-        kernel::max_pool2d(s, x.data(), in_blocks.data(), begin, end);
+        begin = kernel::pool2d_in_blocks(
+            s.h * s.w, s.oh * s.ow, x.data(), in_blocks.data(), begin, end, block.data(),
+            [&](const float* from, float* to) { kernel::nchw16n_max_pool2d(s, from, to, kernel::no_places, 0, 1); });
+        kernel::max_pool2d(s, x.data(), in_blocks.data(), kernel::no_places, begin, end);
       });
       CHECK(reference::same_bits(in_blocks, expected.maximum));
     }
@@ -262,7 +277,7 @@ TEST_CASE("max_pool2d: the first maximum of a window gets the gradient") {
   const float x[]{1, 3, 5, 5, 3, 3, 5, 5}, dy[]{10, 20};
   float y[2], dx[8];
   std::uint8_t places[2];
-  kernel::max_pool2d_places(s, x, y, places, 0, 1);
+  kernel::max_pool2d(s, x, y, places, 0, 1);
   kernel::max_pool2d_backward(s, places, dy, dx, 0, 1, nullptr);
   CHECK(int(places[0]) == 1);
   CHECK(int(places[1]) == 0);
@@ -279,7 +294,7 @@ TEST_CASE("max_pool2d: a NaN is the maximum of each window that holds it, in vec
       for (long at = 0; at < w; ++at) {
         std::vector<float> x(size_t(w), 1.0f), y(size_t(s.ow));
         x[size_t(at)] = not_a_number;
-        kernel::max_pool2d(s, x.data(), y.data(), 0, 1);
+        kernel::max_pool2d(s, x.data(), y.data(), kernel::no_places, 0, 1);
         for (long j = 0; j < s.ow; ++j) CHECK(std::isnan(y[size_t(j)]) == (j * stride <= at && at < j * stride + 2));
       }
     }

@@ -8,11 +8,9 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// As max_pool2d, x and y in NCHW16n; planes are those of all blocks.
-void nchw16n_max_pool2d(const Pool2dSizes& s, const float* x, float* y, long begin, long end);
-/// As max_pool2d_places, all in NCHW16n.
+/// As max_pool2d, all in NCHW16n; planes are those of all blocks.
 template <class P>
-void nchw16n_max_pool2d_places(const Pool2dSizes& s, const float* x, float* y, P* places, long begin, long end);
+void nchw16n_max_pool2d(const Pool2dSizes& s, const float* x, float* y, P* places, long begin, long end);
 /// As max_pool2d_backward.
 template <class P>
 void nchw16n_max_pool2d_backward(const Pool2dSizes& s, const P* places, const float* dy, float* dx, long begin,
@@ -91,22 +89,8 @@ template <class Fold, class Last>
 }
 
 // Windows of 2 x 2 side by side, without a loop per window.
-inline void nchw16n_max_pool_2x2(const Pool2dSizes& s, const float* x, float* y, long begin, long end) {
-  each_nchw16n_plane(s, begin, end, [&](long from, long to) {
-    for (long i = 0; i < s.oh; ++i) {
-      const float *upper = x + from + 2 * i * s.w * block_samples, *lower = upper + s.w * block_samples;
-      float* out = y + to + i * s.ow * block_samples;
-      for (long j = 0; j < s.ow; ++j, upper += 2 * block_samples, lower += 2 * block_samples, out += block_samples) {
-        SampleVector best = SampleVector::load(upper);
-        for (const float* other : {upper + block_samples, lower, lower + block_samples})
-          best = Maximum::next(best, SampleVector::load(other));
-        best.store(out);
-      }
-    }
-  });
-}
 template <class P>
-void nchw16n_max_pool_2x2_places(const Pool2dSizes& s, const float* x, float* y, P* places, long begin, long end) {
+void nchw16n_max_pool_2x2(const Pool2dSizes& s, const float* x, float* y, P* places, long begin, long end) {
   each_nchw16n_plane(s, begin, end, [&](long from, long to) {
     for (long i = 0; i < s.oh; ++i) {
       const float *upper = x + from + 2 * i * s.w * block_samples, *lower = upper + s.w * block_samples;
@@ -117,11 +101,11 @@ void nchw16n_max_pool_2x2_places(const Pool2dSizes& s, const float* x, float* y,
         for (const float* other : {upper + block_samples, lower, lower + block_samples}) {
           const SampleVector value = SampleVector::load(other);
           const auto takes = takes_over(value, best);
-          place = SamplePlaces(takes ? SamplePlaces(++number).lanes : place.lanes);
+          if constexpr (keeps_places<P>) place = SamplePlaces(takes ? SamplePlaces(++number).lanes : place.lanes);
           best = SampleVector(takes ? value.lanes : best.lanes);
         }
         best.store(y + to);
-        store_places(place, places + to);
+        if constexpr (keeps_places<P>) store_places(place, places + to);
       }
     }
   });
@@ -146,39 +130,36 @@ void nchw16n_max_pool_2x2_backward(const Pool2dSizes& s, const P* places, const 
 }
 }  // namespace detail
 
-[[gnu::noinline]] TENON_INLINE void nchw16n_max_pool2d(const Pool2dSizes& s, const float* x, float* y, long begin,
-                                                       long end) {
-  if (detail::are_2x2<float>(s)) return detail::nchw16n_max_pool_2x2(s, x, y, begin, end);
-  detail::nchw16n_pool<detail::SampleMaximum>(s, x, y, begin, end,
-                                              [](auto value, const detail::PoolWindow&) { return value; });
-}
-
 template <class P>
-[[gnu::noinline]] void nchw16n_max_pool2d_places(const Pool2dSizes& s, const float* x, float* y, P* places, long begin,
-                                                 long end) {
+[[gnu::noinline]] void nchw16n_max_pool2d(const Pool2dSizes& s, const float* x, float* y, P* places, long begin,
+                                          long end) {
   using V = detail::SampleVector;
   using I = detail::SamplePlaces;
-  if (detail::are_2x2<float>(s)) return detail::nchw16n_max_pool_2x2_places(s, x, y, places, begin, end);
-  detail::each_nchw16n_plane(s, begin, end, [&](long from, long to) {
-    for (long i = 0; i < s.oh; ++i)
-      for (long j = 0; j < s.ow; ++j, to += block_samples) {
-        const detail::PoolWindow at = detail::window(s, i, j);
-        const float* row = x + from + (at.top * s.w + at.left) * block_samples;
-        std::int32_t number =
-            std::int32_t((at.top - i * s.stride_h + s.pad_top) * s.kw + at.left - j * s.stride_w + s.pad_left);
-        const std::int32_t next_row = std::int32_t(s.kw - (at.right - at.left));
-        V best = V::load(row);
-        I place(number);
-        for (long r = at.top; r < at.bottom; ++r, row += s.w * block_samples, number += next_row)
-          for (long k = 0; k < at.right - at.left; ++k, ++number) {
-            const V value = V::load(row + k * block_samples);
-            const auto takes = detail::takes_over(value, best);
-            place = I(takes ? I(number).lanes : place.lanes), best = V(takes ? value.lanes : best.lanes);
-          }
-        best.store(y + to);
-        detail::store_places(place, places + to);
-      }
-  });
+  if (detail::are_2x2<float>(s)) return detail::nchw16n_max_pool_2x2(s, x, y, places, begin, end);
+  if constexpr (!detail::keeps_places<P>)
+    return detail::nchw16n_pool<detail::SampleMaximum>(s, x, y, begin, end,
+                                                       [](auto value, const detail::PoolWindow&) { return value; });
+  else
+    detail::each_nchw16n_plane(s, begin, end, [&](long from, long to) {
+      for (long i = 0; i < s.oh; ++i)
+        for (long j = 0; j < s.ow; ++j, to += block_samples) {
+          const detail::PoolWindow at = detail::window(s, i, j);
+          const float* row = x + from + (at.top * s.w + at.left) * block_samples;
+          std::int32_t number =
+              std::int32_t((at.top - i * s.stride_h + s.pad_top) * s.kw + at.left - j * s.stride_w + s.pad_left);
+          const std::int32_t next_row = std::int32_t(s.kw - (at.right - at.left));
+          V best = V::load(row);
+          I place(number);
+          for (long r = at.top; r < at.bottom; ++r, row += s.w * block_samples, number += next_row)
+            for (long k = 0; k < at.right - at.left; ++k, ++number) {
+              const V value = V::load(row + k * block_samples);
+              const auto takes = detail::takes_over(value, best);
+              place = I(takes ? I(number).lanes : place.lanes), best = V(takes ? value.lanes : best.lanes);
+            }
+          best.store(y + to);
+          detail::store_places(place, places + to);
+        }
+    });
 }
 
 template <class P>

@@ -2,20 +2,19 @@
 // the kernels of NCHW16n run on them.
 #pragma once
 #include <tenon/backend/cpu/nchw16n/pool2d.hpp>
+#include <tenon/core/function_ref.hpp>
 #include <tenon/core/nchw16n.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// As max_pool2d, avg_pool2d, and avg_pool2d_backward, but that they return the first plane that is left to those: of a
-/// block that would be half empty.
-long max_pool2d_in_blocks(const Pool2dSizes& s, const float* x, float* y, long begin, long end, void* workspace);
-long avg_pool2d_in_blocks(const Pool2dSizes& s, const float* x, float* y, bool count_include_pad, long begin, long end,
-                          void* workspace);
-long avg_pool2d_backward_in_blocks(const Pool2dSizes& s, const float* dy, float* dx, bool count_include_pad, long begin,
-                                   long end, void* workspace);
+/// to = pool(from) for the planes [begin, end), of `before` pixels and then of `after`, where pool(from, to) is
+/// nchw16n_max_pool2d and so on for one block. Returns the first plane that is left to max_pool2d and so on: of a block
+/// that would be half empty.
+long pool2d_in_blocks(long before, long after, const float* from, float* to, long begin, long end, void* workspace,
+                      FunctionRef<const float*, float*> pool);
 
-/// Bytes of scratch that they need per thread: a block of x and one of y.
+/// Bytes of scratch that it needs per thread: a block of x and one of y.
 constexpr long pool2d_block_bytes(const Pool2dSizes& s) {
   return (s.h * s.w + s.oh * s.ow) * block_samples * long(sizeof(float));
 }
@@ -34,40 +33,17 @@ constexpr bool avg_backward_in_blocks(const Pool2dSizes& s) { return in_blocks(s
 }  // namespace detail
 
 #if TENON_DEFINES
-namespace detail {
-/// to = pool(from) for the planes [begin, end), of `before` pixels and then of `after`; pool(from, to) does a block.
-template <class Pool>
-[[gnu::always_inline]] inline long each_plane_block(long before, long after, const float* from, float* to, long begin,
-                                                    long end, void* workspace, Pool pool) {
+[[gnu::noinline]] TENON_INLINE long pool2d_in_blocks(long before, long after, const float* from, float* to, long begin,
+                                                     long end, void* workspace,
+                                                     FunctionRef<const float*, float*> pool) {
   float *const block = static_cast<float*>(workspace), *const result = block + before * block_samples;
   for (long planes; end - begin >= block_samples / 2; begin += planes) {
     planes = end - begin < block_samples ? end - begin : block_samples;
     copy_matrix(from + begin * before, 1, before, block, block_samples, before, planes, block_samples);
-    pool(static_cast<const float*>(block), result);
+    pool(block, result);
     copy_matrix(static_cast<const float*>(result), 1, block_samples, to + begin * after, after, planes, after, 0);
   }
   return begin;
-}
-}  // namespace detail
-
-[[gnu::noinline]] TENON_INLINE long max_pool2d_in_blocks(const Pool2dSizes& s, const float* x, float* y, long begin,
-                                                         long end, void* workspace) {
-  return detail::each_plane_block(s.h * s.w, s.oh * s.ow, x, y, begin, end, workspace,
-                                  [&](const float* from, float* to) { nchw16n_max_pool2d(s, from, to, 0, 1); });
-}
-[[gnu::noinline]] TENON_INLINE long avg_pool2d_in_blocks(const Pool2dSizes& s, const float* x, float* y,
-                                                         bool count_include_pad, long begin, long end,
-                                                         void* workspace) {
-  const auto pool = [&](const float* from, float* to) { nchw16n_avg_pool2d(s, from, to, count_include_pad, 0, 1); };
-  return detail::each_plane_block(s.h * s.w, s.oh * s.ow, x, y, begin, end, workspace, pool);
-}
-[[gnu::noinline]] TENON_INLINE long avg_pool2d_backward_in_blocks(const Pool2dSizes& s, const float* dy, float* dx,
-                                                                  bool count_include_pad, long begin, long end,
-                                                                  void* workspace) {
-  const auto pool = [&](const float* from, float* to) {
-    nchw16n_avg_pool2d_backward(s, from, to, count_include_pad, 0, 1);
-  };
-  return detail::each_plane_block(s.oh * s.ow, s.h * s.w, dy, dx, begin, end, workspace, pool);
 }
 #endif  // TENON_DEFINES
 

@@ -36,13 +36,10 @@ constexpr std::size_t pool2d_backward_workspace(const Pool2dSizes& s) {
 
 /// y = the maximum of each window, for the planes [begin, end). The first element of a window (row by row, without
 /// padding) begins, and a later one takes over only if it is greater or NaN: a NaN is the maximum. T: any element type.
-template <class T>
-void max_pool2d(const Pool2dSizes& s, const T* x, T* y, long begin, long end);
-
-/// The same, and places = which element of its window each maximum is: r * kw + k for row r and column k, of a window
-/// at the border as if it were whole. Floating point only; P is an integer type that has kh * kw - 1.
+/// places = which element of its window each maximum is: r * kw + k for row r and column k, of a window at the border
+/// as if it were whole. P: an integer type that has kh * kw - 1, for floating-point T; with no_places any T.
 template <class T, class P>
-void max_pool2d_places(const Pool2dSizes& s, const T* x, T* y, P* places, long begin, long end);
+void max_pool2d(const Pool2dSizes& s, const T* x, T* y, P* places, long begin, long end);
 
 /// max_pool2d_backward where detail::are_2x2 or some_2x2.
 template <class T, class P>
@@ -94,33 +91,10 @@ constexpr bool some_2x2(const Pool2dSizes& s) {
   const bool alike = s.kh == 2 && s.kw == 2 && s.stride_h == 2 && s.stride_w == 2 && s.pad_top <= 1 && s.pad_left <= 1;
   return are_2x2<T>(s) || (alike && whole_end(s) - whole_begin(s) >= pool_lanes<T>);
 }
-// The maximum of a row of such windows that none is cut of. `probe` is a sum of products of neighbours: NaN if an
+// max_pool2d for planes of such windows that none is cut of. `probe` is a sum of products of neighbours: NaN if an
 // element is, and for some infinite or huge ones as well.
-template <int Lanes, class T>
-[[gnu::always_inline]] inline void maxima_row_2x2(const T* x, T* y, long w, long windows, Simd<T, Lanes>& probe) {
-  using V = Simd<T, Lanes>;
-  for (long j = 0; j < windows; j += Lanes) {
-    const long start = j + Lanes <= windows ? j : windows - Lanes;
-    const T *const upper = x + 2 * start, *const lower = upper + w;
-    const V a = V::load(upper), b = V::load(upper + Lanes), c = V::load(lower), d = V::load(lower + Lanes);
-    probe = probe + fmadd(c, d, a * b);
-    const V first = max(every_second(a, b, 1), every_second(a, b, 0));
-    max(max(every_second(c, d, 1), every_second(c, d, 0)), first).store(y + start);
-  }
-}
-// max_pool2d for planes of such windows.
-template <int Lanes, class T>
-[[gnu::noinline]] void maxima_2x2(const Pool2dSizes& s, const T* x, T* y, long begin, long end) {
-  Simd<T, Lanes> probe(T(0));
-  for (long plane = begin; plane < end; ++plane)
-    for (long i = 0; i < s.oh; ++i)
-      maxima_row_2x2(x + (plane * s.h + 2 * i) * s.w, y + (plane * s.oh + i) * s.ow, s.w, s.ow, probe);
-  if (any_nan(probe)) pool_maxima(s, x, y, begin, end, 0, s.oh);
-}
-
-// The same with places.
 template <int Lanes, class T, class P>
-[[gnu::noinline]] void places_2x2(const Pool2dSizes& s, const T* x, T* y, P* places, long begin, long end) {
+[[gnu::noinline]] void maxima_2x2(const Pool2dSizes& s, const T* x, T* y, P* places, long begin, long end) {
   using V = Simd<T, Lanes>;
   using I = Simd<std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>, Lanes>;
   V probe(T(0));
@@ -136,15 +110,15 @@ template <int Lanes, class T, class P>
         V best = every_second(a, b, 0);
         I place(0);
         const auto meet = [&](V other, int number) __attribute__((always_inline)) {
-          place = I(other.lanes > best.lanes ? I(number).lanes : place.lanes);
+          if constexpr (keeps_places<P>) place = I(other.lanes > best.lanes ? I(number).lanes : place.lanes);
           best = max(other, best);
         };
         meet(every_second(a, b, 1), 1), meet(every_second(c, d, 0), 2), meet(every_second(c, d, 1), 3);
         best.store(y + to + start);
-        store_places(place, places + to + start);
+        if constexpr (keeps_places<P>) store_places(place, places + to + start);
       }
     }
-  if (any_nan(probe)) pool_places(s, x, y, places, begin, end, 0, s.oh);
+  if (any_nan(probe)) pool_maxima(s, x, y, places, begin, end, 0, s.oh);
 }
 
 // max_pool2d_backward for such windows.
@@ -190,68 +164,47 @@ template <class T, class Spread>
 
 }  // namespace detail
 
-template <class T>
-void max_pool2d(const Pool2dSizes& s, const T* x, T* y, long begin, long end) {
+template <class T, class P>
+void max_pool2d(const Pool2dSizes& s, const T* x, T* y, P* places, long begin, long end) {
   using A = detail::PoolValue<T>;
   if constexpr (std::is_floating_point_v<T>)
     if (detail::are_2x2<T>(s)) {
       constexpr int lanes = detail::pool_lanes<T>, half = detail::half_lanes<T>;
-      return s.ow >= lanes ? detail::maxima_2x2<lanes>(s, x, y, begin, end)
-                           : detail::maxima_2x2<half>(s, x, y, begin, end);
+      return s.ow >= lanes ? detail::maxima_2x2<lanes>(s, x, y, places, begin, end)
+                           : detail::maxima_2x2<half>(s, x, y, places, begin, end);
     }
   if constexpr (!std::is_integral_v<T>)
     if (const detail::PoolGrid<A> grid(s); grid.rows > 0) {
+      constexpr bool keeps = detail::keeps_places<P>;
       detail::GridCells<A> best, of_rows;
+      detail::GridCells<detail::PoolPlace<A>> place;
       // First the maxima of windows' rows, then of these the maxima, so that the first of equal zeros wins.
-      const bool by_rows = detail::folds_by_rows(s, grid);
+      const bool by_rows = !keeps && detail::folds_by_rows(s, grid);
       const long plane_cells = grid.image.plane(), pitch = grid.image.pitch;
       long row[detail::grid_taps];
       for (long r = 0; r < s.kh && by_rows; ++r) row[r] = grid.tap[r * s.kw];
       const auto fold = &detail::fold_grid<detail::NumbersMaximum, A>;
       const auto take = [&](long plane, long planes, long i0, long rows, const A* cells) {
         if (may_hold_nan(cells, grid.parts * grid.half))
-          return detail::pool_maxima(s, x, y, plane, plane + planes, i0, i0 + rows);
+          return detail::pool_maxima(s, x, y, places, plane, plane + planes, i0, i0 + rows);
         if (by_rows) fold(grid.tap, s.kw, cells, of_rows.cell, planes * plane_cells), cells = of_rows.cell;
         for (long p = plane; p < plane + planes; ++p, cells += plane_cells) {
-          fold(by_rows ? row : grid.tap, by_rows ? s.kh : grid.taps, cells, best.cell, rows * pitch);
+          const long to = (p * s.oh + i0) * s.ow;
+          if constexpr (keeps) {
+            detail::fold_places(grid.tap, grid.taps, cells, best.cell, place.cell, rows * pitch);
+            detail::pick_windows(place.cell, rows * pitch / grid.step, grid.step);
+            for (long i = 0; i < rows; ++i)
+              detail::narrow_places(place.cell + i * (pitch / grid.step), places + to + i * s.ow, s.ow);
+          } else {
+            fold(by_rows ? row : grid.tap, by_rows ? s.kh : grid.taps, cells, best.cell, rows * pitch);
+          }
           detail::pick_windows(best.cell, rows * pitch / grid.step, grid.step);
-          copy_matrix(best.cell, pitch / grid.step, 1, y + (p * s.oh + i0) * s.ow, s.ow, rows, s.ow, 0);
+          copy_matrix(best.cell, pitch / grid.step, 1, y + to, s.ow, rows, s.ow, 0);
         }
       };
-      detail::each_band(s, grid, x, -std::numeric_limits<A>::infinity(), begin, end, take);
-      return;
+      return detail::each_band(s, grid, x, -std::numeric_limits<A>::infinity(), begin, end, take);
     }
-  detail::pool_maxima(s, x, y, begin, end, 0, s.oh);
-}
-
-template <class T, class P>
-void max_pool2d_places(const Pool2dSizes& s, const T* x, T* y, P* places, long begin, long end) {
-  using A = detail::PoolValue<T>;
-  if constexpr (std::is_floating_point_v<T>)
-    if (detail::are_2x2<T>(s)) {
-      constexpr int lanes = detail::pool_lanes<T>, half = detail::half_lanes<T>;
-      return s.ow >= lanes ? detail::places_2x2<lanes>(s, x, y, places, begin, end)
-                           : detail::places_2x2<half>(s, x, y, places, begin, end);
-    }
-  if (const detail::PoolGrid<A> grid(s); grid.rows > 0) {
-    detail::GridCells<A> best;
-    detail::GridCells<detail::PoolPlace<A>> place;
-    const long plane_cells = grid.image.plane(), pitch = grid.image.pitch;
-    const auto take = [&](long plane, long planes, long i0, long rows, const A* cells) {
-      if (may_hold_nan(cells, grid.parts * grid.half))
-        return detail::pool_places(s, x, y, places, plane, plane + planes, i0, i0 + rows);
-      for (long p = plane; p < plane + planes; ++p, cells += plane_cells) {
-        detail::fold_places(grid.tap, grid.taps, cells, best.cell, place.cell, rows * pitch);
-        detail::pick_windows(best.cell, rows * pitch / grid.step, grid.step);
-        detail::pick_windows(place.cell, rows * pitch / grid.step, grid.step);
-        copy_matrix(best.cell, pitch / grid.step, 1, y + (p * s.oh + i0) * s.ow, s.ow, rows, s.ow, 0);
-        for (long i = 0; i < rows; ++i)
-          detail::narrow_places(place.cell + i * (pitch / grid.step), places + (p * s.oh + i0 + i) * s.ow, s.ow);
-      }
-    };
-    return detail::each_band(s, grid, x, -std::numeric_limits<A>::infinity(), begin, end, take);
-  }
-  detail::pool_places(s, x, y, places, begin, end, 0, s.oh);
+  detail::pool_maxima(s, x, y, places, begin, end, 0, s.oh);
 }
 
 template <class T, class P>
@@ -327,10 +280,7 @@ void avg_pool2d(const Pool2dSizes& s, const T* x, T* y, bool count_include_pad, 
     detail::each_band(s, grid, x, A(0), begin, end, fold);
     return;
   }
-  detail::pool<detail::Sum>(s, x, y, begin, end, 0, s.oh,
-                            [&s, count_include_pad](auto value, const detail::PoolWindow& at) {
-                              return value / decltype(value)(static_cast<A>(detail::divisor(s, at, count_include_pad)));
-                            });
+  detail::pool_averages(s, x, y, count_include_pad, begin, end);
 }
 
 template <class T>

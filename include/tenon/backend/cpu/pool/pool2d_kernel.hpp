@@ -14,76 +14,151 @@ struct AvgPool2dGrad;
 struct AvgPool2d;
 }  // namespace ops
 
-namespace kernel::detail {
+TENON_EXACT_BEGIN
+namespace kernel {
+namespace detail {
 constexpr Pool2dSizes pool_sizes(const TensorType& x, const ops::Pool2dAttributes& a) {
   return {x.size(0, 1) * x[1], x[2], x[3], a.oh, a.ow, a.kh, a.kw, a.stride_h, a.stride_w, a.top, a.left};
 }
-// The sizes of a call are a constant but for the batch.
-template <class Call, bool of_result>
-inline constexpr Pool2dSizes pooled_sample = pool_sizes(of_result ? Call::result : Call::operand(0), Call::settings);
-template <class Call, bool of_result>
-constexpr Pool2dSizes pool_sizes(long n) {
-  Pool2dSizes s = pooled_sample<Call, of_result>;
-  if constexpr (Call::result.batched()) s.planes *= n;
-  return s;
-}
-// With NCHW16n images the planes of all blocks are the items.
-constexpr KernelWork pool_nchw16n_work(const TensorType& y, const TensorType& x, long n) {
-  const long planes = whole_blocks(n) / block_samples * x[1];
-  return {planes, (x.span(2, 4) + y.span(2, 4)) * block_samples / 4 + 1, 0};
-}
-}  // namespace kernel::detail
+}  // namespace detail
 
-TENON_EXACT_BEGIN
-template <>
-struct Kernel<Cpu, ops::MaxPool2dGrad> {
-  using Listed = ops::MaxPoolList;
-  static constexpr KernelFacts facts{.epilogue = true, .channel_axis = 1, .nchw16n = Nchw16n::follows};
+/// The kernel of an operator that pools its first operand, x, or whose result is the gradient for x. Pool computes
+/// images in both layouts:
+///   run<Call, blocks>(sizes, arguments, begin, end)
+/// and says how many bytes of workspace it needs for rows, workspace<Call>(sizes of one sample).
+template <class Pool, bool gradient>
+struct PoolKernel {
+  static constexpr KernelFacts facts{.nchw16n = Nchw16n::follows};
   static constexpr bool linear_work = true;
+  // The sizes of a call are a constant but for the batch.
+  template <class Call>
+  static constexpr Pool2dSizes one_sample =
+      detail::pool_sizes(gradient ? Call::result : Call::operand(0), Call::settings);
   template <class Call>
   static constexpr long items(long n) {
     return Call::result.size(0, n) * Call::result[1];
   }
   template <class Call>
   static constexpr long workspace(long) {
-    return long(kernel::pool2d_backward_workspace<typename Call::Result>(kernel::detail::pooled_sample<Call, true>));
+    return Pool::template workspace<Call>(one_sample<Call>);
+  }
+  // With NCHW16n images the planes of all blocks are the items.
+  template <class Call>
+  static constexpr KernelWork nchw16n_work(long n) {
+    constexpr Pool2dSizes s = one_sample<Call>;
+    return {whole_blocks(n) / block_samples * Call::result[1], (s.h * s.w + s.oh * s.ow) * block_samples / 4 + 1, 0};
   }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    const auto* const places = a.operand<Places<Call>>(0);
-    const kernel::Pool2dSizes sizes = kernel::detail::pool_sizes<Call, true>(a.n);
-    // the other ways are not compiled then
-    if constexpr (std::is_floating_point_v<T> && kernel::detail::are_2x2<T>(kernel::detail::pooled_sample<Call, true>))
-      kernel::max_pool2d_backward_2x2(sizes, places, a.operand<T>(1), a.result<T>(), begin, end);
-    else kernel::max_pool2d_backward(sizes, places, a.operand<T>(1), a.result<T>(), begin, end, a.workspace);
-    finish<Call>(a, begin, end, Call::result.span(2, 4));
-  }
-  template <class Call>
-  static constexpr KernelWork nchw16n_work(long n) {
-    return kernel::detail::pool_nchw16n_work(Call::operand(1), Call::result, n);
-  }
-  // Places are no images, but have the layout of the call that made them.
-  static constexpr bool fits_nchw16n(const TensorType& result, const TensorType* operand, int operands) {
-    return tenon::detail::images_only(result, operand + 1, operands - 1);
+    Pool::template run<Call, false>(sizes<Call>(a.n), a, begin, end);
   }
   template <class Call>
   static void run_nchw16n(const Arguments& a, long begin, long end) {
-    constexpr int bands = bands_of<Call>();
-    constexpr long channels = Call::result[1], elements = Call::result.span(2, 4) * block_samples / bands;
-    kernel::Pool2dSizes sizes = kernel::detail::pool_sizes<Call, true>(a.n);
-    sizes.h /= bands, sizes.oh /= bands;
-    for (long band = begin * bands; band < end * bands; ++band) {
-      kernel::nchw16n_max_pool2d_backward(sizes, a.operand<Places<Call>>(0), a.operand<float>(1), a.result<float>(),
-                                          band, band + 1);
-      if constexpr (Call::steps > 0)
-        kernel::apply_steps<Call, false>(a, band * elements, elements, band / bands % channels);
-    }
+    Pool::template run<Call, true>(sizes<Call>(a.n), a, begin, end);
   }
 
  private:
   template <class Call>
-  using Places = typename Call::template Operand<0>;
+  static Pool2dSizes sizes(long n) {
+    Pool2dSizes s = one_sample<Call>;
+    if constexpr (Call::result.batched()) s.planes *= n;
+    return s;
+  }
+};
+
+struct MaxPool {
+  template <class Call>
+  static constexpr bool in_blocks(const Pool2dSizes& one) {
+    return std::is_same_v<typename Call::Result, float> && !has_result<Call, 1> && detail::max_in_blocks(one);
+  }
+  template <class Call>
+  static constexpr long workspace(const Pool2dSizes& one) {
+    return in_blocks<Call>(one) ? pool2d_block_bytes(one) : 0;
+  }
+  template <class Call, bool blocks>
+  static void run(const Pool2dSizes& s, const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    const T* const x = a.operand<T>(0);
+    T* const y = a.result<T>();
+    const auto places = [&] {
+      if constexpr (has_result<Call, 1>) return result_of<Call, 1>(a);
+      else return no_places;
+    }();
+    if constexpr (blocks) return nchw16n_max_pool2d(s, x, y, places, begin, end);
+    else if constexpr (in_blocks<Call>(PoolKernel<MaxPool, false>::one_sample<Call>))
+      begin = pool2d_in_blocks(s.h * s.w, s.oh * s.ow, x, y, begin, end, a.workspace,
+                               [&](const float* from, float* to) { nchw16n_max_pool2d(s, from, to, no_places, 0, 1); });
+    if constexpr (!blocks) max_pool2d(s, x, y, places, begin, end);
+  }
+};
+
+/// The mean of each window, or its gradient.
+template <bool gradient>
+struct AvgPool {
+  template <class Call>
+  static constexpr bool in_blocks(const Pool2dSizes& one) {
+    return std::is_same_v<typename Call::Result, float> &&
+           (gradient ? detail::avg_backward_in_blocks(one) : detail::avg_in_blocks(one));
+  }
+  template <class Call>
+  static constexpr long workspace(const Pool2dSizes& one) {
+    return in_blocks<Call>(one) ? pool2d_block_bytes(one)
+           : gradient           ? long(pool2d_backward_workspace<typename Call::Result>(one))
+                                : 0;
+  }
+  template <class Call, bool blocks>
+  static void run(const Pool2dSizes& s, const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    constexpr bool with_padding = Call::config().count_include_pad != 0;
+    const T* const from = a.operand<T>(0);
+    T* const to = a.result<T>();
+    [[maybe_unused]] const auto pool = [&](const float* x, float* y, long first, long last) {
+      if constexpr (gradient) nchw16n_avg_pool2d_backward(s, x, y, with_padding, first, last);
+      else nchw16n_avg_pool2d(s, x, y, with_padding, first, last);
+    };
+    const long whole = s.h * s.w, windows = s.oh * s.ow;
+    if constexpr (blocks) return pool(from, to, begin, end);
+    else if constexpr (in_blocks<Call>(PoolKernel<AvgPool, gradient>::template one_sample<Call>))
+      begin = pool2d_in_blocks(gradient ? windows : whole, gradient ? whole : windows, from, to, begin, end,
+                               a.workspace, [&](const float* x, float* y) { pool(x, y, 0, 1); });
+    if constexpr (!blocks && gradient) avg_pool2d_backward(s, from, to, with_padding, begin, end, a.workspace);
+    else if constexpr (!blocks) avg_pool2d(s, from, to, with_padding, begin, end);
+  }
+};
+
+/// The gradient of MaxPool, with an epilogue.
+struct MaxPoolGradient {
+  template <class Call>
+  static constexpr long workspace(const Pool2dSizes& one) {
+    return long(pool2d_backward_workspace<typename Call::Result>(one));
+  }
+  template <class Call, bool blocks>
+  static void run(const Pool2dSizes& s, const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    const auto* const places = a.operand<typename Call::template Operand<0>>(0);
+    const T* const dy = a.operand<T>(1);
+    T* const dx = a.result<T>();
+    if constexpr (blocks) {
+      constexpr int bands = bands_of<Call>();
+      constexpr long elements = Call::result.span(2, 4) * block_samples / bands;
+      Pool2dSizes band = s;
+      band.h /= bands, band.oh /= bands;
+      for (long at = begin * bands; at < end * bands; ++at) {
+        nchw16n_max_pool2d_backward(band, places, dy, dx, at, at + 1);
+        finish<Call>(a, at, elements, at / bands);
+      }
+    } else {
+      // the other ways are not compiled then
+      if constexpr (std::is_floating_point_v<T> &&
+                    detail::are_2x2<T>(PoolKernel<MaxPoolGradient, true>::one_sample<Call>))
+        max_pool2d_backward_2x2(s, places, dy, dx, begin, end);
+      else max_pool2d_backward(s, places, dy, dx, begin, end, a.workspace);
+      for (long plane = begin; plane < end && Call::steps > 0; ++plane)
+        finish<Call>(a, plane, Call::result.span(2, 4), plane);
+    }
+  }
+
+ private:
   // Windows that do not overlap cut a plane into bands, each as good as a plane. An epilogue finds a small one in the
   // nearest cache.
   template <class Call>
@@ -96,132 +171,29 @@ struct Kernel<Cpu, ops::MaxPool2dGrad> {
     while (c.oh % bands) ++bands;
     return bands;
   }
+  // Of part number `part` of dx, which belongs to a plane.
   template <class Call>
-  static void finish(const Arguments& a, long begin, long end, long elements) {
-    if constexpr (Call::steps > 0)
-      for (long plane = begin; plane < end; ++plane)
-        kernel::apply_steps<Call, false>(a, plane * elements, elements, plane % Call::result[1]);
+  static void finish(const Arguments& a, long part, long elements, long plane) {
+    if constexpr (Call::steps > 0) apply_steps<Call, false>(a, part * elements, elements, plane % Call::result[1]);
   }
 };
+}  // namespace kernel
 
 template <>
-struct Kernel<Cpu, ops::MaxPool2d> {
-  static constexpr KernelFacts facts{.nchw16n = Nchw16n::follows};
-  static constexpr bool linear_work = true;
-  template <class Call>
-  static constexpr long items(long n) {
-    return Call::result.size(0, n) * Call::result[1];
-  }
-  template <class Call>
-  static constexpr long workspace(long) {
-    return in_blocks<Call> ? kernel::pool2d_block_bytes(kernel::detail::pooled_sample<Call, false>) : 0;
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    const kernel::Pool2dSizes sizes = kernel::detail::pool_sizes<Call, false>(a.n);
-    if constexpr (has_result<Call, 1>)
-      return kernel::max_pool2d_places(sizes, a.operand<T>(0), a.result<T>(), result_of<Call, 1>(a), begin, end);
-    if constexpr (in_blocks<Call>)
-      begin = kernel::max_pool2d_in_blocks(sizes, a.operand<T>(0), a.result<T>(), begin, end, a.workspace);
-    kernel::max_pool2d(sizes, a.operand<T>(0), a.result<T>(), begin, end);
-  }
-  template <class Call>
-  static constexpr KernelWork nchw16n_work(long n) {
-    return kernel::detail::pool_nchw16n_work(Call::result, Call::operand(0), n);
-  }
-  template <class Call>
-  static void run_nchw16n(const Arguments& a, long begin, long end) {
-    const kernel::Pool2dSizes sizes = kernel::detail::pool_sizes<Call, false>(a.n);
-    if constexpr (has_result<Call, 1>)
-      kernel::nchw16n_max_pool2d_places(sizes, a.operand<float>(0), a.result<float>(), result_of<Call, 1>(a), begin,
-                                        end);
-    else kernel::nchw16n_max_pool2d(sizes, a.operand<float>(0), a.result<float>(), begin, end);
-  }
-
- private:
-  template <class Call>
-  static constexpr bool in_blocks = std::is_same_v<typename Call::Result, float> && !has_result<Call, 1> &&
-                                    kernel::detail::max_in_blocks(kernel::detail::pooled_sample<Call, false>);
-};
-
+struct Kernel<Cpu, ops::MaxPool2d> : kernel::PoolKernel<kernel::MaxPool, false> {};
 template <>
-struct Kernel<Cpu, ops::AvgPool2dGrad> {
-  static constexpr KernelFacts facts{.nchw16n = Nchw16n::follows};
-  static constexpr bool linear_work = true;
-  template <class Call>
-  static constexpr long items(long n) {
-    return Call::result.size(0, n) * Call::result[1];
+struct Kernel<Cpu, ops::MaxPool2dGrad> : kernel::PoolKernel<kernel::MaxPoolGradient, true> {
+  using Listed = ops::MaxPoolList;
+  static constexpr KernelFacts facts{.epilogue = true, .channel_axis = 1, .nchw16n = Nchw16n::follows};
+  // Places are no images, but have the layout of the call that made them.
+  static constexpr bool fits_nchw16n(const TensorType& result, const TensorType* operand, int operands) {
+    return tenon::detail::images_only(result, operand + 1, operands - 1);
   }
-  template <class Call>
-  static constexpr long workspace(long) {
-    constexpr kernel::Pool2dSizes sizes = kernel::detail::pooled_sample<Call, true>;
-    return in_blocks<Call> ? kernel::pool2d_block_bytes(sizes)
-                           : long(kernel::pool2d_backward_workspace<typename Call::Result>(sizes));
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    const kernel::Pool2dSizes sizes = kernel::detail::pool_sizes<Call, true>(a.n);
-    constexpr bool with_padding = Call::config().count_include_pad != 0;
-    if constexpr (in_blocks<Call>)
-      begin = kernel::avg_pool2d_backward_in_blocks(sizes, a.operand<T>(0), a.result<T>(), with_padding, begin, end,
-                                                    a.workspace);
-    kernel::avg_pool2d_backward(sizes, a.operand<T>(0), a.result<T>(), with_padding, begin, end, a.workspace);
-  }
-  template <class Call>
-  static constexpr KernelWork nchw16n_work(long n) {
-    return kernel::detail::pool_nchw16n_work(Call::operand(0), Call::result, n);
-  }
-  template <class Call>
-  static void run_nchw16n(const Arguments& a, long begin, long end) {
-    kernel::nchw16n_avg_pool2d_backward(kernel::detail::pool_sizes<Call, true>(a.n), a.operand<float>(0),
-                                        a.result<float>(), Call::config().count_include_pad != 0, begin, end);
-  }
-
- private:
-  template <class Call>
-  static constexpr bool in_blocks = std::is_same_v<typename Call::Result, float> &&
-                                    kernel::detail::avg_backward_in_blocks(kernel::detail::pooled_sample<Call, true>);
 };
-
 template <>
-struct Kernel<Cpu, ops::AvgPool2d> {
-  static constexpr KernelFacts facts{.nchw16n = Nchw16n::follows};
-  static constexpr bool linear_work = true;
-  template <class Call>
-  static constexpr long items(long n) {
-    return Call::result.size(0, n) * Call::result[1];
-  }
-  template <class Call>
-  static constexpr long workspace(long) {
-    return in_blocks<Call> ? kernel::pool2d_block_bytes(kernel::detail::pooled_sample<Call, false>) : 0;
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = typename Call::Result;
-    const kernel::Pool2dSizes sizes = kernel::detail::pool_sizes<Call, false>(a.n);
-    constexpr bool with_padding = Call::config().count_include_pad != 0;
-    if constexpr (in_blocks<Call>)
-      begin =
-          kernel::avg_pool2d_in_blocks(sizes, a.operand<T>(0), a.result<T>(), with_padding, begin, end, a.workspace);
-    kernel::avg_pool2d(sizes, a.operand<T>(0), a.result<T>(), with_padding, begin, end);
-  }
-  template <class Call>
-  static constexpr KernelWork nchw16n_work(long n) {
-    return kernel::detail::pool_nchw16n_work(Call::result, Call::operand(0), n);
-  }
-  template <class Call>
-  static void run_nchw16n(const Arguments& a, long begin, long end) {
-    kernel::nchw16n_avg_pool2d(kernel::detail::pool_sizes<Call, false>(a.n), a.operand<float>(0), a.result<float>(),
-                               Call::config().count_include_pad != 0, begin, end);
-  }
-
- private:
-  template <class Call>
-  static constexpr bool in_blocks = std::is_same_v<typename Call::Result, float> &&
-                                    kernel::detail::avg_in_blocks(kernel::detail::pooled_sample<Call, false>);
-};
+struct Kernel<Cpu, ops::AvgPool2d> : kernel::PoolKernel<kernel::AvgPool<false>, false> {};
+template <>
+struct Kernel<Cpu, ops::AvgPool2dGrad> : kernel::PoolKernel<kernel::AvgPool<true>, true> {};
 TENON_EXACT_END
 
 }  // namespace tenon

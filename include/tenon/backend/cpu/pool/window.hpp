@@ -15,7 +15,14 @@ struct Pool2dSizes {
   int kh, kw, stride_h, stride_w, pad_top, pad_left;
 };
 
+/// In place of places that are not kept.
+struct NoPlaces {};
+inline constexpr NoPlaces* no_places = nullptr;
+
 namespace detail {
+template <class P>
+inline constexpr bool keeps_places = !std::is_same_v<P, NoPlaces>;
+
 // 16-bit floats compare and add up in float, all others as they are.
 template <class T>
 using PoolValue = Compute<T>;
@@ -74,22 +81,7 @@ template <class I, class P>
   for (; c < count; ++c) to[c] = static_cast<P>(from[c]);
 }
 
-struct Maximum {
-  template <class V>
-  [[gnu::always_inline]] static V first(V x) {
-    return x;
-  }
-  template <class T>
-  [[gnu::always_inline]] static T next(T best, T x) {
-    return takes_over(x, best) ? x : best;
-  }
-  template <class T, int W>
-  [[gnu::always_inline]] static Simd<T, W> next(Simd<T, W> best, Simd<T, W> x) {
-    const Simd<T, W> larger = max(x, best);  // best where x is NaN
-    return x.lanes != x.lanes ? x.lanes : larger.lanes;
-  }
-};
-/// The same where no element is NaN.
+/// The maximum where no element is NaN.
 struct NumbersMaximum {
   template <class V>
   [[gnu::always_inline]] static V first(V x) {
