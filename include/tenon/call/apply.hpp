@@ -46,7 +46,7 @@ constexpr int lift(Builder& b, const Parameter<T, S, Init, Trainable>& p) {
 template <class Reshape = ops::Reshape>
 constexpr int lift_view(Builder& b, const TensorType& type, int node) {
   const int view = b.template call<Reshape>(Reshape::to(type), node);
-  b.nodes[std::size_t(view)].immediate = parameter_view;
+  b.nodes[std::size_t(view)].parameter_view = true;
   return view;
 }
 template <class P, class S>

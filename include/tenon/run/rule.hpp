@@ -6,8 +6,6 @@
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI::eager {
 
-inline constexpr std::uint64_t same_stream = 0x5eed5eed5eed5eedull;  // stands for the recorded call's immediate
-
 /// The derivative as data. Nodes 0 .. operands - 1 are the operands, then the results, then their gradients.
 struct Rule {
   const OperatorInfo* op = nullptr;
@@ -56,7 +54,6 @@ constexpr Builder trace_rule(OperandNodes& gradients) {
   for (int k = 0; k < operands; ++k) self.operand[k] = k;
   self.type = Inference::result_type;
   self.attributes = Inference::attributes;
-  self.immediate = same_stream;
   if (self.op->has_derivative) {
     Derivative d(b, self, results, own);
     rules_of(self.op).derivative(d);

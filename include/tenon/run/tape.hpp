@@ -180,7 +180,7 @@ class Tape {
     } else {
       const Value* operand[max_operands];
       for (int k = 0; k < node.operands; ++k) operand[k] = &at(node.operand[k]);
-      const std::uint64_t immediate = node.immediate == same_stream ? r.immediate : node.immediate;
+      const std::uint64_t immediate = node.same_stream ? r.immediate : node.immediate;
       if constexpr (observable)
         if (tenon::detail::Observation* const innermost = tenon::detail::observation())
           return compute_observed(*innermost, r, rule, id, -1, operand, immediate, value);

@@ -9,9 +9,6 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// The immediate of a Reshape that stands for a ParameterView.
-inline constexpr std::uint64_t parameter_view = 0x9a3a3e7e35u;
-
 namespace detail {
 /// As a number of cells that a trace enters.
 inline constexpr int all_cells = 1 << 30;

@@ -77,7 +77,9 @@ class Derivative {
   template <class Op, class... Ids>
   constexpr int call_same_stream(const typename Op::Config& config, Ids... ids) {
     const int id = builder_.template call<Op>(config, ids...);
-    builder_.nodes[std::size_t(id)].immediate = node_.immediate;
+    Node& node = builder_.nodes[std::size_t(id)];
+    node.immediate = node_.immediate;
+    node.same_stream = true;
     return id;
   }
   /// A constant of the dtype of operand k.
@@ -188,7 +190,7 @@ constexpr std::vector<int> backward(Builder& builder, int root, int seed, const 
       int target = node.operand[k], contribution = d.contribution(k);
       const Node& operand = builder.nodes[std::size_t(target)];
       // a parameter in another shape: the tape knows the parameter only
-      if (operand.op->view && operand.immediate == parameter_view) {
+      if (operand.parameter_view) {
         target = operand.operand[0];
         contribution = builder.template call<View>(View::to(builder.nodes[std::size_t(target)].type), contribution);
       }
