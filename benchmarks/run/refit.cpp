@@ -130,12 +130,12 @@ Planned planned(const WinogradCosts& costs, const std::string& what, const std::
   if (m.a.empty()) fill(m, s, w.part == "dw");
   if (w.part == "dw") {
     const WinogradWeight p = winograd_weight(s, w.blocks, costs);
-    void* const scratch = m.workspace(std::size_t(winograd_weight_scratch(p).total) * sizeof(float));
+    void* const scratch = m.workspace(winograd_weight_scratch(p).total);
     return {word(p.pass, p.chunk),
             [=, &m] { WinogradWeightProducts(p, m.a.data(), m.b.data(), m.c.data(), scratch).run(0, p.items); }};
   }
   const WinogradPlan p = winograd_plan(s, w.blocks, costs);
-  void* const scratch = m.workspace(std::size_t(winograd_scratch(p).total) * sizeof(float));
+  void* const scratch = m.workspace(winograd_scratch(p).total);
   const long near = p.blocks ? 0 : p.near_bytes / (winograd::products * covered_columns<float>(p.group) * 4);
   return {word(p.chunk, p.group, near < p.planes ? near : p.planes),
           [=, &m] { WinogradConv(p, m.a.data(), m.b.data(), m.c.data(), scratch, false).run(0, p.items(), {}); }};

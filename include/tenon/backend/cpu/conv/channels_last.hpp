@@ -19,30 +19,22 @@ class ChannelsLastConv {
  public:
   static constexpr bool packs = true;
 
-  ChannelsLastConv(const ConvPlan& c, void* workspace) : c_(c) {
-    const ChannelsLastScratch scratch = channels_last_scratch<T>(c);
-    char* const base = static_cast<char*>(workspace);
-    taps_ = reinterpret_cast<PlaneTap*>(base);
-    starts_ = reinterpret_cast<long*>(base + scratch.starts);
-    list_ = reinterpret_cast<Tap*>(base + scratch.list);
-    sums_ = reinterpret_cast<A*>(base + scratch.sums);
-    weight_ = reinterpret_cast<P*>(base + scratch.weight);
-    rows_ = reinterpret_cast<P*>(base + scratch.rows);
-    image_ = reinterpret_cast<P*>(base + scratch.image);
-    starts_[0] = 0;
+  ChannelsLastConv(const ConvPlan& c, void* workspace) : c_(c), at_(channels_last_scratch<T>(c, workspace)) {
+    at_.starts[0] = 0;
   }
 
   /// Appends a tap to the phase that is being described: where its weight of plane 0 is, which pixel it meets for pixel
   /// 0 of the result.
   void add(long weight, long y, long x) {
-    taps_[count_++] = {
+    at_.taps[count_++] = {
         std::int32_t(weight), std::int32_t(c_.image.offset(0, y, x)), std::int32_t(y), std::int32_t(x), 0, 0};
   }
   void end_phase() {
-    const long first = starts_[phase_];
+    const long first = at_.starts[phase_];
     for (long t = first; t < count_; ++t)
-      taps_[t].step = std::int32_t(first * c_.image.planes + t - first), taps_[t].steps = std::int32_t(count_ - first);
-    starts_[++phase_] = count_;
+      at_.taps[t].step = std::int32_t(first * c_.image.planes + t - first),
+      at_.taps[t].steps = std::int32_t(count_ - first);
+    at_.starts[++phase_] = count_;
   }
 
   /// Packs the weights of `rows` result channels, which run() then finds `packed` channels after the first.
@@ -66,8 +58,8 @@ class ChannelsLastConv {
       width = panel_width(j);
       for (long lane = 0; lane < width; lane += packed_rows) {
         const long left = rows - j - lane, own = left < packed_rows ? left : packed_rows;
-        for (long i = 0; i < own; ++i, weight += c_.row_step) pack_row(weight, rows_ + i * c_.steps);
-        transpose_copy(rows_, c_.steps, panel(index) + lane, pitch, own > 0 ? own : 0, c_.steps, packed_rows);
+        for (long i = 0; i < own; ++i, weight += c_.row_step) pack_row(weight, at_.rows + i * c_.steps);
+        transpose_copy(at_.rows, c_.steps, panel(index) + lane, pitch, own > 0 ? own : 0, c_.steps, packed_rows);
       }
     }
   }
@@ -78,11 +70,11 @@ class ChannelsLastConv {
   /// Result channels of some samples, the first of which is the one that lies `packed` channels after the first packed
   /// one. next: as `from`, of the samples that come then, if there are any.
   [[gnu::noinline]] void run(const T* from, T* to, long rows, long packed, const Samples& samples, const T* next) {
-    Source source{image_, c_.image.elements(), c_.image.plane(), c_.image.pitch, 1, false};
+    Source source{at_.image, c_.image.elements(), c_.image.plane(), c_.image.pitch, 1, false};
     if constexpr (std::is_same_v<T, P>)
       if (reads_directly(samples.count))
         source = {from, samples.from_step, c_.source.step, c_.image.step_h * c_.image.w, c_.image.step_w, true};
-    for (long k = 0; k < samples.count; ++k) clear_untouched(c_, starts_, to + k * samples.to_step, rows);
+    for (long k = 0; k < samples.count; ++k) clear_untouched(c_, at_.starts, to + k * samples.to_step, rows);
     for (long i0 = 0; i0 < c_.grid_h; i0 += c_.band) {
       if constexpr (std::is_same_v<T, P>) {
         if (source.direct) source.pixels = from + i0 * source.row;
@@ -94,11 +86,11 @@ class ChannelsLastConv {
                       c_.band * c_.grid_w * c_.steps * rows / simd_width<A>);
       }
       if (!source.direct) {
-        if (!cleared_ || c_.band < c_.grid_h) clear(image_, samples_together(c_) * c_.image.elements());
+        if (!cleared_ || c_.band < c_.grid_h) clear(at_.image, samples_together(c_) * c_.image.elements());
         cleared_ = true;
         for (long k = 0; k < samples.count; ++k)
           fill_padded(c_.image, c_.source, from + k * samples.from_step, i0 * c_.image.step_h,
-                      image_ + k * c_.image.elements());
+                      at_.image + k * c_.image.elements());
       }
       for (int phase = 0; phase < c_.phases(); ++phase) run_phase(source, to, rows, packed, i0, phase, samples);
     }
@@ -138,8 +130,8 @@ class ChannelsLastConv {
             i0,
             left < rows ? left : rows,
             ceil_div(c_.width - w, c_.step_w),
-            taps_ + starts_[number],
-            taps_ + starts_[number + 1]};
+            at_.taps + at_.starts[number],
+            at_.taps + at_.starts[number + 1]};
   }
   // Rows of the next tile: so many that one kernel does them.
   static constexpr long next_rows(long left) {
@@ -148,7 +140,7 @@ class ChannelsLastConv {
   }
   // Panels are as wide as tiles. Each has its own place, where steps are `pitch` lanes apart.
   long panel_width(long lane) const { return filled_columns<A>(round_up(lanes_, tile_step<A>) - lane); }
-  P* panel(long number) const { return weight_ + number * c_.steps * pitch; }
+  P* panel(long number) const { return at_.weight + number * c_.steps * pitch; }
 
   void pack_row(const T* weight, P* to) const {
     for (long p = 0; p < c_.image.planes; ++p, weight += unit * c_.plane_step) {
@@ -156,10 +148,10 @@ class ChannelsLastConv {
         const T* const second = p < c_.source.seconds ? weight + c_.plane_step : nullptr;
         if (phase_ == 1) pack_short_pairs(weight, second, count_, to + p * count_);
         else
-          for (const PlaneTap* tap = taps_; tap != taps_ + count_; ++tap)
+          for (const PlaneTap* tap = at_.taps; tap != at_.taps + count_; ++tap)
             to[tap->step + p * tap->steps] = one_pair(weight + tap->weight, second ? second + tap->weight : nullptr);
       } else {
-        for (const PlaneTap* tap = taps_; tap != taps_ + count_; ++tap)
+        for (const PlaneTap* tap = at_.taps; tap != at_.taps + count_; ++tap)
           to[tap->step + p * tap->steps] = weight[tap->weight];
       }
     }
@@ -261,7 +253,7 @@ class ChannelsLastConv {
     const long most = wanted < fitting ? wanted : fitting,
                even = ceil_div(c_.image.planes, ceil_div(c_.image.planes, most));
     const long planes = c_.segments ? (c_.image.planes < segment_units<A> ? c_.image.planes : segment_units<A>) : even;
-    Tap* to = list_;
+    Tap* to = at_.list;
     each_class(phase, rows, columns, [&](Class& own, long, long, long, long, auto meets) {
       own.list = to;
       for (const PlaneTap* tap = phase.begin; tap != phase.end; ++tap)
@@ -305,7 +297,7 @@ class ChannelsLastConv {
       if (plane * c_.rows * long(sizeof(T)) >= much && c_.phases() == 1 && samples.count == 1)
         result_.begin(out + i0 * c_.width, phase.grid_h * c_.width * long(sizeof(T)), plane * long(sizeof(T)),
                       last - first, at * c_.steps);
-      const P* const weights = panel(index) + starts_[number] * c_.image.planes * pitch;
+      const P* const weights = panel(index) + at_.starts[number] * c_.image.planes * pitch;
       for (long p = 0; p == 0 || p < c_.image.planes; p += at_once) {
         const long planes = at_once < c_.image.planes - p ? at_once : c_.image.planes - p;
         for (const Class* own = classes_; own != classes_ + classes; ++own) {
@@ -315,7 +307,7 @@ class ChannelsLastConv {
             source_.fetch(count * planes * own->taps * width / simd_width<A>),
                 result_.template fetch<true>(count * planes * own->taps);
             run_tile(Tile<A, P>{own->list, planes * own->taps, source.pixels + p * source.plane, row + pixel,
-                                weights + p * taps * pitch, sums_ + pixel * pitch, pitch, p > 0 && !c_.segments,
+                                weights + p * taps * pitch, at_.sums + pixel * pitch, pitch, p > 0 && !c_.segments,
                                 p > 0 && c_.segments},
                      int(count), width);
           }
@@ -331,12 +323,12 @@ class ChannelsLastConv {
     const long plane = c_.height * c_.width, own = phase.grid_h * phase.grid_w;
     if (c_.phases() == 1) {
       for (long k = 0; k < samples.count; ++k)
-        transpose_sums(sums_ + first, place + k * own, own, lanes, to + k * samples.to_step + phase.i0 * c_.width,
+        transpose_sums(at_.sums + first, place + k * own, own, lanes, to + k * samples.to_step + phase.i0 * c_.width,
                        plane);
       return;
     }
-    T* const planes = reinterpret_cast<T*>(rows_);
-    transpose_sums(sums_ + first, place, samples.count * own, lanes, planes, samples.count * own);
+    T* const planes = reinterpret_cast<T*>(at_.rows);
+    transpose_sums(at_.sums + first, place, samples.count * own, lanes, planes, samples.count * own);
     const T* from = planes;
     for (long l = 0; l < lanes; ++l)
       for (long k = 0; k < samples.count; ++k) {
@@ -375,15 +367,11 @@ class ChannelsLastConv {
   }
 
   const ConvPlan& c_;
+  const ChannelsLastScratch<T> at_;
   long count_ = 0, lanes_ = 0;
   int phase_ = 0;
-  bool cleared_ = false;  // the padding stays zero
-  bool finite_ = false;   // then taps that meet padding change nothing but the sign of a zero
-  PlaneTap* taps_;
-  long* starts_;
-  Tap* list_;
-  A* sums_;
-  P *weight_, *rows_, *image_;
+  bool cleared_ = false;   // the padding stays zero
+  bool finite_ = false;    // then taps that meet padding change nothing but the sign of a zero
   Ahead source_, result_;  // what is read and written next
   Class classes_[most_parts * most_parts];
 };

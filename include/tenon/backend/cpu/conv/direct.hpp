@@ -18,17 +18,8 @@ class DirectConv {
  public:
   static constexpr bool widen = !std::is_same_v<A, T>, packs = widen;
 
-  DirectConv(const ConvPlan& c, void* workspace) : c_(c), pitch_(sums_pitch<A>(c)) {
-    const ConvScratch scratch = conv_scratch<T>(c);
-    char* const base = static_cast<char*>(workspace);
-    taps_ = reinterpret_cast<Tap*>(base);
-    starts_ = reinterpret_cast<long*>(base + scratch.starts);
-    list_ = reinterpret_cast<Tap*>(base + scratch.list);
-    source_ = reinterpret_cast<std::int32_t*>(base + scratch.source);
-    sums_ = reinterpret_cast<A*>(base + scratch.sums);
-    weight_ = reinterpret_cast<P*>(base + scratch.weight);
-    image_ = reinterpret_cast<P*>(base + scratch.image);
-    starts_[0] = 0;
+  DirectConv(const ConvPlan& c, void* workspace) : c_(c), at_(conv_scratch<T>(c, workspace)), pitch_(sums_pitch<A>(c)) {
+    at_.starts[0] = 0;
   }
 
   /// Appends a tap to the phase that is being described: where its weight of plane 0 is, which pixel of the padded
@@ -36,11 +27,11 @@ class DirectConv {
   void add(long weight, long y, long x) { append(weight, c_.image.offset(0, y, x)); }
   /// Repeats the taps of this phase for the other planes: divisions are slow, and a tap needs several.
   void end_phase() {
-    const long first = starts_[phase_], each = count_ - first, weight_step = unit * c_.plane_step;
+    const long first = at_.starts[phase_], each = count_ - first, weight_step = unit * c_.plane_step;
     for (long p = 1; p < c_.image.planes; ++p)
       for (long t = first; t < first + each; ++t)
-        append((widen ? source_[t] : taps_[t].a) + p * weight_step, taps_[t].b + p * c_.image.plane());
-    starts_[++phase_] = count_;
+        append((widen ? at_.source[t] : at_.taps[t].a) + p * weight_step, at_.taps[t].b + p * c_.image.plane());
+    at_.starts[++phase_] = count_;
   }
   /// Lets taps that meet only padding be left out: with finite weights they change nothing but the sign of a zero,
   /// which the final + 0 clears.
@@ -48,7 +39,7 @@ class DirectConv {
 
   /// Packs the weights of `rows` result channels, which run() then finds `packed` channels after the first.
   [[gnu::noinline]] void pack(const T* weight, long rows) {
-    for (long i = 0; i < rows; ++i, weight += c_.row_step) pack_row(weight, weight_ + i * count_);
+    for (long i = 0; i < rows; ++i, weight += c_.row_step) pack_row(weight, at_.weight + i * count_);
   }
 
   /// What takes the sums of `count` channels, `pitch` apart, from channel `first` after row0 on, for rows i0 .. i0 +
@@ -64,22 +55,22 @@ class DirectConv {
   /// plane of row0; next: the same planes of the next sample, if there is one.
   [[gnu::noinline]] void run(const T* weight, const T* from, T* to, long rows, [[maybe_unused]] long packed,
                              const T* next) {
-    clear_untouched(c_, starts_, to, rows);
+    clear_untouched(c_, at_.starts, to, rows);
     const long blocks = ceil_div(rows, tile_rows);
     for (long i0 = 0; i0 < c_.grid_h; i0 += c_.band) {
-      pixels_ = image_;
+      pixels_ = at_.image;
       if constexpr (std::is_same_v<T, P>)
         if (c_.in_place) pixels_ = from + i0 * c_.image.pitch;
       if (!c_.in_place) {
-        if (!cleared_ || c_.band < c_.grid_h) clear(image_, c_.image.elements() + conv_slack<A>);
+        if (!cleared_ || c_.band < c_.grid_h) clear(at_.image, c_.image.elements() + conv_slack<A>);
         cleared_ = true;
-        fill_padded(c_.image, c_.source, from, i0 * c_.image.step_h, image_);
+        fill_padded(c_.image, c_.source, from, i0 * c_.image.step_h, at_.image);
       }
       if constexpr (!widen) fetch_image(from, next, i0, blocks);
       for (long block = 0; block < blocks; ++block) {
         const long r = border(rows, blocks, block), count = border(rows, blocks, block + 1) - r;
         const P* operand;
-        if constexpr (widen) operand = weight_ + (packed + r) * count_;
+        if constexpr (widen) operand = at_.weight + (packed + r) * count_;
         else
           operand = weight + r * c_.row_step,
           fetch_weights(operand + count * c_.row_step,
@@ -91,9 +82,9 @@ class DirectConv {
 
  private:
   void append(long weight, long pixel) {
-    const long step = count_ - starts_[phase_];
-    if (widen) source_[count_] = std::int32_t(weight);
-    taps_[count_++] = {std::int32_t(widen ? step : weight), std::int32_t(pixel)};
+    const long step = count_ - at_.starts[phase_];
+    if (widen) at_.source[count_] = std::int32_t(weight);
+    at_.taps[count_++] = {std::int32_t(widen ? step : weight), std::int32_t(pixel)};
   }
   // The weights of the next rows, where tiles are few and pieces of weights lie far apart, so that no processor sees
   // what comes next.
@@ -143,9 +134,10 @@ class DirectConv {
       }
       const long last = c_.source.seconds * unit * c_.plane_step;  // weights from here on have no partner
       for (long t = 0; t < count_; ++t)
-        to[t] = one_pair(weight + source_[t], source_[t] < last ? weight + source_[t] + c_.plane_step : nullptr);
+        to[t] =
+            one_pair(weight + at_.source[t], at_.source[t] < last ? weight + at_.source[t] + c_.plane_step : nullptr);
     } else {
-      for (long t = 0; t < count_; ++t) to[t] = widened(weight[source_[t]]);
+      for (long t = 0; t < count_; ++t) to[t] = widened(weight[at_.source[t]]);
     }
   }
 
@@ -153,7 +145,7 @@ class DirectConv {
     const int phase_h = phase / c_.step_w, phase_w = phase % c_.step_w;
     const long grid_h = ceil_div(c_.height - phase_h, c_.step_h), grid_w = ceil_div(c_.width - phase_w, c_.step_w);
     const long band = c_.band < grid_h - i0 ? c_.band : grid_h - i0;
-    const long first = starts_[phase], count = starts_[phase + 1] - first;
+    const long first = at_.starts[phase], count = at_.starts[phase + 1] - first;
     if (band <= 0 || grid_w <= 0 || (count == 0 && c_.phases() > 1)) return;
     if (!take_) to += r * c_.height * c_.width;
     std::int32_t row[tile_rows];
@@ -164,22 +156,23 @@ class DirectConv {
     if constexpr (!widen)
       if (c_.phases() == 1 && c_.image.pitch == grid_w && !c_.by_rows && !take_ && columns >= tile_step<A>)
         return run_direct(
-            Tile<A, P>{taps_, count, operand, row, pixels_, to + i0 * c_.width, c_.height * c_.width, false}, rows,
+            Tile<A, P>{at_.taps, count, operand, row, pixels_, to + i0 * c_.width, c_.height * c_.width, false}, rows,
             columns);
-    if (c_.by_rows) run_rows(Tile<A, P>{taps_, count, operand, row, pixels_, sums_, pitch_, false}, rows, i0, band);
+    if (c_.by_rows)
+      run_rows(Tile<A, P>{at_.taps, count, operand, row, pixels_, at_.sums, pitch_, false}, rows, i0, band);
     else
       for (long q = 0; q < columns;) {
         if (c_.phases() == 1 && !take_) fetch_result(to + i0 * c_.width + q, rows, 3 * simd_width<A>);
-        q += compute(Tile<A, P>{taps_ + first, count, operand, row, pixels_ + q, sums_ + q, pitch_, false}, rows,
+        q += compute(Tile<A, P>{at_.taps + first, count, operand, row, pixels_ + q, at_.sums + q, pitch_, false}, rows,
                      rows == 1 ? columns - q : next_columns<A>(columns - q));
       }
-    if (take_) return take_(sums_, pitch_, r, rows, i0, band);
+    if (take_) return take_(at_.sums, pitch_, r, rows, i0, band);
     // Read before the stores, which may change them for all that a compiler knows.
     const long out_step = c_.step_h * c_.width, sums_step = c_.image.pitch;
     const int step_w = c_.step_w;
     for (int i = 0; i < rows; ++i) {
       T* out = to + (i * c_.height + i0 * c_.step_h + phase_h) * c_.width + phase_w;
-      const A* sums = sums_ + i * pitch_;
+      const A* sums = at_.sums + i * pitch_;
       for (long y = 0; y < band; ++y, out += out_step, sums += sums_step)
         if (step_w == 1) copy_sums(sums, out, grid_w);
         else if (unit == 2 && step_w == 2) copy_every_second(sums, out - phase_w, grid_w, phase_w, c_.width);
@@ -229,12 +222,13 @@ class DirectConv {
   // The taps of kernel rows begin .. end - 1.
   void list_taps(Tile<A, P>& tile, long begin, long end) {
     const long kh = c_.kernel_h, kw = c_.kernel_w;
-    tile.taps = end - begin == kh ? taps_ : list_;
+    tile.taps = end - begin == kh ? at_.taps : at_.list;
     tile.count = (end - begin) * kw * c_.image.planes;
     if (end - begin == kh) return;
-    Tap* to = list_;
+    Tap* to = at_.list;
     for (long p = 0; p < c_.image.planes; ++p)
-      for (const Tap *tap = taps_ + (p * kh + begin) * kw, *last = taps_ + (p * kh + end) * kw; tap != last; ++tap)
+      for (const Tap *tap = at_.taps + (p * kh + begin) * kw, *last = at_.taps + (p * kh + end) * kw; tap != last;
+           ++tap)
         *to++ = *tap;
   }
 
@@ -283,16 +277,12 @@ class DirectConv {
   }
 
   const ConvPlan& c_;
+  const ConvScratch<T> at_;
   long pitch_, count_ = 0;
   int phase_ = 0;
   bool cleared_ = false;  // the padding stays zero as long as one band holds the whole image
   bool finite_ = false;
   TakeSums take_;
-  Tap *taps_, *list_;
-  long* starts_;
-  std::int32_t* source_;
-  A* sums_;
-  P *weight_, *image_;
   Ahead weights_, ahead_;
   const P* pixels_ = nullptr;  // in the image, or in the operand itself
 };

@@ -112,26 +112,33 @@ constexpr long packed_blocks(const ConvPlan& c) {
   return fitting < 1 ? 1 : fitting < most ? fitting : most;
 }
 
-// Parts of the workspace, in bytes from its start.
-struct ConvScratch {
-  std::size_t starts, list, source, sums, weight, image, total;
-};
 constexpr std::size_t scratch_bytes(long elements, std::size_t size) {
   return std::size_t(round_up(elements * long(size), 64));
 }
+// Parts of the workspace.
 template <class T>
-[[gnu::noinline]] constexpr ConvScratch conv_scratch(const ConvPlan& c) {
+struct ConvScratch {
+  Tap* taps;
+  long* starts;  // of the phases' taps
+  Tap* list;
+  std::int32_t* source;
+  ProductSum<T>* sums;
+  Packed<T>*weight, *image;
+  std::size_t total;
+};
+template <class T>
+[[gnu::noinline]] constexpr ConvScratch<T> conv_scratch(const ConvPlan& c, void* workspace = nullptr) {
   using A = ProductSum<T>;
   constexpr bool widen = !std::is_same_v<A, T>;
-  ConvScratch s{};
-  s.starts = scratch_bytes(c.steps, sizeof(Tap));
-  s.list = s.starts + scratch_bytes(c.phases() + 1, sizeof(long));
-  s.source = s.list + (c.by_rows ? scratch_bytes(c.steps, sizeof(Tap)) : 0);
-  s.sums = s.source + (widen ? scratch_bytes(c.steps, sizeof(std::int32_t)) : 0);
-  s.weight = s.sums + scratch_bytes((c.rows < tile_rows ? c.rows : tile_rows) * sums_pitch<A>(c), sizeof(A));
-  s.image = s.weight + (widen ? scratch_bytes(packed_blocks<T>(c) * tile_rows * c.steps, sizeof(A)) : 0);
-  s.total = s.image + (c.in_place ? 0 : scratch_bytes(c.image.elements() + conv_slack<A>, sizeof(A)));
-  return s;
+  WorkspaceParts parts(workspace);
+  return {parts.take<Tap>(c.steps),
+          parts.take<long>(c.phases() + 1),
+          parts.take<Tap>(c.by_rows ? c.steps : 0),
+          parts.take<std::int32_t>(widen ? c.steps : 0),
+          parts.take<A>((c.rows < tile_rows ? c.rows : tile_rows) * sums_pitch<A>(c)),
+          parts.take<Packed<T>>(widen ? packed_blocks<T>(c) * tile_rows * c.steps : 0),
+          parts.take<Packed<T>>(c.in_place ? 0 : c.image.elements() + conv_slack<A>),
+          parts.bytes()};
 }
 
 // Where a tap of plane 0 has its weight, and the pixel that it meets for pixel 0 of the result: as an element, as row
@@ -155,24 +162,31 @@ constexpr long channels_last_list(const ConvPlan& c) {
   const long taps = c.steps / c.image.planes;
   return taps < enough ? enough : taps;
 }
+template <class T>
 struct ChannelsLastScratch {
-  std::size_t starts, list, sums, weight, rows, image, total;
+  PlaneTap* taps;
+  long* starts;  // of the phases' taps
+  Tap* list;
+  ProductSum<T>* sums;
+  Packed<T>*weight, *rows, *image;
+  std::size_t total;
 };
 template <class T>
-[[gnu::noinline]] constexpr ChannelsLastScratch channels_last_scratch(const ConvPlan& c) {
+[[gnu::noinline]] constexpr ChannelsLastScratch<T> channels_last_scratch(const ConvPlan& c, void* workspace = nullptr) {
   using A = ProductSum<T>;
-  const long pixels = samples_together(c) * c.band * c.grid_w, lanes = packed_blocks<T>(c) * tile_rows;
-  ChannelsLastScratch s{};
-  s.starts = scratch_bytes(c.steps / c.image.planes, sizeof(PlaneTap));
-  s.list = s.starts + scratch_bytes(c.phases() + 1, sizeof(long));
-  s.sums = s.list + scratch_bytes(channels_last_list(c), sizeof(Tap));
-  s.weight = s.sums + scratch_bytes(pixels * lane_pitch<A>, sizeof(A));
-  s.rows = s.weight + scratch_bytes((lanes / lane_pitch<A> + 2) * c.steps * lane_pitch<A>, sizeof(A));
-  const std::size_t packing = scratch_bytes(packed_rows * c.steps, sizeof(A)),
-                    transposed = scratch_bytes(pixels * lane_pitch<A>, sizeof(T));
-  s.image = s.rows + (packing > transposed ? packing : transposed);
-  s.total = s.image + (c.in_place ? 0 : scratch_bytes(samples_together(c) * c.image.elements(), sizeof(A)));
-  return s;
+  using P = Packed<T>;
+  const long pixels = samples_together(c) * c.band * c.grid_w, lanes = packed_blocks<T>(c) * tile_rows,
+             packing = packed_rows * c.steps,
+             transposed = ceil_div(pixels * lane_pitch<A> * long(sizeof(T)), sizeof(P));
+  WorkspaceParts parts(workspace);
+  return {parts.take<PlaneTap>(c.steps / c.image.planes),
+          parts.take<long>(c.phases() + 1),
+          parts.take<Tap>(channels_last_list(c)),
+          parts.take<A>(pixels * lane_pitch<A>),
+          parts.take<P>((lanes / lane_pitch<A> + 2) * c.steps * lane_pitch<A>),
+          parts.take<P>(packing > transposed ? packing : transposed),
+          parts.take<P>(c.in_place ? 0 : samples_together(c) * c.image.elements()),
+          parts.bytes()};
 }
 
 // Bytes of workspace, with and without channels as lanes, which depends on the number of samples.

@@ -21,7 +21,7 @@ template <class T>
 constexpr std::size_t conv2d_backward_weight_workspace(const Conv2dSizes& s) {
   if (std::is_same_v<T, float> && is_depthwise(s)) return depthwise_backward_weight_workspace(s);
   const Conv2dSizes sizes = detail::weight_sizes<T>(s);
-  return detail::weight_scratch<ProductSum<T>>(detail::weight_plan<T>(sizes), sizes).total;
+  return detail::weight_scratch<T>(detail::weight_plan<T>(sizes), sizes).total;
 }
 
 /// dw(o, c, r, k) = chain of fmadd over (sample, i, j) ascending, from +0, of x at the tap (zero in the padding) *
@@ -78,19 +78,10 @@ class WeightGradient {
         plan_(plan),
         leaves_out_(plan.leaves_out && all_finite(dy, s.n * s.o * s.oh * s.ow)),
         in_place_(plan.in_place || (leaves_out_ && better_in_place<T>(s))),
-        lists_(leaves_out_ ? s.taps() : 1) {
-    const WeightScratch scratch = weight_scratch<A>(plan, s);
-    char* const base = static_cast<char*>(workspace);
-    taps_ = reinterpret_cast<Tap*>(base);
-    row_ = reinterpret_cast<std::int32_t*>(base + scratch.row);
-    const int levels = weight_levels<A>(plan, s.n);
-    for (int level = 0; level < levels; ++level)
-      level_[level] = reinterpret_cast<A*>(base + scratch.sums +
-                                           std::size_t(level) * (scratch.panel - scratch.sums) / std::size_t(levels));
-    blocks_ = levels - 1;
-    panel_ = reinterpret_cast<P*>(base + scratch.panel);
-    pixels_ = image_ = reinterpret_cast<P*>(base + scratch.image);
-  }
+        lists_(leaves_out_ ? s.taps() : 1),
+        at_(weight_scratch<T>(plan, s, workspace)),
+        blocks_(weight_levels<A>(plan, s.n) - 1),
+        pixels_(at_.image) {}
 
   /// Rows row0 .. row0 + rows - 1 and channels o0 .. o0 + columns - 1 of a group, over all samples.
   [[gnu::noinline]] void run(const T* x, const T* dy, T* dw, long group, long row0, long rows, long o0, long columns,
@@ -101,16 +92,16 @@ class WeightGradient {
     const long corner = in_place_ ? s_.pad_top * image.pitch + s_.pad_left : 0;  // of the padding, before the image
     for (long i = 0; i < rows; ++i) {
       if (i >= s_.taps()) {  // the same tap one plane later: divisions are slow
-        row_[i] = row_[i - s_.taps()] + std::int32_t(image.plane());
+        at_.row[i] = at_.row[i - s_.taps()] + std::int32_t(image.plane());
         continue;
       }
       const long plane = (row0 + i) / s_.taps() - first_plane, tap = (row0 + i) % s_.taps();
-      row_[i] = std::int32_t(image.offset(plane, tap / s_.kw * s_.dilation_h, tap % s_.kw * s_.dilation_w) - corner);
+      at_.row[i] = std::int32_t(image.offset(plane, tap / s_.kw * s_.dilation_h, tap % s_.kw * s_.dilation_w) - corner);
     }
     const long pitch = round_up(columns, tile_step<A>), o = group * plan_.columns + o0;
     const long pixels = plan_.band * s_.ow, pixel_h = (in_place_ ? s_.stride_h : 1) * image.pitch;
     sort_rows(row0, rows);
-    if (s_.n == 0) clear(level_[0], rows * pitch);
+    if (s_.n == 0) clear(at_.level[0], rows * pitch);
     listed_ = 0;
     const T* const images = x + (group * s_.group_inputs() + first_plane) * s_.h * s_.w;
     const long visited = unit * plan_.images * plan_.group;  // samples
@@ -118,7 +109,7 @@ class WeightGradient {
       for (long y = 0; y < s_.oh; y += plan_.band) {
         const long band = plan_.band < s_.oh - y ? plan_.band : s_.oh - y;
         if (!in_place_ && ((sample == 0 && y == 0) || plan_.band < s_.oh))
-          clear(image_, images_at_once(plan_, s_.n) * image.elements());
+          clear(at_.image, images_at_once(plan_, s_.n) * image.elements());
         if (band != listed_ || (leaves_out_ && plan_.band < s_.oh))
           list_pixels(image.elements(), y, band, pixel_h, pitch);
         long count = 0;
@@ -126,11 +117,11 @@ class WeightGradient {
           const bool second = own + 1 < s_.n;
           const T* const from = images + own * s_.c * s_.h * s_.w;
           if constexpr (std::is_same_v<T, P>)
-            if (count == 0) pixels_ = in_place_ ? from + y * pixel_h : image_;
+            if (count == 0) pixels_ = in_place_ ? from + y * pixel_h : at_.image;
           if (!in_place_)
             fill_padded(image, {s_.h * s_.w, s_.c * s_.h * s_.w, second ? planes : 0}, from, y * image.step_h,
-                        image_ + count * image.elements());
-          fill_panel(dy + ((own * s_.o + o) * s_.oh + y) * s_.ow, second, panel_ + count * pixels * pitch, pitch,
+                        at_.image + count * image.elements());
+          fill_panel(dy + ((own * s_.o + o) * s_.oh + y) * s_.ow, second, at_.panel + count * pixels * pitch, pitch,
                      band * s_.ow, columns);
         }
         if (plan_.group > 1) add_group(count, rows, pitch, in_place_ ? s_.c * s_.h * s_.w : image.elements());
@@ -140,9 +131,9 @@ class WeightGradient {
     }
     if (!std::is_same_v<T, float> && plan_.leaves_out) clear_signs(rows * pitch);
     if (swapped)
-      copy_matrix(level_[0], pitch, 1, dw + (group * plan_.rows + row0) * plan_.columns + o0, plan_.columns, rows,
+      copy_matrix(at_.level[0], pitch, 1, dw + (group * plan_.rows + row0) * plan_.columns + o0, plan_.columns, rows,
                   columns, 0);
-    else copy_matrix(level_[0], 1, pitch, dw + o * plan_.rows + row0, plan_.rows, columns, rows, 0);
+    else copy_matrix(at_.level[0], 1, pitch, dw + o * plan_.rows + row0, plan_.rows, columns, rows, 0);
   }
 
  private:
@@ -168,23 +159,23 @@ class WeightGradient {
   void join_group(long sample, bool last, long count) {
     const long parts = block_samples / plan_.group, index = sample / plan_.group % parts;
     const bool whole = last || index == parts - 1;
-    join(level_, index, whole, count);
+    join(at_.level, index, whole, count);
     if (!whole) return;
-    if (sample >= block_samples) add_sums(level_[blocks_], level_[0], count);
-    if (!last) return std::swap(level_[0], level_[blocks_]);
+    if (sample >= block_samples) add_sums(at_.level[blocks_], at_.level[0], count);
+    if (!last) return std::swap(at_.level[0], at_.level[blocks_]);
     clear_signs(count);
   }
   // + 0, which clears the sign of a zero: it may depend on pixels that are left out.
   void clear_signs(long count) {
     using V = Simd<A, tile_step<A>>;
-    for (long i = 0; i < count; i += V::width) (V::load(level_[0] + i) + V(A(0))).store(level_[0] + i);
+    for (long i = 0; i < count; i += V::width) (V::load(at_.level[0] + i) + V(A(0))).store(at_.level[0] + i);
   }
   // Rows sorted by their tap, if those of a tap go together.
   void sort_rows(long row0, long rows) {
     row0_ = row0;
-    std::int32_t* to = sorted_ = leaves_out_ ? row_ + plan_.pass * tile_rows : row_;
+    std::int32_t* to = sorted_ = leaves_out_ ? at_.row + plan_.pass * tile_rows : at_.row;
     for (long list = 0; list < lists_ && leaves_out_; ++list)
-      for (long i = first_row(list); i < rows; i += lists_) *to++ = row_[i];
+      for (long i = first_row(list); i < rows; i += lists_) *to++ = at_.row[i];
   }
   // The first row of a list; those of a list are lists_ apart if there are several.
   long first_row(long list) const { return leaves_out_ ? (list + lists_ - row0_ % lists_) % lists_ : 0; }
@@ -194,7 +185,7 @@ class WeightGradient {
     listed_ = band;
     const long pixels = band * s_.ow, pixel_w = in_place_ ? s_.stride_w : 1;
     for (long list = 0; list < lists_; ++list) {
-      Tap *const begin = taps_ + list * plan_.images * plan_.band * s_.ow, *to = begin;
+      Tap *const begin = at_.taps + list * plan_.images * plan_.band * s_.ow, *to = begin;
       const long row = list / s_.kw * s_.dilation_h - s_.pad_top, column = list % s_.kw * s_.dilation_w - s_.pad_left;
       const auto meets = [](long at, long extent) { return at >= 0 && at < extent; };
       for (long k = 0; k < plan_.images; ++k) {
@@ -217,7 +208,7 @@ class WeightGradient {
                  blocks = ceil_div(of_list, tile_rows);
       for (long block = 0; block < blocks; ++block) {
         const long i = border(of_list, blocks, block), own = border(of_list, blocks, block + 1) - i;
-        body(taps_ + list * plan_.images * plan_.band * s_.ow, each_[list], row + i, first + i * apart, own, apart);
+        body(at_.taps + list * plan_.images * plan_.band * s_.ow, each_[list], row + i, first + i * apart, own, apart);
       }
       row += of_list;
     }
@@ -234,12 +225,12 @@ class WeightGradient {
           A* level[sample_levels];
           for (int l = 0; l < sample_levels; ++l) level[l] = sums[l];
           for (long k = 0; k < count; ++k) {
-            run_tile(Tile<A, P>{list, steps, pixels_ + k * distance, row, panel_ + k * pixels * pitch + j, level[0],
+            run_tile(Tile<A, P>{list, steps, pixels_ + k * distance, row, at_.panel + k * pixels * pitch + j, level[0],
                                 width, false},
                      int(own), width);
             join(level, k, k + 1 == count, own * width);
           }
-          copy_matrix(level[0], width, 1, level_[0] + i * pitch + j, apart * pitch, own, width, 0);
+          copy_matrix(level[0], width, 1, at_.level[0] + i * pitch + j, apart * pitch, own, width, 0);
         }
       });
     }
@@ -252,8 +243,8 @@ class WeightGradient {
                               count * steps,
                               pixels_,
                               row,
-                              panel_ + j,
-                              level_[0] + i * pitch + j,
+                              at_.panel + j,
+                              at_.level[0] + i * pitch + j,
                               apart * pitch,
                               resume && !plan_.segments,
                               resume && plan_.segments};
@@ -268,11 +259,9 @@ class WeightGradient {
   bool in_place_;    // no tap meets padding, or pixels for which it does are left out
   long lists_, row0_ = 0, each_[most_lists]{};  // lists of pixels: one, or one per tap; their steps per image
   long listed_ = 0;                             // rows that they are for: where they begin matters to padding only
-  Tap* taps_;
-  std::int32_t *row_, *sorted_ = nullptr;
-  A* level_[sample_levels]{};
-  int blocks_;  // the level of all blocks
-  P *panel_, *image_;
+  WeightScratch<T> at_;                         // its levels change places
+  std::int32_t* sorted_ = nullptr;
+  int blocks_;       // the level of all blocks
   const P* pixels_;  // in the image, or in x itself
 };
 }  // namespace detail

@@ -153,22 +153,29 @@ constexpr long images_at_once(const WeightPlan& p, long n) {
   return p.group == 1 ? p.images : p.group < n ? p.group : n;
 }
 
+template <class T>
 struct WeightScratch {
-  std::size_t row, sums, panel, image, total;
+  Tap* taps;
+  std::int32_t* row;
+  ProductSum<T>* level[sample_levels];
+  Packed<T>*panel, *image;
+  std::size_t total;
 };
-template <class A>
-constexpr WeightScratch weight_scratch(const WeightPlan& p, const Conv2dSizes& sizes) {
-  const long n = sizes.n, ow = sizes.ow;
-  const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
+template <class T>
+constexpr WeightScratch<T> weight_scratch(const WeightPlan& p, const Conv2dSizes& sizes, void* workspace = nullptr) {
+  using A = ProductSum<T>;
   const long widest = p.together * weight_columns,
              columns = round_up(p.columns < widest ? p.columns : widest, tile_columns<A>(1));
-  const long at_once = images_at_once(p, n);
-  WeightScratch s{};
-  s.row = bytes((p.leaves_out ? sizes.taps() : 1) * p.images * p.band * ow, sizeof(Tap));
-  s.sums = s.row + bytes((p.leaves_out ? 2 : 1) * p.pass * tile_rows, sizeof(std::int32_t));
-  s.panel = s.sums + std::size_t(weight_levels<A>(p, n)) * bytes(p.pass * tile_rows * columns, sizeof(A));
-  s.image = s.panel + bytes(at_once * p.band * ow * columns, sizeof(A));
-  s.total = s.image + (p.in_place ? 0 : bytes(at_once * p.image.elements() + conv_slack<A>, sizeof(A)));
+  const long at_once = images_at_once(p, sizes.n);
+  WorkspaceParts parts(workspace);
+  WeightScratch<T> s{};
+  s.taps = parts.take<Tap>((p.leaves_out ? sizes.taps() : 1) * p.images * p.band * sizes.ow);
+  s.row = parts.take<std::int32_t>((p.leaves_out ? 2 : 1) * p.pass * tile_rows);
+  for (int level = 0; level < weight_levels<A>(p, sizes.n); ++level)
+    s.level[level] = parts.take<A>(p.pass * tile_rows * columns);
+  s.panel = parts.take<Packed<T>>(at_once * p.band * sizes.ow * columns);
+  s.image = parts.take<Packed<T>>(p.in_place ? 0 : at_once * p.image.elements() + conv_slack<A>);
+  s.total = parts.bytes();
   return s;
 }
 }  // namespace detail

@@ -47,15 +47,9 @@ class GemmAmxBlock {
         g_(g),
         a_(plan.a + part.row0 * plan.a_row),
         b_(plan.b + part.column0 * plan.b_col),
-        sums_row_(round_up(part.columns, amx_side)) {
-    const GemmScratch scratch =
-        gemm_scratch<T>(plan.rows, plan.columns, plan.k, plan.rows_aside(), plan.most_columns(), plan.depth());
-    char* const base = static_cast<char*>(workspace);
-    packed_a_ = reinterpret_cast<Packed<T>*>(base + scratch.a);
-    packed_b_ = reinterpret_cast<Packed<T>*>(base + scratch.b);
-    sums_ = reinterpret_cast<float*>(base + scratch.sums);
-    block_by_block_ = plan.at_once();
-  }
+        sums_row_(round_up(part.columns, amx_side)),
+        at_(gemm_scratch(plan, workspace)),
+        block_by_block_(plan.at_once()) {}
 
   void run() {
     AmxTiles tiles;
@@ -86,14 +80,14 @@ class GemmAmxBlock {
                    b_row,    b_row * group_units,           nullptr, sums_row_ * 4, first > 0};
       if (plan_.a_col != 1) {
         pack_a(a, rows, taken, groups);
-        p.a = bytes(packed_a_), p.a_row = 64, p.a_group = 64 * rows;
+        p.a = bytes(at_.a), p.a_row = 64, p.a_group = 64 * rows;
       } else if (whole < groups) {  // only the end of the rows
         pack_a(a + whole * amx_steps, rows, taken - whole * amx_steps, 1);
-        p.groups = whole, p.last = bytes(packed_a_);
+        p.groups = whole, p.last = bytes(at_.a);
       }
       for (long j = 0; j < part_.columns; j += amx_square) {
-        p.b = bytes(packed_b_ + j / amx_square * panel);
-        p.out = reinterpret_cast<char*>(sums_ + (block_by_block_ ? 0 : i * sums_row_) + j);
+        p.b = bytes(at_.b + j / amx_square * panel);
+        p.out = reinterpret_cast<char*>(at_.sums + (block_by_block_ ? 0 : i * sums_row_) + j);
         tiles.multiply(p, rows, part_.columns - j);
       }
       if (block_by_block_) rows_done(i, rows);
@@ -101,10 +95,10 @@ class GemmAmxBlock {
   }
   void rows_done(long i, long rows) const {
     if (plan_.swapped)
-      return copy_matrix(sums_, 1, sums_row_, g_.c + part_.column0 * g_.c_row + part_.row0 + i, g_.c_row, part_.columns,
-                         rows, 0);
+      return copy_matrix(at_.sums, 1, sums_row_, g_.c + part_.column0 * g_.c_row + part_.row0 + i, g_.c_row,
+                         part_.columns, rows, 0);
     for (long r = 0; r < rows; ++r)
-      round_sums(sums_ + r * sums_row_, g_.c + (part_.row0 + i + r) * g_.c_row + part_.column0, part_.columns);
+      round_sums(at_.sums + r * sums_row_, g_.c + (part_.row0 + i + r) * g_.c_row + part_.column0, part_.columns);
   }
 
   // Group after group, each of them a tile of this many rows.
@@ -113,7 +107,7 @@ class GemmAmxBlock {
     for (long group = 0; group < groups; ++group) {
       const T* const from = a + group * amx_steps * plan_.a_col;
       const long steps = at_most(taken - group * amx_steps, amx_steps);
-      Packed<T>* const to = packed_a_ + group * rows * amx_side;
+      Packed<T>* const to = at_.a + group * rows * amx_side;
       for (long i = 0; i < by_tiles; i += amx_side) pack_tile(from + i, plan_.a_col, steps, to + i * amx_side);
       copy_matrix(bits(from + by_tiles * plan_.a_row), plan_.a_row, plan_.a_col, bits(to + by_tiles * amx_side),
                   amx_steps, rows - by_tiles, steps, amx_steps);
@@ -126,9 +120,9 @@ class GemmAmxBlock {
     for (long j = 0; j < part_.columns; j += amx_square, ++count) {
       const long columns = at_most(part_.columns - j, amx_square);
       strips[count] = {b + j * plan_.b_col, columns, round_up(columns, amx_side)};
-      clear(packed_b_ + count * panel + amx_square * depth, amx_square * (groups * group_units - depth));
+      clear(at_.b + count * panel + amx_square * depth, amx_square * (groups * group_units - depth));
     }
-    pack_strips(strips, count, plan_.b_row, plan_.b_col, taken, packed_b_, amx_square, panel);
+    pack_strips(strips, count, plan_.b_row, plan_.b_col, taken, at_.b, amx_square, panel);
   }
 
   const GemmPlan<T>& plan_;
@@ -136,8 +130,7 @@ class GemmAmxBlock {
   const Gemm<T>& g_;
   const T *a_, *b_;
   long sums_row_;
-  Packed<T>*packed_a_, *packed_b_;
-  float* sums_;
+  const GemmScratch<T> at_;
   bool block_by_block_;
 };
 

@@ -33,18 +33,12 @@ class GemmBlock {
         c_(g.c && !plan.swapped ? g.c + part.row0 * g.c_row + part.column0 : nullptr),
         c_row_(g.c_row),
         a_(plan.a + part.row0 * plan.a_row),
-        b_(plan.b + part.column0 * plan.b_col) {
-    const GemmScratch scratch =
-        gemm_scratch<T>(plan.rows, plan.columns, plan.k, plan.rows_aside(), plan.most_columns(), plan.depth());
-    char* const base = static_cast<char*>(workspace);
-    taps_ = reinterpret_cast<Tap*>(base);
-    packed_a_ = reinterpret_cast<P*>(base + scratch.a);
-    packed_b_ = reinterpret_cast<P*>(base + scratch.b);
-    sums_ = reinterpret_cast<A*>(base + scratch.sums);
-    sums_row_ = part.columns;
+        b_(plan.b + part.column0 * plan.b_col),
+        at_(gemm_scratch(plan, workspace)),
+        sums_row_(part.columns) {
     plus_zero_ = may_add_zeros<T> && g.plus_zero;
     if constexpr (!widen)
-      if (plan.in_place()) sums_ = c_, sums_row_ = c_row_;
+      if (plan.in_place()) at_.sums = c_, sums_row_ = c_row_;
     row_blocks_ = ceil_div(part.rows, tile_rows);
     constexpr long far = 1l << 30;
     pack_a_ = (widen && !a_is_units()) ||
@@ -87,8 +81,8 @@ class GemmBlock {
     }
     if (plan_.in_place() || block_by_block_) return;
     if (plan_.swapped)
-      copy_matrix(sums_, 1, sums_row_, g.c + part_.column0 * g.c_row + part_.row0, g.c_row, part_.columns, part_.rows,
-                  0);
+      copy_matrix(at_.sums, 1, sums_row_, g.c + part_.column0 * g.c_row + part_.row0, g.c_row, part_.columns,
+                  part_.rows, 0);
     else rows_done(0, part_.rows);
   }
 
@@ -128,26 +122,25 @@ class GemmBlock {
     for (long block = 0, i = 0, rows; block < row_blocks_; ++block, i += rows) {
       rows = rows_of(block, part_.rows - i);
       if (pack_a_ && block % gemm_group == 0) pack_a(a, depth, taken, block, i);
-      Tile<A, P> tile{taps_,     depth,     packed_a_ + block % gemm_group * packed_rows * depth,
-                      row,       packed_b_, nullptr,
-                      sums_row_, false,     first > 0,
-                      plus_zero_};
+      Tile<A, P> tile{
+          at_.taps,  depth,     at_.a + block % gemm_group * packed_rows * depth, row, at_.b, nullptr, sums_row_, false,
+          first > 0, plus_zero_};
       if (!pack_a_) tile.a = reinterpret_cast<const P*>(a + i * plan_.a_row);
-      tile_row(tile, sums_ + (block_by_block_ ? 0 : i * sums_row_), int(rows), block == 0, first, begin, end);
+      tile_row(tile, at_.sums + (block_by_block_ ? 0 : i * sums_row_), int(rows), block == 0, first, begin, end);
       if (block_by_block_) rows_done(i, rows);
     }
   }
   void rows_done(long i, long rows) const {
     if constexpr (!widen)
       if (done_)
-        return done_->call(done_->context, part_.row0 + i, rows, part_.column0, part_.columns, sums_, sums_row_);
-    for (long r = 0; r < rows; ++r) round_sums(sums_ + r * sums_row_, c_ + (i + r) * c_row_, part_.columns);
+        return done_->call(done_->context, part_.row0 + i, rows, part_.column0, part_.columns, at_.sums, sums_row_);
+    for (long r = 0; r < rows; ++r) round_sums(at_.sums + r * sums_row_, c_ + (i + r) * c_row_, part_.columns);
   }
 
   void fill_taps(long depth) {
     const auto a = std::int32_t(pack_a_ ? packed_rows : plan_.a_col),
                b = std::int32_t(pack_b_ ? gemm_panel<A> : plan_.b_row);
-    for (std::int32_t p = 0; p < depth; ++p) taps_[p] = {p * a, p * b};
+    for (std::int32_t p = 0; p < depth; ++p) at_.taps[p] = {p * a, p * b};
   }
 
   // Row blocks from number `block` on, whose first row is i.
@@ -159,7 +152,7 @@ class GemmBlock {
       rows = rows_of(block + count, part_.rows - i);
       strips[count] = {a + i * plan_.a_row, at_most(packed_rows, part_.rows - i), packed_rows};
     }
-    pack_strips(strips, count, plan_.a_col, plan_.a_row, taken, packed_a_, packed_rows, packed_rows * depth);
+    pack_strips(strips, count, plan_.a_col, plan_.a_row, taken, at_.a, packed_rows, packed_rows * depth);
     next_a_ = a + i * plan_.a_row;
     next_rows_ = plan_.a_col == 1 ? at_most(part_.rows - i, gemm_group * tile_rows) : 0;
     next_steps_ = plan_.a_row == 1 && i < part_.rows ? taken : 0;
@@ -183,7 +176,7 @@ class GemmBlock {
       strips[s - begin] = {b + p.from * plan_.b_col, at_most(p.width, part_.columns - p.from), p.width};
     }
     if (begin < end)
-      pack_strips(strips, end - begin, plan_.b_row, plan_.b_col, taken, packed_b_ + by_tile() * panel_pitch(depth),
+      pack_strips(strips, end - begin, plan_.b_row, plan_.b_col, taken, at_.b + by_tile() * panel_pitch(depth),
                   gemm_panel<A>, panel_pitch(depth));
   }
   // The odd cache line keeps panels from competing for the same places of a cache.
@@ -193,7 +186,7 @@ class GemmBlock {
   [[gnu::noinline]] void tile_row(Tile<A, P>& tile, A* out, int rows, bool packs, long first, long begin, long end) {
     for (long s = begin; s < end; ++s) {
       const Panel& p = panel_[s];
-      tile.b = packed_b_ + (s - begin) * panel_pitch(tile.count);
+      tile.b = at_.b + (s - begin) * panel_pitch(tile.count);
       if constexpr (!widen)
         if (!pack_b_) tile.b = b_ + first * plan_.b_row + p.from;
       tile.out = out + p.from;
@@ -201,7 +194,7 @@ class GemmBlock {
       if constexpr (can_pack_by_tile)
         if (packs && s < by_tile_) {
           run_tile<A, P, simd_width<A>, tile_rows, tile_vectors>(PackingTile<A, P>{
-              tile, b_ + first * plan_.b_row + p.at, plan_.b_row, packed_b_ + s * panel_pitch(tile.count)});
+              tile, b_ + first * plan_.b_row + p.at, plan_.b_row, at_.b + s * panel_pitch(tile.count)});
           continue;
         }
       // What lies before `at` has its steps already, unless these are all.
@@ -236,12 +229,10 @@ class GemmBlock {
   T* c_;  // where an unswapped block goes
   long c_row_;
   const T *a_, *b_, *next_a_ = nullptr;
+  GemmScratch<T> at_;
+  long sums_row_;
   long row_blocks_, panels_ = 0, by_tile_ = 0, next_rows_ = 0, next_steps_ = 0;
   Panel panel_[most_panels];
-  Tap* taps_;
-  P *packed_a_, *packed_b_;
-  A* sums_;
-  long sums_row_;
   bool pack_a_, pack_b_, plus_zero_, block_by_block_ = false;
 };
 

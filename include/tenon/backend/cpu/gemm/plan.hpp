@@ -5,6 +5,7 @@
 
 #include <tenon/backend/cpu/gemm/amx.hpp>
 #include <tenon/backend/cpu/gemm/tile.hpp>
+#include <tenon/backend/cpu/gemm/workspace_parts.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
@@ -217,24 +218,31 @@ template <class T>
           run};
 }
 
-// Parts of the workspace, in bytes from its start: taps, packed rows of A, packed panels of B, sums.
+// Parts of the workspace.
+template <class T>
 struct GemmScratch {
-  std::size_t a, b, sums, total;
+  Tap* taps;
+  Packed<T>*a, *b;
+  ProductSum<T>* sums;
+  std::size_t total;
 };
 template <class T>
-constexpr GemmScratch gemm_scratch(long rows, long columns, long k, long rows_aside,
-                                   long most_columns = gemm_columns<T>, long most_depth = gemm_depth<ProductSum<T>>) {
+constexpr GemmScratch<T> gemm_scratch(long rows, long columns, long k, long rows_aside,
+                                      long most_columns = gemm_columns<T>, long most_depth = gemm_depth<ProductSum<T>>,
+                                      void* workspace = nullptr) {
   using A = ProductSum<T>;
   long depth = at_most(ceil_div(k, steps_per_unit<T>), most_depth), width = gemm_width<T>(columns, most_columns);
   if (width <= gemm_panel<A>) width = 2 * gemm_panel<A>;  // few columns may take two narrow panels
   if constexpr (by_amx<T>) depth = round_up(depth, amx_side), width = round_up(width, amx_square);
-  const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
-  GemmScratch s{};
-  s.a = bytes(depth, sizeof(Tap));
-  s.b = s.a + bytes(at_most(ceil_div(rows, tile_rows), gemm_group) * packed_rows * depth, sizeof(A));
-  s.sums = s.b + bytes(width * depth + width / gemm_panel<A> * gemm_gap<A>, sizeof(A));
-  s.total = s.sums + bytes(rows_aside * width, sizeof(A));
-  return s;
+  WorkspaceParts parts(workspace);
+  return {parts.take<Tap>(depth),
+          parts.take<Packed<T>>(at_most(ceil_div(rows, tile_rows), gemm_group) * packed_rows * depth),
+          parts.take<Packed<T>>(width * depth + width / gemm_panel<A> * gemm_gap<A>), parts.take<A>(rows_aside * width),
+          parts.bytes()};
+}
+template <class T>
+constexpr GemmScratch<T> gemm_scratch(const GemmPlan<T>& p, void* workspace) {
+  return gemm_scratch<T>(p.rows, p.columns, p.k, p.rows_aside(), p.most_columns(), p.depth(), workspace);
 }
 }  // namespace detail
 

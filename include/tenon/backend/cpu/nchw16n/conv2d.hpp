@@ -43,21 +43,15 @@ using RowsDone = FunctionRef<long, long, long, long>;
 
 class Nchw16nConv {
  public:
-  Nchw16nConv(const Nchw16nPlan& c, void* workspace, const Nchw16nTiles& tiles) : c_(c), tiles_(tiles) {
-    const Nchw16nScratch scratch = nchw16n_scratch(c);
-    char* const base = static_cast<char*>(workspace);
-    taps_ = reinterpret_cast<Nchw16nTap*>(base);
-    starts_ = reinterpret_cast<long*>(base + scratch.starts);
-    list_ = reinterpret_cast<Tap*>(base + scratch.list);
-    image_ = reinterpret_cast<float*>(base + scratch.image);
-    weights_ = reinterpret_cast<float*>(base + scratch.weights);
-    starts_[0] = 0;
+  Nchw16nConv(const Nchw16nPlan& c, void* workspace, const Nchw16nTiles& tiles)
+      : c_(c), tiles_(tiles), at_(nchw16n_scratch(c, workspace)) {
+    at_.starts[0] = 0;
   }
   /// Appends a tap of the phase that is being described.
   void add(long weight, long row, long column) {
-    taps_[count_++] = {std::int32_t(weight), std::int32_t(row), std::int32_t(column)};
+    at_.taps[count_++] = {std::int32_t(weight), std::int32_t(row), std::int32_t(column)};
   }
-  void end_phase() { starts_[++phase_] = count_; }
+  void end_phase() { at_.starts[++phase_] = count_; }
   /// Of the blocks that are computed next, this many samples are there.
   void take_samples(long count) { lanes_ = block_lanes(count); }
 
@@ -73,7 +67,7 @@ class Nchw16nConv {
       for (long i0 = 0; i0 < c_.grid_h; i0 += c_.band) {
         const long band = c_.band < c_.grid_h - i0 ? c_.band : c_.grid_h - i0;
         const float* image = from + i0 * c_.pixel_h * c_.pitch * block_samples;
-        if (c_.copied) fill_nchw16n(c_, planes.count, from, i0 * c_.pixel_h - c_.top, image_), image = image_;
+        if (c_.copied) fill_nchw16n(c_, planes.count, from, i0 * c_.pixel_h - c_.top, at_.image), image = at_.image;
         for (long b = 0; b < blocks; ++b) {
           const long r = border(rows, blocks, b), count = border(rows, blocks, b + 1) - r;
           const float* const weights = packed(weight + r * c_.row_step, planes.count, count);
@@ -96,8 +90,8 @@ class Nchw16nConv {
   const float* packed(const float* weight, long planes, long rows) const {
     if (!c_.packed) return weight;
     for (long p = 0; p < planes; ++p)
-      kernel::copy_row(weight + p * c_.plane_step, weights_ + p * rows * c_.taps(), rows * c_.taps());
-    return weights_;
+      kernel::copy_row(weight + p * c_.plane_step, at_.weights + p * rows * c_.taps(), rows * c_.taps());
+    return at_.weights;
   }
   long out_plane() const { return (c_.pooled ? 2 : c_.height) * c_.width * block_samples; }
   struct Range {
@@ -146,7 +140,7 @@ class Nchw16nConv {
                             ? 2
                             : 1,
                tile_w = block_pixels / tile_h;
-    Phase p{{list_,
+    Phase p{{at_.list,
              0,
              planes.count,
              c_.packed ? rows * c_.taps() : c_.plane_step,
@@ -175,7 +169,7 @@ class Nchw16nConv {
             {0, -1},
             {0, -1}};
     const bool cuts = c_.cut || (c_.copied && rows >= cut_rows &&
-                                 planes.count * (starts_[phase + 1] - starts_[phase]) >= c_.worth_cutting);
+                                 planes.count * (at_.starts[phase + 1] - at_.starts[phase]) >= c_.worth_cutting);
     for (long i = 0; i < band; i += tile_h) {
       if (c_.pooled) p.out0 = i0 + i;
       for (long j = 0; j < grid_w; j += tile_w) {
@@ -246,7 +240,8 @@ class Nchw16nConv {
     const Nchw16nTile& t = p.tile;
     for (int i = 0; i < p.rows; ++i) {
       float sum = 0;
-      for (const Nchw16nTap *tap = taps_ + starts_[p.number], *end = taps_ + starts_[p.number + 1]; tap != end; ++tap)
+      for (const Nchw16nTap *tap = at_.taps + at_.starts[p.number], *end = at_.taps + at_.starts[p.number + 1];
+           tap != end; ++tap)
         if (!is_in(*tap, rows, columns))
           for (long plane = 0; plane < t.planes; ++plane)
             sum += 0.0f * t.weight[i * t.weight_row + plane * t.weight_plane + tap->weight];
@@ -264,19 +259,17 @@ class Nchw16nConv {
     if (same(rows, rows_before, c_.reach_h) && same(columns, columns_before, c_.reach_w)) return;
     rows_before = rows, columns_before = columns;
     tile.count = 0;
-    for (const Nchw16nTap *tap = taps_ + starts_[phase], *end = taps_ + starts_[phase + 1]; tap != end; ++tap)
+    for (const Nchw16nTap *tap = at_.taps + at_.starts[phase], *end = at_.taps + at_.starts[phase + 1]; tap != end;
+         ++tap)
       if (is_in(*tap, rows, columns))
-        list_[tile.count++] = {tap->weight, std::int32_t((tap->row * c_.pitch + tap->column) * c_.image_pixel)};
+        at_.list[tile.count++] = {tap->weight, std::int32_t((tap->row * c_.pitch + tap->column) * c_.image_pixel)};
   }
 
   const Nchw16nPlan& c_;
   const Nchw16nTiles& tiles_;
+  const Nchw16nScratch at_;
   long count_ = 0, lanes_ = block_samples;
   int phase_ = 0;
-  Nchw16nTap* taps_;
-  long* starts_;
-  Tap* list_;
-  float *image_, *weights_;
 };
 
 }  // namespace detail

@@ -77,17 +77,20 @@ constexpr Nchw16nPlan without_copy(Nchw16nPlan c, const ConvCosts& costs = conv_
 }
 
 struct Nchw16nScratch {
-  std::size_t starts, list, image, weights, total;
+  Nchw16nTap* taps;
+  long* starts;  // of the phases' taps
+  Tap* list;
+  float *image, *weights;
+  std::size_t total;
 };
-[[gnu::noinline]] constexpr Nchw16nScratch nchw16n_scratch(const Nchw16nPlan& c) {
-  const auto bytes = [](long elements, std::size_t size) { return std::size_t(round_up(elements * long(size), 64)); };
-  Nchw16nScratch s{};
-  s.starts = bytes(c.taps(), sizeof(Nchw16nTap));
-  s.list = s.starts + bytes(c.phases() + 1, sizeof(long));
-  s.image = s.list + bytes(c.taps(), sizeof(Tap));
-  s.weights = s.image + (c.copied ? std::size_t(c.image_rows * c.pitch * c.image_pixel) * sizeof(float) : 0);
-  s.total = s.weights + (c.packed ? bytes(block_rows * c.pass * c.taps(), sizeof(float)) : 0);
-  return s;
+[[gnu::noinline]] constexpr Nchw16nScratch nchw16n_scratch(const Nchw16nPlan& c, void* workspace = nullptr) {
+  WorkspaceParts parts(workspace);
+  return {parts.take<Nchw16nTap>(c.taps()),
+          parts.take<long>(c.phases() + 1),
+          parts.take<Tap>(c.taps()),
+          parts.take<float>(c.copied ? c.image_rows * c.pitch * c.image_pixel : 0),
+          parts.take<float>(c.packed ? block_rows * c.pass * c.taps() : 0),
+          parts.bytes()};
 }
 
 // The rows of some planes from `first` on, with zeros around, as the convolution wants them.

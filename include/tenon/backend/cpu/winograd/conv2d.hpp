@@ -14,7 +14,7 @@ constexpr long winograd_conv2d_items(const Conv2dSizes& s, bool blocks) {
   return detail::winograd_plan(s, blocks).items();
 }
 constexpr std::size_t winograd_conv2d_workspace(const Conv2dSizes& s, bool blocks) {
-  return std::size_t(detail::winograd_scratch(detail::winograd_plan(s, blocks)).total) * sizeof(float);
+  return detail::winograd_scratch(detail::winograd_plan(s, blocks)).total;
 }
 
 /// y = x * weight (`from` is x) for a 3 x 3 kernel, stride and dilation 1, one group; of sizes that are for_input() dx
@@ -47,11 +47,7 @@ class WinogradConv {
 
  public:
   WinogradConv(const WinogradPlan& c, const float* x, const float* weight, float* y, void* workspace, bool kept)
-      : c_(c), x_(x), weight_(weight), y_(y), kept_(kept) {
-    const WinogradScratch s = winograd_scratch(c);
-    float* const base = static_cast<float*>(workspace);
-    taps_ = reinterpret_cast<Tap*>(base), image_ = base + s.image, group_ = base + s.weight, sums_ = base + s.sums,
-    pixels_ = base + s.pixels;
+      : c_(c), x_(x), weight_(weight), y_(y), kept_(kept), at_(winograd_scratch(c, workspace)) {
     for (int i = 0; i < tile_rows; ++i) row_[i] = std::int32_t(i * c.depth());
   }
 
@@ -98,7 +94,7 @@ class WinogradConv {
     each_panel(columns(), [&](long first, long width) {
       for (long column = first; column < first + width; column += block_width) {
         const Segment s = segment_at(tile0_ + column / samples());
-        transform_tile(s, column % samples(), image_ + first * c_.planes + column - first, width);
+        transform_tile(s, column % samples(), at_.image + first * c_.planes + column - first, width);
       }
     });
   }
@@ -117,13 +113,13 @@ class WinogradConv {
     const auto clipped = [](long v, long most) { return v < 0 ? 0 : v < most ? v : most; };
     const long top = clipped(-y0, winograd::points), bottom = clipped(c_.h - y0, winograd::points);
     const long left = clipped(-x0, winograd::points), right = clipped(c_.w - x0, winograd::points);
-    for (int i = 0; i < products; ++i) Samples(0.0f).store(pixels_ + i * block_width);
+    for (int i = 0; i < products; ++i) Samples(0.0f).store(at_.pixels + i * block_width);
     for (long c = 0; c < c_.planes; ++c) {
       for (long i = top; i < bottom; ++i)
         for (long j = left; j < right; ++j)
           Samples::load(from + c * plane + (i * c_.w + j) * block_samples)
-              .store(pixels_ + (i * winograd::points + j) * block_width);
-      winograd::both_ways<winograd::OfImage, Samples>(pixels_, winograd::points * block_width, block_width,
+              .store(at_.pixels + (i * winograd::points + j) * block_width);
+      winograd::both_ways<winograd::OfImage, Samples>(at_.pixels, winograd::points * block_width, block_width,
                                                       put_to(to + c * step));
     }
   }
@@ -133,16 +129,16 @@ class WinogradConv {
                plane = c_.h * c_.w, points = c_.tall_step();
     const long lanes = round_up(c_.planes, simd_width<float>), first = x0 < 0 ? -x0 : 0,
                last = c_.w - x0 < pixels ? c_.w - x0 : pixels;
-    clear(pixels_, winograd::points * pixels * depth);
+    clear(at_.pixels, winograd::points * pixels * depth);
     for (long i = 0; i < winograd::points; ++i)
       if (y0 + i >= 0 && y0 + i < c_.h && first < last)
         copy_matrix(x_ + s.image * c_.planes * plane + (y0 + i) * c_.w + x0 + first, 1, plane,
-                    pixels_ + (i * pixels + first) * depth, depth, last - first, c_.planes, lanes);
+                    at_.pixels + (i * pixels + first) * depth, depth, last - first, c_.planes, lanes);
     for (long t = 0; t < s.tiles; ++t)
       for (long c = 0; c < lanes; c += simd_width<float>)
         winograd::both_ways<winograd::OfImage, Lanes>(
-            pixels_ + t * side * depth + c, pixels * depth, depth,
-            winograd::StoreAt{image_ + (tile + t) * depth + c, winograd::points * points, points});
+            at_.pixels + t * side * depth + c, pixels * depth, depth,
+            winograd::StoreAt{at_.image + (tile + t) * depth + c, winograd::points * points, points});
   }
 
   // `count` times nine weights, `step` floats apart, become lanes, and those 36 vectors at to(0, lane); so do the next
@@ -153,23 +149,23 @@ class WinogradConv {
                together = next == 9 ? winograd_together : 1;
     for (long first = 0; first < others; first += together) {
       const long own = others - first < together ? others - first : together;
-      copy_matrix(from + first * next, 1, step, pixels_, lanes, 9 * own, count, lanes);
+      copy_matrix(from + first * next, 1, step, at_.pixels, lanes, 9 * own, count, lanes);
       for (long k = 0; k < own; ++k)
         for (long lane = 0; lane < lanes; lane += simd_width<float>)
           winograd::both_ways<winograd::OfKernel, Lanes>(
-              pixels_ + (9 * k + (c_.flipped ? 8 : 0)) * lanes + lane, 3 * sign * lanes, sign * lanes,
+              at_.pixels + (9 * k + (c_.flipped ? 8 : 0)) * lanes + lane, 3 * sign * lanes, sign * lanes,
               winograd::StoreAt{to(first + k, lane), winograd::points * points, points});
     }
   }
   [[gnu::noinline]] void transform_weights_for_samples() {
     transform_weights(
         weight_ + channel0_ * c_.row_step, c_.plane_step, c_.planes, c_.row_step, channels_,
-        [&](long row, long lane) { return group_ + row * c_.depth() + lane; }, c_.tall_step());
+        [&](long row, long lane) { return at_.group + row * c_.depth() + lane; }, c_.tall_step());
   }
   // The weights of `planes` planes of the image, for the channels of one panel.
   [[gnu::noinline]] void transform_weights_for_channels(long first, long width, long plane, long planes, long points) {
     const long channel = channel0_ + first, count = channels_ - first < width ? channels_ - first : width;
-    const auto to = [this, width](long k, long lane) { return group_ + k * width + lane; };
+    const auto to = [this, width](long k, long lane) { return at_.group + k * width + lane; };
     if (!kept_) {
       const float* const from = weight_ + channel * c_.row_step + plane * c_.plane_step;
       return transform_weights(from, c_.row_step, count, c_.plane_step, planes, to, points);
@@ -198,7 +194,7 @@ class WinogradConv {
         fill_taps(planes, width);
         for (long row = 0; row < tiles_; row += winograd_rows) {
           const long count = tiles_ - row < winograd_rows ? tiles_ - row : winograd_rows;
-          multiply(image_ + plane + row * c_.depth(), count, group_, points, width, planes, plane > 0);
+          multiply(at_.image + plane + row * c_.depth(), count, at_.group, points, width, planes, plane > 0);
           if (plane + planes == c_.planes) store_pixels(row, count, first, width);
         }
       }
@@ -210,22 +206,24 @@ class WinogradConv {
       fill_taps(c_.planes, width);
       for (long row = 0; row < channels_; row += winograd_rows) {
         const long count = channels_ - row < winograd_rows ? channels_ - row : winograd_rows;
-        multiply(group_ + row * c_.depth(), count, image_ + first * c_.planes, c_.wide_step(), width, c_.planes, false);
+        multiply(at_.group + row * c_.depth(), count, at_.image + first * c_.planes, c_.wide_step(), width, c_.planes,
+                 false);
         store_blocks(row, count, first, width);
       }
     });
   }
   void fill_taps(long planes, long width) {
-    for (long k = 0; k < planes; ++k) taps_[k] = {std::int32_t(k), std::int32_t(k * width)};
+    for (long k = 0; k < planes; ++k) at_.taps[k] = {std::int32_t(k), std::int32_t(k * width)};
   }
   // sums = the products of `count` rows of `tall` with a panel of `wide`, over some planes, or sums + that.
   void multiply(const float* tall, long count, const float* wide, long wide_step, long width, long planes,
                 bool resume) {
     for (long p = 0; p < products; ++p)
       for (long i = 0; i < count; i += tile_rows) {
-        float* const sums = sums_ + (p * winograd_rows + i) * width;
+        float* const sums = at_.sums + (p * winograd_rows + i) * width;
         const Tile<float> tile{
-            taps_, planes, tall + p * c_.tall_step() + i * c_.depth(), row_, wide + p * wide_step, sums, width, resume};
+            at_.taps, planes, tall + p * c_.tall_step() + i * c_.depth(), row_, wide + p * wide_step, sums,
+            width,    resume};
         run_tile(tile, int(count - i < tile_rows ? count - i : tile_rows), width);
       }
   }
@@ -238,7 +236,7 @@ class WinogradConv {
       float* to = y_ + (s.image * c_.rows + channel0_ + row) * plane + (s.y * c_.width + s.x) * block_samples +
                   (first + column) % samples();
       for (long r = 0; r < count; ++r, to += plane)
-        winograd::both_ways<winograd::ToTile, Samples>(sums_ + r * width + column, winograd::points * points, points,
+        winograd::both_ways<winograd::ToTile, Samples>(at_.sums + r * width + column, winograd::points * points, points,
                                                        [=](int i, int j, Samples v) __attribute__((always_inline)) {
                                                          if (i < height && j < across)
                                                            v.store(to + i * pitch + j * block_samples);
@@ -252,14 +250,14 @@ class WinogradConv {
     for (long r = 0; r < count; ++r)
       for (long column = 0; column < width; column += simd_width<float>)
         winograd::both_ways<winograd::ToTile, Lanes>(
-            sums_ + r * width + column, winograd::points * points, points,
-            winograd::StoreAt{pixels_ + r * side * width + column, pitch, width});
+            at_.sums + r * width + column, winograd::points * points, points,
+            winograd::StoreAt{at_.pixels + r * side * width + column, pitch, width});
     for (long tile = row; tile < row + count;) {
       const Segment s = segment_at(tile0_ + tile);
       const long tiles = s.tiles < row + count - tile ? s.tiles : row + count - tile,
                  pixels = tiles * side < c_.width - s.x ? tiles * side : c_.width - s.x;
       for (long i = 0; i < side && s.y + i < c_.height; ++i)
-        copy_matrix(pixels_ + i * pitch + (tile - row) * side * width, 1, width,
+        copy_matrix(at_.pixels + i * pitch + (tile - row) * side * width, 1, width,
                     y_ + (s.image * c_.rows + channel0_ + first) * plane + (s.y + i) * c_.width + s.x, plane, own,
                     pixels, 0);
       tile += tiles;
@@ -279,8 +277,7 @@ class WinogradConv {
   const float *x_, *weight_;
   float* y_;
   bool kept_;
-  Tap* taps_;
-  float *image_, *group_, *sums_, *pixels_;
+  const WinogradScratch at_;
   long tile0_ = 0, tiles_ = 0, channel0_ = 0, channels_ = 0;
   std::int32_t row_[tile_rows];
 };

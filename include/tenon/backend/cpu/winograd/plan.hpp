@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/backend/cpu/conv/geometry.hpp>
 #include <tenon/backend/cpu/gemm/tile.hpp>
+#include <tenon/backend/cpu/gemm/workspace_parts.hpp>
 #include <tenon/backend/cpu/winograd/transform.hpp>
 #include <tenon/core/nchw16n.hpp>
 
@@ -76,24 +77,26 @@ constexpr long winograd_fitting(long bytes, long each, long least, long most) {
   c.tall = c.blocks ? c.group : c.chunk, c.wide = c.blocks ? c.chunk * block_samples : c.group;
   return c;
 }
-// Parts of the workspace, in floats from its start.
+// Parts of the workspace.
 struct WinogradScratch {
-  long image, weight, sums, pixels, total;
+  Tap* taps;
+  float *image, *group, *sums, *pixels;
+  std::size_t total;
 };
-constexpr WinogradScratch winograd_scratch(const WinogradPlan& c) {
+constexpr WinogradScratch winograd_scratch(const WinogradPlan& c, void* workspace = nullptr) {
   const long weights =
       9 * ((c.blocks ? c.row_step : c.plane_step) == 9 ? winograd_together : 1) * (c.blocks ? c.depth() : c.wide);
   const long patch =
       c.blocks ? winograd::products * block_samples : winograd::points * (c.chunk * winograd::tile + 2) * c.depth();
   const long strip = c.blocks ? 0 : winograd_rows * winograd::tile * winograd::tile * tile_columns<float>(2);
   const long pixels = patch > strip ? patch : strip;
-  WinogradScratch s{};
-  s.image = round_up(c.planes * 2, 16);
-  s.weight = s.image + round_up(c.image_floats(), 16);
-  s.sums = s.weight + round_up(c.group_floats(), 16);
-  s.pixels = s.sums + winograd::products * winograd_rows * tile_columns<float>(2);
-  s.total = s.pixels + round_up(pixels > weights ? pixels : weights, 16);
-  return s;
+  WorkspaceParts parts(workspace);
+  return {parts.take<Tap>(c.planes),
+          parts.take<float>(c.image_floats()),
+          parts.take<float>(c.group_floats()),
+          parts.take<float>(winograd::products * winograd_rows * tile_columns<float>(2)),
+          parts.take<float>(pixels > weights ? pixels : weights),
+          parts.bytes()};
 }
 }  // namespace detail
 

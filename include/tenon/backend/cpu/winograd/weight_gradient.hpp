@@ -47,20 +47,22 @@ struct WinogradWeight {
   return w;
 }
 
-// Parts of the workspace, in floats from its start.
+// Parts of the workspace.
 struct WinogradWeightScratch {
-  long image, gradient, sums, strip, total;
+  Tap* taps;
+  float *image, *gradient, *sums, *strip;
+  std::size_t total;
 };
-constexpr WinogradWeightScratch winograd_weight_scratch(const WinogradWeight& w) {
+constexpr WinogradWeightScratch winograd_weight_scratch(const WinogradWeight& w, void* workspace = nullptr) {
   const long widest = w.chunk < w.across ? w.chunk : w.across,
              strip = winograd::points * (widest * winograd::tile + 2) * w.samples * winograd_slab, nine = 9 * w.inputs;
-  WinogradWeightScratch s{};
-  s.image = round_up(w.steps() * 2, 16);
-  s.gradient = s.image + winograd::products * w.image_step;
-  s.sums = s.gradient + winograd::products * w.gradient_step;
-  s.strip = s.sums + winograd::products * w.sums_step;
-  s.total = s.strip + round_up(strip > nine ? strip : nine, 16);
-  return s;
+  WorkspaceParts parts(workspace);
+  return {parts.take<Tap>(w.steps()),
+          parts.take<float>(winograd::products * w.image_step),
+          parts.take<float>(winograd::products * w.gradient_step),
+          parts.take<float>(winograd::products * w.sums_step),
+          parts.take<float>(strip > nine ? strip : nine),
+          parts.bytes()};
 }
 }  // namespace detail
 
@@ -69,7 +71,7 @@ constexpr long winograd_conv2d_weight_items(const Conv2dSizes& s, bool blocks) {
   return detail::winograd_weight(s, blocks).items;
 }
 constexpr std::size_t winograd_conv2d_weight_workspace(const Conv2dSizes& s, bool blocks) {
-  return std::size_t(detail::winograd_weight_scratch(detail::winograd_weight(s, blocks)).total) * sizeof(float);
+  return detail::winograd_weight_scratch(detail::winograd_weight(s, blocks)).total;
 }
 
 /// dweight from x and dy for a 3 x 3 kernel, stride and dilation 1, one group. A value that is not finite reaches all
@@ -86,11 +88,7 @@ class WinogradWeightProducts {
 
  public:
   WinogradWeightProducts(const WinogradWeight& w, const float* x, const float* dy, float* dw, void* workspace)
-      : w_(w), x_(x), dy_(dy), dw_(dw) {
-    const WinogradWeightScratch s = winograd_weight_scratch(w);
-    float* const base = static_cast<float*>(workspace);
-    taps_ = reinterpret_cast<Tap*>(base), image_ = base + s.image, gradient_ = base + s.gradient, sums_ = base + s.sums,
-    strip_ = base + s.strip;
+      : w_(w), x_(x), dy_(dy), dw_(dw), at_(winograd_weight_scratch(w, workspace)) {
     for (int i = 0; i < tile_rows; ++i) row_[i] = i;
   }
 
@@ -99,7 +97,7 @@ class WinogradWeightProducts {
     bool kept = false;
     for (long row = begin * w_.rows; row < last; row += w_.pass) {
       const long rows = last - row < w_.pass ? last - row : w_.pass;
-      if (w_.chunks == 0) clear(sums_, products * w_.sums_step);
+      if (w_.chunks == 0) clear(at_.sums, products * w_.sums_step);
       for (long chunk = 0; chunk < w_.chunks; ++chunk) {
         const long tile0 = chunk * w_.chunk, tiles = w_.tiles - tile0 < w_.chunk ? w_.tiles - tile0 : w_.chunk;
         if (!kept)
@@ -140,14 +138,14 @@ class WinogradWeightProducts {
         long first = 0, panel = covered_columns<float>(w_.inputs);
         for (long lane = 0; lane < lanes; lane += width) {
           while (image && c + lane >= first + panel) first += panel, panel = covered_columns<float>(w_.inputs - first);
-          float* const to = image ? image_ + first * w_.steps() + step * panel + c + lane - first
-                                  : gradient_ + step * w_.outputs + c + lane;
+          float* const to = image ? at_.image + first * w_.steps() + step * panel + c + lane - first
+                                  : at_.gradient + step * w_.outputs + c + lane;
           const long next = image ? panel : w_.outputs, point = image ? w_.image_step : w_.gradient_step,
                      pixel = samples * winograd_slab;
           for (long t = 0; t < count; ++t)
             for (long s = 0; s < samples; ++s)
               winograd::both_ways<Transform, V>(
-                  strip_ + t * side * pixel + s * winograd_slab + lane, pixels * pixel, pixel,
+                  at_.strip + t * side * pixel + s * winograd_slab + lane, pixels * pixel, pixel,
                   winograd::StoreAt{to + (t * samples + s) * next, points * point, point});
         }
       }
@@ -161,11 +159,11 @@ class WinogradWeightProducts {
     const long begin = x0 < 0 ? -x0 : 0, end = p.w - x0 < columns ? p.w - x0 : columns, plane = p.h * p.w,
                pixel = samples * winograd_slab;
     const bool inside = begin == 0 && end == columns && y0 >= 0 && y0 + rows <= p.h;
-    if (!inside) clear(strip_, rows * columns * pixel);
+    if (!inside) clear(at_.strip, rows * columns * pixel);
     for (long i = 0; i < rows; ++i) {
       if (y0 + i < 0 || y0 + i >= p.h || begin >= end) continue;
       const long at = (y0 + i) * p.w + x0;
-      float* const to = strip_ + i * columns * pixel;
+      float* const to = at_.strip + i * columns * pixel;
       if (w_.blocks) {
         for (long j = begin; j < end; ++j)
           copy_matrix(p.from + ((block * p.channels + c) * plane + at + j) * block_samples, 1, plane * block_samples,
@@ -181,19 +179,19 @@ class WinogradWeightProducts {
   [[gnu::noinline]] void multiply(long rows, long tile0, long tiles) {
     alignas(64) float chain[tile_rows * tile_columns<float>(2)];
     each_panel(w_.inputs, [&](long first, long columns) {
-      for (long k = 0; k < w_.steps(); ++k) taps_[k] = {std::int32_t(k * w_.outputs), std::int32_t(k * columns)};
+      for (long k = 0; k < w_.steps(); ++k) at_.taps[k] = {std::int32_t(k * w_.outputs), std::int32_t(k * columns)};
       for (long p = 0; p < products; ++p)
         for (long i = 0; i < rows; i += tile_rows) {
           const int count = int(rows - i < tile_rows ? rows - i : tile_rows);
-          Tile<float> tile{taps_,
+          Tile<float> tile{at_.taps,
                            0,
-                           gradient_ + p * w_.gradient_step + i,
+                           at_.gradient + p * w_.gradient_step + i,
                            row_,
-                           image_ + p * w_.image_step + first * w_.steps(),
+                           at_.image + p * w_.image_step + first * w_.steps(),
                            nullptr,
                            0,
                            false};
-          float* const to = sums_ + p * w_.sums_step + i * w_.inputs + first;
+          float* const to = at_.sums + p * w_.sums_step + i * w_.inputs + first;
           for (long t = 0; t < tiles; t += w_.chain, tile.taps += tile.count) {
             const long end = t + w_.chain < tiles ? t + w_.chain : tiles;
             const bool begun = tile0 + t > 0;
@@ -219,17 +217,16 @@ class WinogradWeightProducts {
     for (long i = 0; i < rows; ++i) {
       for (long c = 0; c < w_.inputs; c += width)
         winograd::both_ways<winograd::ToKernel, V>(
-            sums_ + i * w_.inputs + c, points * w_.sums_step, w_.sums_step,
-            winograd::StoreAt{strip_ + c, winograd::kernel * w_.inputs, w_.inputs});
-      copy_matrix(strip_, 1, w_.inputs, dw_ + (row + i) * w_.s.c * 9, 9, w_.s.c, 9, 0);
+            at_.sums + i * w_.inputs + c, points * w_.sums_step, w_.sums_step,
+            winograd::StoreAt{at_.strip + c, winograd::kernel * w_.inputs, w_.inputs});
+      copy_matrix(at_.strip, 1, w_.inputs, dw_ + (row + i) * w_.s.c * 9, 9, w_.s.c, 9, 0);
     }
   }
 
   const WinogradWeight& w_;
   const float *x_, *dy_;
   float* dw_;
-  Tap* taps_;
-  float *image_, *gradient_, *sums_, *strip_;
+  const WinogradWeightScratch at_;
   std::int32_t row_[tile_rows];
 };
 }  // namespace detail
