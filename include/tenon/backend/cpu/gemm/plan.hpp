@@ -71,7 +71,7 @@ struct ProductCosts {
   long crowded_bytes = 4096 / 8, near_pages_bytes = 64 * 4096;
   // A is packed although no element changes where it passes more than this many panels. B stays as it is where the
   // nearest caches hold all of it.
-  long few_panels = 3, near_bytes = 64 << 10;
+  long few_panels = 12, near_bytes = 64 << 10;
   // The caches are used so: a packed block of B (half a MB) stays in the second level while all rows pass, a packed
   // tile of A (8 KB) stays in the first while all panels of the block pass, and a panel streams from the second level.
   // Bytes of a block's row, whatever the type: Pairs of bfloat16 compute twice as fast, and all their sums take
