@@ -118,8 +118,8 @@ class Fuser {
   constexpr int last_source(const Node& node) const {
     int last = 0;
     for (int i = 0; i < node.steps; ++i) {
-      const auto sources = graph_.program[node.program + 2 * i + 1];
-      for (const int from : Step::unpack(0, sources).source)
+      const Step step = Step::unpack(0, graph_.program[node.program + 2 * i + 1]);  // nvcc: no temporary in the loop
+      for (const int from : step.source)
         if (from != no_source && from < step_result && from > last) last = from;
     }
     return last;
