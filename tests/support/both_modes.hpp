@@ -3,7 +3,9 @@
 #include <cmath>
 #include <initializer_list>
 #include <span>
+#include <string>
 #include <tuple>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -88,25 +90,44 @@ struct Filled {
     if (k == 0 || (to.floating && k < program.outputs)) std::memcpy(to.data, executor.output(k++), to.bytes);
     else std::memset(to.data, 0, to.bytes);
 }
+/// The same with the items of each kernel shared between three threads, however little work they are.
+[[gnu::noinline]] inline void run_shared(const tenon::Program& program, const void* const* inputs, long n,
+                                         std::initializer_list<Filled> outputs) {
+  std::vector<tenon::Instruction> instructions(program.instruction, program.instruction + program.instructions);
+  std::vector<tenon::KernelEntry> kernels(instructions.size());
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    const tenon::KernelWork work = instructions[i].kernel->work(n);
+    kernels[i] = *instructions[i].kernel;
+    kernels[i].is_linear = true;
+    kernels[i].linear = {0, work.items, tenon::cost_per_thread, work.workspace};
+    instructions[i].kernel = &kernels[i];
+  }
+  tenon::Program shared = program;
+  shared.instruction = instructions.data();
+  const tenon::ContextScope scope({.num_threads = 3});
+  run_program(shared, inputs, n, outputs);
+}
 template <class V>
 Filled filled(V& value, long n) {
   return {value.data(), std::size_t(V::dims.bytes(n)), is_floating_tensor<V>};
 }
 
-template <class Compiled, class Result, class... X, std::size_t... I>
+template <class Compiled, auto* run, class Result, class... X, std::size_t... I>
 Outcome<Result, X...> run_graph_of(std::index_sequence<I...>, const Result& weight, const X&... x) {
   const long n = batch_size(x...);
   Outcome<Result, X...> outcome{Result::empty(n), std::tuple<X...>{X::empty(n)...}};
   const void* inputs[]{x.data()..., weight.data()};
-  run_program(Compiled::program, inputs, n, {filled(outcome.result, n), filled(std::get<I>(outcome.gradient), n)...});
+  run(Compiled::program, inputs, n, {filled(outcome.result, n), filled(std::get<I>(outcome.gradient), n)...});
   return outcome;
 }
-template <class Compiled, class Result, class... X>
+template <class Compiled, auto* run = &run_program, class Result, class... X>
 Outcome<Result, X...> run_graph(const Result& weight, const X&... x) {
-  return run_graph_of<Compiled>(std::index_sequence_for<X...>{}, weight, x...);
+  return run_graph_of<Compiled, run>(std::index_sequence_for<X...>{}, weight, x...);
 }
 
-[[gnu::noinline]] inline void check_equal(bool equal, const char* otherwise) { CHECK_MESSAGE(equal, otherwise); }
+[[gnu::noinline]] inline void check_equal(bool equal, const char* otherwise) {
+  CHECK_MESSAGE(equal, std::string(otherwise));  // doctest writes the address of a const char*
+}
 
 template <class F, class... X, std::size_t... I>
 auto run_eager(const F& f, std::index_sequence<I...>, const X&... given) {
@@ -203,9 +224,9 @@ constexpr bool has(const tenon::Graph<N>& graph) {
   return false;
 }
 
-/// Runs f(x...) and its gradients eagerly, as a graph with all passes, and as a graph with none; checks that result and
-/// gradients agree bit for bit, and returns them. f is generic and captures nothing; at most three floating-point
-/// operands.
+/// Runs f(x...) and its gradients eagerly, as a graph with all passes, as one with none, and with three threads
+/// for each kernel; checks that result and gradients agree bit for bit, and returns them. f is generic and captures
+/// nothing; at most three floating-point operands.
 template <class Same = SameBits, class F, class... X>
 auto both_modes(const F& f, const X&... x) {
   constexpr auto operands = std::index_sequence_for<X...>{};
@@ -225,6 +246,9 @@ auto both_modes(const F& f, const X&... x) {
     detail::check_equal(detail::equal_outcomes<Same>(eager, fused, operands), "PyNative mode and graph mode differ");
     detail::check_equal(detail::equal_outcomes<Same>(fused, plain, operands),
                         "the graph with passes and the one without differ");
+    const auto shared = detail::run_graph<Plain, &detail::run_shared>(weight, x...);
+    detail::check_equal(detail::equal_outcomes<Same>(plain, shared, operands),
+                        "the result depends on how a kernel's items are shared between threads");
 #if defined(TENON_TARGET)
     detail::check_other_target<Same, Graph>(f, eager, weight, operands, x...);
 #endif
