@@ -18,6 +18,7 @@ TENON_EXACT_BEGIN
 /// float.
 struct ApplyAdam : MomentUpdate<ApplyAdam, "Adam"> {
   using Config = ApplyAdamConfig;
+  // fuse_update would not pay: a step of an MLP takes 20 % less time with a batch of 1, but 7 % more with 16
   static constexpr bool update = false;
   template <auto config, class C>
   TENON_DEVICE static void step(UpdateNumbers<C> n, auto each) {

@@ -10,6 +10,7 @@ TENON_EXACT_BEGIN
 /// One step of AdamWeightDecay, in place. Operands: parameter, gradient, first moment, second moment, numbers. 16-bit
 /// floats compute in float.
 struct ApplyAdamWeightDecay : MomentUpdate<ApplyAdamWeightDecay, "AdamWeightDecay"> {
+  // as of ApplyAdam
   static constexpr bool update = false;
   template <auto config, class C>
   TENON_DEVICE static void step(UpdateNumbers<C> n, auto each) {

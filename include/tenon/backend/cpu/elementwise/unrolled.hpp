@@ -68,23 +68,6 @@ inline void store_unrolled(T* y, long count, F f) {
   for (long i = whole; i < count; ++i) y[i] = static_cast<T>(f(i));
 }
 
-/// Calls f(i, length) for neighbouring parts of begin .. end - 1: first parts of a constant length, which f has as
-/// `length()`, then single elements.
-template <class F>
-inline void each_block(long begin, long end, F f) {
-  const long whole = end - (end - begin) % block_length;
-  for (long i = begin; i < whole; i += block_length) f(i, std::integral_constant<int, block_length>());
-  for (long i = whole; i < end; ++i) f(i, std::integral_constant<int, 1>());
-}
-
-/// values[l] = from[l]; 16-bit floats widened.
-template <class T, class C, int length>
-[[gnu::always_inline]] inline void load_all(const T* from, C (&values)[length]) {
-  if constexpr (is_half<T> && length == block_length) detail::load_block(from, values);
-  else
-    for (int l = 0; l < length; ++l) values[l] = static_cast<C>(from[l]);
-}
-
 /// out[i] = f(in[i]...) for i = 0 .. count - 1; operands whose Moves is false stay at their first element. In vectors
 /// also at -O2, and out may be one of the operands. f gets 16-bit floats as float32, and may return them so.
 template <bool... Moves, class Result, class F, class... T>
