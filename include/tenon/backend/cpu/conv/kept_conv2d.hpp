@@ -83,7 +83,6 @@ class KeptConv {
   /// Channels row0 .. row0 + rows - 1 of one sample and group.
   [[gnu::noinline]] void run(const float* x, float* y, long group, long row0, long rows, float* sums,
                              float* padded) const {
-    using V = Simd<float>;
     if (c_.copied) fill_padded(c_.image, {c_.h * c_.w}, x, 0, padded), x = padded;
     const float* const weights = weights_ + group * c_.steps * c_.rows + row0;
     for (long j = 0, width; j < rows; j += width) {
@@ -94,12 +93,26 @@ class KeptConv {
         kernel::run_tile(Tile<float>{taps_, c_.steps, x, pixel_ + i, weights + j, sums + i * width, width, false},
                          int(count), width);
       }
-      for (long q = 0; q < c_.pixels * width; q += V::width) (V::load(sums + q) + V(0.0f)).store(sums + q);
-      copy_matrix(sums, 1, width, y + j * c_.pixels, c_.pixels, width, c_.pixels, 0);
+      write(sums, width, y + j * c_.pixels);
     }
   }
 
  private:
+  // Planes of `width` channels from sums of pixels; + 0 as everywhere.
+  [[gnu::always_inline]] void write(const float* sums, long width, float* y) const {
+    constexpr int side = simd_width<float> < 8 ? simd_width<float> : 8;
+    using V = Simd<float, side>;
+    for (long l = 0; l < width; l += side)
+      for (long i = 0; i < c_.pixels; i += side) {
+        if (i + side > c_.pixels) i = c_.pixels - side;  // overlaps the ones before
+        V square[side];
+#pragma GCC unroll 8
+        for (int s = 0; s < side; ++s) square[s] = V::load(sums + (i + s) * width + l) + V(0.0f);
+        transpose_lanes(square);
+#pragma GCC unroll 8
+        for (int s = 0; s < side; ++s) square[s].store(y + (l + s) * c_.pixels + i);
+      }
+  }
   const KeptConvPlan& c_;
   std::int32_t* pixel_;
   Tap* taps_;
