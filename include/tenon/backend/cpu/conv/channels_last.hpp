@@ -276,7 +276,7 @@ class ChannelsLastConv {
     if (source.direct && !c_.in_place) find_parts(phase, parts_h, parts_w);
     else choose_parts(phase, samples.count, parts_h, parts_w);
     const long at_once = list_classes(source, phase, parts_h, parts_w), classes = parts_h.count * parts_w.count;
-    std::int32_t row[most_pixels], place[most_pixels];
+    std::int32_t row[most_tile_pixels], place[most_tile_pixels];
     long at = 0;
     each_class(phase, parts_h, parts_w, [&](Class& own, long y0, long y1, long x0, long x1, auto) {
       own.first = at;

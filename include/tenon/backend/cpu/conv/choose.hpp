@@ -40,7 +40,7 @@ struct ConvCosts {
 inline constexpr ConvCosts conv_costs{};
 
 // Pixels of the result that are computed together where channels are lanes, at most: their places are on the stack.
-inline constexpr long most_pixels = 512;
+inline constexpr long most_tile_pixels = 512;
 
 // A convolution of rows, cut into tiles.
 struct ConvPlan : ConvGeometry {
@@ -106,7 +106,7 @@ constexpr bool channels_pay(const ConvPlan& c, const Conv2dSizes& s, long work, 
                        : far                     ? costs.packing_far
                                                  : costs.packing;
   constexpr long least_lanes = narrow_vectors ? 16 : 32, width = simd_width<ProductSum<T>>;
-  if (c.grid_w > most_pixels || c.rows < least_lanes) return false;
+  if (c.grid_w > most_tile_pixels || c.rows < least_lanes) return false;
   const long met = pairs_met(s);
   long lanes = round_up(c.rows, tile_step<ProductSum<T>>);
   const bool narrow = filled_columns<ProductSum<T>>(lanes) < tile_columns<ProductSum<T>>(2), phases = c.phases() > 1,

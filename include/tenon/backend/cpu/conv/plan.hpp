@@ -26,8 +26,8 @@ constexpr void choose_band(ConvPlan& c, const ConvCosts& costs) {
   const long more_rows = c.reach_h / c.pixel_h;
   const long row_bytes = c.image.planes * c.image.phases_h * c.image.phases_w * c.image.pitch * long(sizeof(A));
   // few rows of sums may be long: fewer bands
-  long band =
-      c.channels_last ? most_pixels / c.grid_w : (c.rows <= tile_rows / 4 ? 4 : 1) * costs.sum_columns / c.image.pitch;
+  long band = c.channels_last ? most_tile_pixels / c.grid_w
+                              : (c.rows <= tile_rows / 4 ? 4 : 1) * costs.sum_columns / c.image.pitch;
   const long fitting = costs.image_bytes / row_bytes - more_rows;
   if (band > fitting) band = fitting;
   if (band > c.grid_h) band = c.grid_h;
@@ -150,7 +150,7 @@ struct PlaneTap {
 // and corners, each with its own taps, make tiles of several pixels.
 constexpr long samples_together(const ConvPlan& c) {
   constexpr long enough = 400, most = 4;  // pixels, samples
-  static_assert(enough <= most_pixels);
+  static_assert(enough <= most_tile_pixels);
   const long fitting = c.band < c.grid_h ? 1 : enough / (c.grid_h * c.grid_w);
   return !c.channels_last || fitting < 1 ? 1 : fitting < most ? fitting : most;
 }
@@ -177,7 +177,7 @@ template <class T>
   using P = Packed<T>;
   const long pixels = samples_together(c) * c.band * c.grid_w, lanes = packed_blocks<T>(c) * tile_rows,
              packing = packed_rows * c.steps,
-             transposed = ceil_div(pixels * lane_pitch<A> * long(sizeof(T)), sizeof(P));
+             transposed = ceil_div(pixels * lane_pitch<A> * long(sizeof(T)), long(sizeof(P)));
   WorkspaceParts parts(workspace);
   return {parts.take<PlaneTap>(c.steps / c.image.planes),
           parts.take<long>(c.phases() + 1),
