@@ -46,8 +46,9 @@ constexpr Layouts<N> choose_layouts(const Graph<N>& graph) {
     const bool first = node.op->kernel.nchw16n == Nchw16n::first;
     for (int k = 0; k < node.operands; ++k)
       operand[k] = graph[node.operand[k]].type, wanted |= layouts.value[node.operand[k]] && (k == 0 || !first);
-    for (int k = 0; k < node.operands; ++k)  // which no conversion exists for
-      if (graph[node.operand[k]].op->part && !is_image(operand[k])) wanted = layouts.value[node.operand[k]];
+    for (int k = 0; k < node.operands; ++k)  // places of maxima, which no conversion exists for
+      if (graph[node.operand[k]].op->part && operand[k].batched() && operand[k].rank == 4 && !is_image(operand[k]))
+        wanted = layouts.value[node.operand[k]];
     layouts.kernel[id] = wanted && node.op->kernel.nchw16n != Nchw16n::never &&
                          rules_of(node.op).fits_nchw16n(node.type, operand, node.operands);
     layouts.value[id] = layouts.kernel[id] && !first && is_image(node.type);
