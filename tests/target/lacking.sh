@@ -21,7 +21,8 @@ for operator in $operators; do
     echo "without Kernel<Lacking, ops::$operator> it compiles"
     failed=1
   elif [ "$(grep -c 'error: ' "$work/report")" -ne 1 ] ||
-      ! grep -q ' has no kernel on Lacking: write ' "$work/report"; then
+      ! grep -q " has no kernel on Lacking: write template <> struct Kernel<tenon::Lacking, ops::$operator> " \
+        "$work/report"; then
     echo "without Kernel<Lacking, ops::$operator> there is not one sentence about it, but:"
     cat "$work/report"
     failed=1

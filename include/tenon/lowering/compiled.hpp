@@ -2,6 +2,7 @@
 #pragma once
 #include <array>
 
+#include <tenon/core/text/type_name.hpp>
 #include <tenon/graph/ir/builder.hpp>
 #include <tenon/graph/ir/guard.hpp>
 #include <tenon/graph/pass/layout.hpp>
@@ -27,13 +28,19 @@ template <int N>
 struct Constants {
   std::uint64_t bytes[N + 1]{};
 };
+constexpr int first_false(const bool* values) {
+  int k = 0;
+  while (values[k]) ++k;
+  return k;
+}
+template <class Op>
 constexpr void write_missing(Sentence& s, const Node& node, const Entry* entries, std::string_view target) {
   if (entries) {
     write_path(s, entries, node.scope, ".", true);
     s << ": ";
   }
-  s << node.op->name << " has no kernel on " << target << ": write template <> struct Kernel<tenon::" << target
-    << ", ...> for it (target/kernel.hpp)";
+  s << node.op->name << " has no kernel on " << target << ": write template <> struct Kernel<tenon::" << target << ", "
+    << name_in_tenon<Op>() << "> (target/kernel.hpp), or give the target a Parent that has it";
   Builder::write_place(s, node.location);
 }
 }  // namespace detail
@@ -167,10 +174,12 @@ struct Compiled {
   /// The first operator that has no kernel on the target: "network.act: ReLU has no kernel on Reference (net.cpp:7)".
   template <std::size_t... K>
   static constexpr Sentence find_missing(std::index_sequence<K...>) {
-    constexpr bool has[]{HasKernel<CallOf<detail::KeyAt<Compiled, int(K)>>, Target>..., true};
+    constexpr bool has[]{HasKernel<CallOf<detail::KeyAt<Compiled, int(K)>>, Target>..., false};
+    constexpr int first = detail::first_false(has);
     Sentence s;
-    for (std::size_t k = 0; k < sizeof...(K) && s.empty(); ++k)
-      if (!has[k]) detail::write_missing(s, graph[kernels.node[k]], Source::entries, Target::name);
+    if constexpr (first < kernels.count)
+      detail::write_missing<typename CallOf<detail::KeyAt<Compiled, first>>::Op>(s, graph[kernels.node[first]],
+                                                                                 Source::entries, Target::name);
     return s;
   }
   static constexpr Sentence make_missing() {

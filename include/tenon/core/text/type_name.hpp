@@ -43,6 +43,13 @@ constexpr auto hash_type() {
 }
 }  // namespace detail
 
+/// The qualified name of a type, without Tenon's own namespace: "ops::Relu".
+template <class T>
+constexpr std::string_view name_in_tenon() {
+  const std::string_view s = type_name<T>(), own = detail::own_namespace;
+  return s.starts_with(own) ? s.substr(own.size()) : s;
+}
+
 /// A number that tells types apart within one translation unit.
 template <class T>
 inline constexpr std::uint64_t type_number = detail::hash_type<T>();
