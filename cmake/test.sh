@@ -78,6 +78,19 @@ near() {
     sort -n | head -n 5 | sed 's/^[0-9]* /  /'
 }
 
+# The tests that may have what $name asks for: if a header has this name, maybe after the name of a target, those in the
+# folder of its tests that name it most often.
+of_header() {
+  header=$name
+  while [ ! -f "$root/include/tenon/$header.hpp" ]; do
+    case $header in */*) header=${header#*/} ;; *) return ;; esac
+  done
+  word=$(basename "$header" | sed 's/_/_?/g')  # also MaxPool2d for max_pool2d
+  folder=$(dirname "$header")
+  (cd "$root/tests/$folder" 2>/dev/null && grep -Eicw "$word" ./*.cpp /dev/null) | grep -v ':0$' | sort -t : -k 2 -nr |
+    head -n 5 | sed "s|^[.]/|  ${name%"$header"}$folder/|; s|[.]cpp:.*||"
+}
+
 # libraries_of SOURCE: the Debian packages of the optional libraries that a test's source names, none without a source.
 libraries_of() {
   [ -f "$1" ] || return
@@ -135,7 +148,10 @@ if [ $list = yes ]; then
   exit 0
 fi
 if [ -z "$chosen" ]; then
-  say "No test is called \`$name\`. The nearest names:"
+  say "No test is called \`$name\`."
+  found=$(of_header)
+  [ -z "$found" ] || printf 'Tests of its folder that name this header most often:\n%s\n' "$found"
+  echo "The nearest names:"
   near
   exit 2
 fi
