@@ -33,6 +33,16 @@ struct Opaque : ops::Elementwise<Opaque, "TestOpaque"> {
     return x;
   }
 };
+struct Many : Operator<Many, "TestMany"> {
+  static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
+  static constexpr None derivative{};
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.count(n);
+  }
+  template <class Call>
+  static void run(const Arguments&, long, long) {}
+};
 constexpr TensorType row{{4}, 1, Dtype::float32}, rows{{3, 4}, 2, Dtype::float32};
 }  // namespace
 
@@ -54,6 +64,16 @@ TEST_CASE("gradients exist for what is wanted and what lies between") {
   // y is not wanted
   for (std::size_t id = std::size_t(seed) + 1; id < b.nodes.size(); ++id)
     CHECK(b.nodes[id].op->id != ops::ReluGrad::id);
+}
+
+TEST_CASE("a derivative that calls an operator with too many operands is told so") {
+  Builder b;
+  std::vector<int> x;
+  for (int k = 0; k < 7; ++k) x.push_back(b.leaf(&info<ops::Input>, row, std::uint64_t(k)));
+  b.call_list<Many>(NoConfig{}, x.data(), 6);
+  CHECK(b.error.empty());
+  CHECK(b.call_list<Many>(NoConfig{}, x.data(), 7) == x[0]);
+  CHECK(b.error.view() == "a derivative calls TestMany with 7 operands: at most 6, and 8 together with its results");
 }
 
 TEST_CASE("post-order follows operands, not the order of the trace") {

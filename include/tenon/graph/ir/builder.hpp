@@ -86,12 +86,14 @@ class Builder {
   }
   template <class Op>
   constexpr int call_list(const typename Op::Config& config, const int* operand, int operands) {
+    if (operands > max_operands) return refuse_operands(Op::name, operands, operand[0]);
     OperandTypes types;
     types.count = operands;
     for (int k = 0; k < operands; ++k) types.type[k] = nodes[std::size_t(operand[k])].type;
     Sentence unexpected;
     const auto type = Op::shape(types, config, unexpected);
     if (!unexpected.empty()) fail(unexpected);
+    if (operands + count_of(type) > max_buffers) return refuse_operands(Op::name, operands, operand[0]);
     return call(&info<Op>, operand, operands, pack(config), first_of(type));
   }
   /// The node of result k of a call; it is added at the first use.
@@ -137,6 +139,12 @@ class Builder {
     }
     error << what.view();
     write_place(error, place());
+  }
+  // Returns a node that is there, for what follows the error.
+  [[gnu::cold]] constexpr int refuse_operands(std::string_view op, int operands, int any) {
+    fail(Sentence{} << "a derivative calls " << op << " with " << operands << " operands: at most " << max_operands
+                    << ", and " << max_buffers << " together with its results");
+    return any;
   }
 
   /// " (net.cpp:12)"

@@ -95,6 +95,8 @@ struct ResultTypes {
 
 constexpr const TensorType& first_of(const TensorType& only) { return only; }
 constexpr const TensorType& first_of(const ResultTypes& all) { return all[0]; }
+constexpr int count_of(const TensorType&) { return 1; }
+constexpr int count_of(const ResultTypes& all) { return all.count; }
 
 /// Which operand of a call has elements that are places in another tensor, and the places that there are: low .. high -
 /// 1. The texts say what they are, as "label", "classes of the prediction", "give the last layer more outputs".
