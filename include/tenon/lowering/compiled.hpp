@@ -214,10 +214,10 @@ struct Compiled {
       instruction.guarded = guarded(graph, node);
       instruction.group = groups.of[id];
       instruction.sums = groups.sums[id];
-      instruction.immediate = node.immediate;
-      instruction.buffer[0] = plan.at[id];
-      for (int k = 0; k < node.operands; ++k) instruction.buffer[k + 1] = plan.at[node.operand[k]];
-      each_part(graph, id, [&](int part, int k) { instruction.buffer[node.operands + k] = plan.at[part]; });
+      for (int& value : instruction.value) value = -1;
+      instruction.value[0] = id;
+      for (int k = 0; k < node.operands; ++k) instruction.value[k + 1] = node.operand[k];
+      each_part(graph, id, [&](int part, int k) { instruction.value[node.operands + k] = part; });
     }
     return made;
   }

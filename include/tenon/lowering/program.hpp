@@ -48,7 +48,7 @@ struct TileShares {
   return s;
 }
 
-/// One kernel call of a compiled graph: where its result and operands are.
+/// One kernel call of a compiled graph.
 struct Instruction {
   const KernelEntry* kernel = nullptr;
   int node = 0, buffers = 0;
@@ -57,8 +57,8 @@ struct Instruction {
   bool guarded = false;  // left out if the training state's overflow flag is set
   bool sums = false;     // what it makes of each tile of a group is added up
   int group = 0;         // instructions of a group run together for one tile after the other; 0: for the whole batch
-  std::uint64_t immediate = 0;
-  BufferPlace buffer[max_buffers]{};
+  // of each buffer of Arguments the node whose value it is, or -1: a result that no node reads
+  int value[max_buffers]{};
 
   /// True if images are NCHW16n for `samples` of a batch of n: each tile chooses for itself where none of its images
   /// leaves it.
@@ -97,13 +97,13 @@ struct Program {
   struct NoPasses {};
   [[no_unique_address]] std::conditional_t<observable, const PassGraphs*, NoPasses> passes{};
 
-  /// The type of what is in buffer k of a call: its result, its operands, its parts.
-  constexpr const TensorType& type_of(int call, int k) const {
-    const Node& of = node[call];
-    if (k <= of.operands) return (k ? node[of.operand[k - 1]] : of).type;
-    const Node* found = &of;
-    each_part(node, call, [&](int id, int number) { found = number == k - of.operands ? node + id : found; });
-    return found->type;
+  /// Where buffer k of an instruction is: its result, its operands, its other results.
+  constexpr BufferPlace place_of(const Instruction& r, int k) const {
+    return r.value[k] < 0 ? BufferPlace() : place[r.value[k]];
+  }
+  /// The type of what is there.
+  constexpr const TensorType& type_of(const Instruction& r, int k) const {
+    return node[r.value[k] < 0 ? r.node : r.value[k]].type;
   }
   constexpr TileShares shares(long n, int threads) const {
     return tile_shares(n, threads, blocks_have_halves && nchw16n && instruction->by_tile);

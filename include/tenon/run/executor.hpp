@@ -156,7 +156,7 @@ class Executor {
   void submit_there(bool ends = false);
   bool inputs_there(Resolved& r);
   // Of buffer k.
-  long bytes_of(const Resolved& r, int k) const { return program_->type_of(r.instruction->node, k).bytes(n_); }
+  long bytes_of(const Resolved& r, int k) const { return program_->type_of(*r.instruction, k).bytes(n_); }
   void* output_address(int k) const { return address(program_->place[program_->output[k]], program_->samples(n_)); }
   bool ready(Resolved& r) { return r.active && (!r.conditional || conditions_hold(r)); }
   // False if an input that the instruction reads is missing, or what it guards must not happen.
@@ -167,8 +167,8 @@ class Executor {
         *reinterpret_cast<const std::int32_t*>(detail::home(base_[int(Region::state)] + overflow_state, 4)))
       return false;
     for (int k = 0; k < r.instruction->buffers; ++k)
-      if (r.instruction->buffer[k].region == Region::input &&
-          !(r.arguments.buffer[k] = input(r.instruction->buffer[k].offset)))
+      if (const BufferPlace place = program_->place_of(*r.instruction, k);
+          place.region == Region::input && !(r.arguments.buffer[k] = input(place.offset)))
         return false;
     if (r.looks) look_at_indices(r);
     return true;
@@ -327,17 +327,17 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
     const Instruction& instruction = program_->instruction[i];
     r.instruction = &instruction;
     r.arguments.n = n;
-    r.arguments.immediate = instruction.immediate;
-    if (program_->node[instruction.node].op->host_effect)
-      r.arguments.immediate += reinterpret_cast<std::uintptr_t>(program_->texts);
+    const Node& node = program_->node[instruction.node];
+    r.arguments.immediate = node.immediate;
+    if (node.op->host_effect) r.arguments.immediate += reinterpret_cast<std::uintptr_t>(program_->texts);
     r.arguments.workspace = workspace;
     const IndexRange* const indices = instruction.kernel->indices;
-    r.looks = indices && !detail::are_inside(program_->node, program_->node[instruction.node], *indices);
+    r.looks = indices && !detail::are_inside(program_->node, node, *indices);
     r.conditional = instruction.guarded || r.looks;
     for (int k = 0; k < instruction.buffers; ++k)
-      if (instruction.buffer[k].region == Region::input) r.conditional = true;
-      else if (instruction.buffer[k].region != Region::none)
-        r.arguments.buffer[k] = address(instruction.buffer[k], program_->samples(n));
+      if (const BufferPlace place = program_->place_of(instruction, k); place.region == Region::input)
+        r.conditional = true;
+      else if (place.region != Region::none) r.arguments.buffer[k] = address(place, program_->samples(n));
     r.whole = run_of(instruction, instruction.group ? tile_of(n) : n);
     if (instruction.group) resolve_in_group(i, n);
   }
@@ -354,7 +354,7 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
     if (bytes == 0) continue;
     Resolved& r = resolved_[std::size_t(kept.instruction)];
     void*& operand = r.arguments.buffer[kept.entry->operand + 1];
-    operand = address(instruction.buffer[kept.entry->operand + 1], n_);
+    operand = address(program_->place_of(instruction, kept.entry->operand + 1), n_);
     if (to) kept.entry->make(operand, n_, to), operand = to, to += bytes;
     const KernelWork work = to ? kept.entry->work(n_) : instruction.work(n_, n_);
     r.whole = r.last = {to ? kept.entry->run : instruction.kernel->run, work.items, work.cost};
@@ -377,8 +377,8 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
     r.half[1] = run_of(instruction, first), r.half[2] = run_of(instruction, rest - first);
   }
   for (int k = 0; k < instruction.buffers; ++k) {
-    const TensorType& type = program_->type_of(instruction.node, k);
-    const bool own = instruction.buffer[k].region == Region::tile;
+    const TensorType& type = program_->type_of(instruction, k);
+    const bool own = program_->place_of(instruction, k).region == Region::tile;
     r.step[k] = type.batched() && !own ? type.bytes(block_samples) : 0;
     r.own[k] = own ? thread_bytes_ : 0;
   }

@@ -51,7 +51,7 @@ TENON_INLINE void Executor::submit_there(bool ends) {
 // ValueError for an index that is out of range, which the host looks for.
 [[gnu::noinline]] TENON_INLINE bool Executor::inputs_there(Resolved& r) {
   const auto column_of = [&](int k) {
-    const BufferPlace& place = r.instruction->buffer[k];
+    const BufferPlace place = program_->place_of(*r.instruction, k);
     return place.region == Region::input ? int(place.offset) : -1;
   };
   for (int k = 0; k < r.instruction->buffers; ++k)

@@ -27,11 +27,11 @@ struct Node {
   int scope = 0;  // entry of the cell (graph/ir/structure.hpp) in which the call stands
   TensorType type{};
   Attributes attributes{};
-  // a run-time number outside the kernel's type: constant's bits, random stream, leaf index
-  std::uint64_t immediate = 0;
-  int program = 0, steps = 0;   // fused element-wise steps: Graph::program[program .. program + 2 * steps)
   bool parameter_view = false;  // a view that stands for a ParameterView
   bool same_stream = false;     // in a derivative: the immediate is that of the call
+  // a run-time number outside the kernel's type: constant's bits, random stream, leaf index
+  std::uint64_t immediate = 0;
+  int program = 0, steps = 0;  // fused element-wise steps: Graph::program[program .. program + 2 * steps)
   Location location{};
   [[no_unique_address]] std::conditional_t<observable, Origin, NoConfig> origin{};
 };
