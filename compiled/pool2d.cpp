@@ -27,6 +27,11 @@ template void max_pool2d(const Pool2dSizes&, const float16*, float16*, std::int3
 template void max_pool2d(const Pool2dSizes&, const bfloat16*, bfloat16*, std::uint8_t*, long, long);
 template void max_pool2d(const Pool2dSizes&, const bfloat16*, bfloat16*, std::int32_t*, long, long);
 
+template void max_pool2d_2x2(const Pool2dSizes&, const float*, float*, NoPlaces*, long, long);
+template void max_pool2d_2x2(const Pool2dSizes&, const double*, double*, NoPlaces*, long, long);
+template void max_pool2d_2x2(const Pool2dSizes&, const float*, float*, std::uint8_t*, long, long);
+template void max_pool2d_2x2(const Pool2dSizes&, const double*, double*, std::uint8_t*, long, long);
+
 template void max_pool2d_backward(const Pool2dSizes&, const std::uint8_t*, const float*, float*, long, long, void*);
 template void max_pool2d_backward(const Pool2dSizes&, const std::int32_t*, const float*, float*, long, long, void*);
 template void max_pool2d_backward(const Pool2dSizes&, const std::uint8_t*, const double*, double*, long, long, void*);
@@ -42,6 +47,8 @@ template void max_pool2d_backward_2x2(const Pool2dSizes&, const std::uint8_t*, c
 
 template void nchw16n_max_pool2d(const Pool2dSizes&, const float*, float*, std::uint8_t*, long, long);
 template void nchw16n_max_pool2d(const Pool2dSizes&, const float*, float*, NoPlaces*, long, long);
+template void nchw16n_max_pool2d_2x2(const Pool2dSizes&, const float*, float*, std::uint8_t*, long, long);
+template void nchw16n_max_pool2d_2x2(const Pool2dSizes&, const float*, float*, NoPlaces*, long, long);
 template void nchw16n_max_pool2d_backward(const Pool2dSizes&, const std::uint8_t*, const float*, float*, long, long);
 template void nchw16n_max_pool2d(const Pool2dSizes&, const float*, float*, std::int32_t*, long, long);
 template void nchw16n_max_pool2d_backward(const Pool2dSizes&, const std::int32_t*, const float*, float*, long, long);

@@ -11,6 +11,9 @@ namespace tenon::inline TENON_ABI::kernel {
 /// As max_pool2d, all in NCHW16n; planes are those of all blocks.
 template <class P>
 void nchw16n_max_pool2d(const Pool2dSizes& s, const float* x, float* y, P* places, long begin, long end);
+/// As max_pool2d_2x2.
+template <class P>
+void nchw16n_max_pool2d_2x2(const Pool2dSizes& s, const float* x, float* y, P* places, long begin, long end);
 /// As max_pool2d_backward.
 template <class P>
 void nchw16n_max_pool2d_backward(const Pool2dSizes& s, const P* places, const float* dy, float* dx, long begin,
@@ -90,27 +93,6 @@ template <class Fold, class Last>
 
 // Windows of 2 x 2 side by side, without a loop per window.
 template <class P>
-void nchw16n_max_pool_2x2(const Pool2dSizes& s, const float* x, float* y, P* places, long begin, long end) {
-  each_nchw16n_plane(s, begin, end, [&](long from, long to) {
-    for (long i = 0; i < s.oh; ++i) {
-      const float *upper = x + from + 2 * i * s.w * block_samples, *lower = upper + s.w * block_samples;
-      for (long j = 0; j < s.ow; ++j, upper += 2 * block_samples, lower += 2 * block_samples, to += block_samples) {
-        SampleVector best = SampleVector::load(upper);
-        SamplePlaces place(0);
-        int number = 0;
-        for (const float* other : {upper + block_samples, lower, lower + block_samples}) {
-          const SampleVector value = SampleVector::load(other);
-          const auto takes = takes_over(value, best);
-          if constexpr (keeps_places<P>) place = SamplePlaces(takes ? SamplePlaces(++number).lanes : place.lanes);
-          best = SampleVector(takes ? value.lanes : best.lanes);
-        }
-        best.store(y + to);
-        if constexpr (keeps_places<P>) store_places(place, places + to);
-      }
-    }
-  });
-}
-template <class P>
 void nchw16n_max_pool_2x2_backward(const Pool2dSizes& s, const P* places, const float* dy, float* dx, long begin,
                                    long end) {
   const SampleVector zero(0.0f);
@@ -131,11 +113,36 @@ void nchw16n_max_pool_2x2_backward(const Pool2dSizes& s, const P* places, const 
 }  // namespace detail
 
 template <class P>
+[[gnu::noinline]] void nchw16n_max_pool2d_2x2(const Pool2dSizes& s, const float* x, float* y, P* places, long begin,
+                                              long end) {
+  using V = detail::SampleVector;
+  using I = detail::SamplePlaces;
+  detail::each_nchw16n_plane(s, begin, end, [&](long from, long to) {
+    for (long i = 0; i < s.oh; ++i) {
+      const float *upper = x + from + 2 * i * s.w * block_samples, *lower = upper + s.w * block_samples;
+      for (long j = 0; j < s.ow; ++j, upper += 2 * block_samples, lower += 2 * block_samples, to += block_samples) {
+        V best = V::load(upper);
+        I place(0);
+        int number = 0;
+        for (const float* other : {upper + block_samples, lower, lower + block_samples}) {
+          const V value = V::load(other);
+          const auto takes = detail::takes_over(value, best);
+          if constexpr (detail::keeps_places<P>) place = I(takes ? I(++number).lanes : place.lanes);
+          best = V(takes ? value.lanes : best.lanes);
+        }
+        best.store(y + to);
+        if constexpr (detail::keeps_places<P>) detail::store_places(place, places + to);
+      }
+    }
+  });
+}
+
+template <class P>
 [[gnu::noinline]] void nchw16n_max_pool2d(const Pool2dSizes& s, const float* x, float* y, P* places, long begin,
                                           long end) {
   using V = detail::SampleVector;
   using I = detail::SamplePlaces;
-  if (detail::are_2x2<float>(s)) return detail::nchw16n_max_pool_2x2(s, x, y, places, begin, end);
+  if (detail::are_2x2<float>(s)) return nchw16n_max_pool2d_2x2(s, x, y, places, begin, end);
   if constexpr (!detail::keeps_places<P>)
     return detail::nchw16n_pool<detail::SampleMaximum>(s, x, y, begin, end,
                                                        [](auto value, const detail::PoolWindow&) { return value; });

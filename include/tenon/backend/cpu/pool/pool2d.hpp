@@ -41,6 +41,10 @@ constexpr std::size_t pool2d_backward_workspace(const Pool2dSizes& s) {
 template <class T, class P>
 void max_pool2d(const Pool2dSizes& s, const T* x, T* y, P* places, long begin, long end);
 
+/// max_pool2d where detail::are_2x2; a program that calls it has no code for other windows.
+template <class T, class P>
+void max_pool2d_2x2(const Pool2dSizes& s, const T* x, T* y, P* places, long begin, long end);
+
 /// max_pool2d_backward where detail::are_2x2 or some_2x2.
 template <class T, class P>
 void max_pool2d_backward_2x2(const Pool2dSizes& s, const P* places, const T* dy, T* dx, long begin, long end);
@@ -165,14 +169,17 @@ template <class T, class Spread>
 }  // namespace detail
 
 template <class T, class P>
+void max_pool2d_2x2(const Pool2dSizes& s, const T* x, T* y, P* places, long begin, long end) {
+  constexpr int lanes = detail::pool_lanes<T>, half = detail::half_lanes<T>;
+  s.ow >= lanes ? detail::maxima_2x2<lanes>(s, x, y, places, begin, end)
+                : detail::maxima_2x2<half>(s, x, y, places, begin, end);
+}
+
+template <class T, class P>
 void max_pool2d(const Pool2dSizes& s, const T* x, T* y, P* places, long begin, long end) {
   using A = detail::PoolValue<T>;
   if constexpr (std::is_floating_point_v<T>)
-    if (detail::are_2x2<T>(s)) {
-      constexpr int lanes = detail::pool_lanes<T>, half = detail::half_lanes<T>;
-      return s.ow >= lanes ? detail::maxima_2x2<lanes>(s, x, y, places, begin, end)
-                           : detail::maxima_2x2<half>(s, x, y, places, begin, end);
-    }
+    if (detail::are_2x2<T>(s)) return max_pool2d_2x2(s, x, y, places, begin, end);
   if constexpr (!std::is_integral_v<T>)
     if (const detail::PoolGrid<A> grid(s); grid.rows > 0) {
       constexpr bool keeps = detail::keeps_places<P>;

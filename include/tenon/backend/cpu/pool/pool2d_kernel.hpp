@@ -84,11 +84,16 @@ struct MaxPool {
       if constexpr (has_result<Call, 1>) return result_of<Call, 1>(a);
       else return no_places;
     }();
-    if constexpr (blocks) return nchw16n_max_pool2d(s, x, y, places, begin, end);
-    else if constexpr (in_blocks<Call>(PoolKernel<MaxPool, false>::one_sample<Call>))
+    constexpr Pool2dSizes one = PoolKernel<MaxPool, false>::one_sample<Call>;
+    // the other ways are not compiled then
+    constexpr bool are_2x2 = std::is_floating_point_v<T> && detail::are_2x2<T>(one);
+    if constexpr (blocks && are_2x2) return nchw16n_max_pool2d_2x2(s, x, y, places, begin, end);
+    else if constexpr (blocks) return nchw16n_max_pool2d(s, x, y, places, begin, end);
+    else if constexpr (in_blocks<Call>(one))
       begin = pool2d_in_blocks(s.h * s.w, s.oh * s.ow, x, y, begin, end, a.workspace,
                                [&](const float* from, float* to) { nchw16n_max_pool2d(s, from, to, no_places, 0, 1); });
-    if constexpr (!blocks) max_pool2d(s, x, y, places, begin, end);
+    if constexpr (!blocks && are_2x2) max_pool2d_2x2(s, x, y, places, begin, end);
+    else if constexpr (!blocks) max_pool2d(s, x, y, places, begin, end);
   }
 };
 
