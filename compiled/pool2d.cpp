@@ -50,6 +50,8 @@ template void nchw16n_max_pool2d(const Pool2dSizes&, const float*, float*, NoPla
 template void nchw16n_max_pool2d_2x2(const Pool2dSizes&, const float*, float*, std::uint8_t*, long, long);
 template void nchw16n_max_pool2d_2x2(const Pool2dSizes&, const float*, float*, NoPlaces*, long, long);
 template void nchw16n_max_pool2d_backward(const Pool2dSizes&, const std::uint8_t*, const float*, float*, long, long);
+template void nchw16n_max_pool2d_backward_2x2(const Pool2dSizes&, const std::uint8_t*, const float*, float*, long,
+                                              long);
 template void nchw16n_max_pool2d(const Pool2dSizes&, const float*, float*, std::int32_t*, long, long);
 template void nchw16n_max_pool2d_backward(const Pool2dSizes&, const std::int32_t*, const float*, float*, long, long);
 

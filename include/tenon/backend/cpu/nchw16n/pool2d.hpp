@@ -18,6 +18,10 @@ void nchw16n_max_pool2d_2x2(const Pool2dSizes& s, const float* x, float* y, P* p
 template <class P>
 void nchw16n_max_pool2d_backward(const Pool2dSizes& s, const P* places, const float* dy, float* dx, long begin,
                                  long end);
+/// As max_pool2d_backward_2x2.
+template <class P>
+void nchw16n_max_pool2d_backward_2x2(const Pool2dSizes& s, const P* places, const float* dy, float* dx, long begin,
+                                     long end);
 /// As avg_pool2d.
 void nchw16n_avg_pool2d(const Pool2dSizes& s, const float* x, float* y, bool count_include_pad, long begin, long end);
 /// As avg_pool2d_backward.
@@ -90,28 +94,9 @@ template <class Fold, class Last>
     for (int v = 0; v < block_vectors; ++v) last(fold[v].result(), at).store(to + v * block_width);
   });
 }
-
-// Windows of 2 x 2 side by side, without a loop per window.
-template <class P>
-void nchw16n_max_pool_2x2_backward(const Pool2dSizes& s, const P* places, const float* dy, float* dx, long begin,
-                                   long end) {
-  const SampleVector zero(0.0f);
-  each_nchw16n_plane(s, begin, end, [&](long from, long to) {
-    if (2 * s.oh < s.h || 2 * s.ow < s.w)  // pixels outside of every window
-      for (long p = 0; p < s.h * s.w; ++p) zero.store(dx + from + p * block_samples);
-    for (long i = 0; i < s.oh; ++i)
-      for (long j = 0; j < s.ow; ++j) {
-        const long at = from + (2 * i * s.w + 2 * j) * block_samples, own = to + (i * s.ow + j) * block_samples,
-                   pixel[4]{at, at + block_samples, at + s.w * block_samples, at + (s.w + 1) * block_samples};
-        const SampleVector gradient = SampleVector::load(dy + own);
-        const SamplePlaces place = load_places<std::int32_t, block_width>(places + own);
-#pragma GCC unroll 4
-        for (int t = 0; t < 4; ++t) SampleVector(place.lanes == t ? gradient.lanes : zero.lanes).store(dx + pixel[t]);
-      }
-  });
-}
 }  // namespace detail
 
+// Without a loop per window.
 template <class P>
 [[gnu::noinline]] void nchw16n_max_pool2d_2x2(const Pool2dSizes& s, const float* x, float* y, P* places, long begin,
                                               long end) {
@@ -170,10 +155,30 @@ template <class P>
 }
 
 template <class P>
+[[gnu::noinline]] void nchw16n_max_pool2d_backward_2x2(const Pool2dSizes& s, const P* places, const float* dy,
+                                                       float* dx, long begin, long end) {
+  using V = detail::SampleVector;
+  const V zero(0.0f);
+  detail::each_nchw16n_plane(s, begin, end, [&](long from, long to) {
+    if (2 * s.oh < s.h || 2 * s.ow < s.w)  // pixels outside of every window
+      for (long p = 0; p < s.h * s.w; ++p) zero.store(dx + from + p * block_samples);
+    for (long i = 0; i < s.oh; ++i)
+      for (long j = 0; j < s.ow; ++j) {
+        const long at = from + (2 * i * s.w + 2 * j) * block_samples, own = to + (i * s.ow + j) * block_samples,
+                   pixel[4]{at, at + block_samples, at + s.w * block_samples, at + (s.w + 1) * block_samples};
+        const V gradient = V::load(dy + own);
+        const auto place = detail::load_places<std::int32_t, block_width>(places + own);
+#pragma GCC unroll 4
+        for (int t = 0; t < 4; ++t) V(place.lanes == t ? gradient.lanes : zero.lanes).store(dx + pixel[t]);
+      }
+  });
+}
+
+template <class P>
 [[gnu::noinline]] void nchw16n_max_pool2d_backward(const Pool2dSizes& s, const P* places, const float* dy, float* dx,
                                                    long begin, long end) {
   using V = detail::SampleVector;
-  if (detail::are_2x2<float>(s)) return detail::nchw16n_max_pool_2x2_backward(s, places, dy, dx, begin, end);
+  if (detail::are_2x2<float>(s)) return nchw16n_max_pool2d_backward_2x2(s, places, dy, dx, begin, end);
   const V zero(0.0f);
   detail::each_nchw16n_plane(s, begin, end, [&](long from, long to) {
     for (long p = 0; p < s.h * s.w; ++p) zero.store(dx + from + p * block_samples);

@@ -45,7 +45,7 @@ void max_pool2d(const Pool2dSizes& s, const T* x, T* y, P* places, long begin, l
 template <class T, class P>
 void max_pool2d_2x2(const Pool2dSizes& s, const T* x, T* y, P* places, long begin, long end);
 
-/// max_pool2d_backward where detail::are_2x2 or some_2x2.
+/// max_pool2d_backward where detail::are_2x2.
 template <class T, class P>
 void max_pool2d_backward_2x2(const Pool2dSizes& s, const P* places, const T* dy, T* dx, long begin, long end);
 
@@ -125,11 +125,11 @@ template <int Lanes, class T, class P>
   if (any_nan(probe)) pool_maxima(s, x, y, places, begin, end, 0, s.oh);
 }
 
-// max_pool2d_backward for such windows.
-template <int Lanes, class T, class P>
+// max_pool2d_backward for such windows; `whole`: none is cut.
+template <int Lanes, bool whole, class T, class P>
 [[gnu::noinline]] void spread_2x2(const Pool2dSizes& s, const P* places, const T* dy, T* dx, long planes) {
-  const T plus = are_2x2<T>(s) ? T(-0.0) : T(0);
-  const long left = whole_begin(s), right = whole_end(s);
+  const T plus = whole ? T(-0.0) : T(0);
+  const long left = whole ? 0 : whole_begin(s), right = whole ? s.ow : whole_end(s);
   const bool covers = right - left == s.ow && 2 * s.ow == s.w && 2 * s.oh - s.pad_top >= s.h;  // all pixels are written
   for (long plane = 0; plane < planes; ++plane, dx += s.h * s.w) {
     for (long p = 0; p < s.h * s.w && !covers; ++p) dx[p] = T(0);
@@ -137,16 +137,24 @@ template <int Lanes, class T, class P>
       const PoolWindow at = window(s, i, 0);
       const long windows = right - left;
       T* const first = dx + at.top * s.w + 2 * left - s.pad_left;
-      if (at.bottom - at.top == 2) spread_row_2x2<Lanes, 0, 2>(places + left, dy + left, first, s.w, windows, plus);
+      if (whole || at.bottom - at.top == 2)
+        spread_row_2x2<Lanes, 0, 2>(places + left, dy + left, first, s.w, windows, plus);
       else if (at.top > 2 * i - s.pad_top)
         spread_row_2x2<Lanes, 1, 1>(places + left, dy + left, first, s.w, windows, plus);
       else spread_row_2x2<Lanes, 0, 1>(places + left, dy + left, first, s.w, windows, plus);
       const long corner = (2 * i - s.pad_top) * s.w - s.pad_left;
-      if (right - left < s.ow)
+      if (!whole && right - left < s.ow)
         for (long j = left > 0 ? 0 : right; j < s.ow; j = j + 1 == left ? right : j + 1)
           dx[corner + 2 * j + places[j] / 2 * s.w + places[j] % 2] = dy[j] + plus;
     }
   }
+}
+// For the planes [begin, end).
+template <bool whole, class T, class P>
+void spread_planes_2x2(const Pool2dSizes& s, const P* places, const T* dy, T* dx, long begin, long end) {
+  const auto spread =
+      s.ow >= pool_lanes<T> ? &spread_2x2<pool_lanes<T>, whole, T, P> : &spread_2x2<half_lanes<T>, whole, T, P>;
+  spread(s, places + begin * s.oh * s.ow, dy + begin * s.oh * s.ow, dx + begin * s.h * s.w, end - begin);
 }
 
 // Adds up what the windows send back to a plane: spread(sums, i, j, window) for all windows in row-major order.
@@ -216,17 +224,17 @@ void max_pool2d(const Pool2dSizes& s, const T* x, T* y, P* places, long begin, l
 
 template <class T, class P>
 void max_pool2d_backward_2x2(const Pool2dSizes& s, const P* places, const T* dy, T* dx, long begin, long end) {
-  const auto spread = s.ow >= detail::pool_lanes<T> ? &detail::spread_2x2<detail::pool_lanes<T>, T, P>
-                                                    : &detail::spread_2x2<detail::half_lanes<T>, T, P>;
-  spread(s, places + begin * s.oh * s.ow, dy + begin * s.oh * s.ow, dx + begin * s.h * s.w, end - begin);
+  detail::spread_planes_2x2<true>(s, places, dy, dx, begin, end);
 }
 
 template <class T, class P>
 void max_pool2d_backward(const Pool2dSizes& s, const P* places, const T* dy, T* dx, long begin, long end,
                          void* workspace) {
   using A = detail::PoolValue<T>;
-  if constexpr (std::is_same_v<A, T>)
-    if (detail::some_2x2<T>(s)) return max_pool2d_backward_2x2(s, places, dy, dx, begin, end);
+  if constexpr (std::is_same_v<A, T>) {
+    if (detail::are_2x2<T>(s)) return max_pool2d_backward_2x2(s, places, dy, dx, begin, end);
+    if (detail::some_2x2<T>(s)) return detail::spread_planes_2x2<false>(s, places, dy, dx, begin, end);
+  }
   if (const long around = detail::surrounding<A>(s))
     return detail::gather_planes(s, around, places, dy, dx, begin, end);
   const detail::PlaceOffsets offset(s);

@@ -143,20 +143,21 @@ struct MaxPoolGradient {
     const auto* const places = a.operand<typename Call::template Operand<0>>(0);
     const T* const dy = a.operand<T>(1);
     T* const dx = a.result<T>();
+    // the other ways are not compiled then
+    constexpr bool are_2x2 =
+        std::is_floating_point_v<T> && detail::are_2x2<T>(PoolKernel<MaxPoolGradient, true>::one_sample<Call>);
     if constexpr (blocks) {
       constexpr int bands = bands_of<Call>();
       constexpr long elements = Call::result.span(2, 4) * block_samples / bands;
       Pool2dSizes band = s;
       band.h /= bands, band.oh /= bands;
       for (long at = begin * bands; at < end * bands; ++at) {
-        nchw16n_max_pool2d_backward(band, places, dy, dx, at, at + 1);
+        if constexpr (are_2x2) nchw16n_max_pool2d_backward_2x2(band, places, dy, dx, at, at + 1);
+        else nchw16n_max_pool2d_backward(band, places, dy, dx, at, at + 1);
         finish<Call>(a, at, elements, at / bands);
       }
     } else {
-      // the other ways are not compiled then
-      if constexpr (std::is_floating_point_v<T> &&
-                    detail::are_2x2<T>(PoolKernel<MaxPoolGradient, true>::one_sample<Call>))
-        max_pool2d_backward_2x2(s, places, dy, dx, begin, end);
+      if constexpr (are_2x2) max_pool2d_backward_2x2(s, places, dy, dx, begin, end);
       else max_pool2d_backward(s, places, dy, dx, begin, end, a.workspace);
       for (long plane = begin; plane < end && Call::steps > 0; ++plane)
         finish<Call>(a, plane, Call::result.span(2, 4), plane);
