@@ -33,7 +33,9 @@ class Rematerialiser {
         const int operand = graph_[id].operand[k], owner = buffers.owner[operand];
         if (id > full_.moment) next_[operand] = id;
         if (id > full_.moment && operand != owner && operand <= full_.moment) kept_[owner] = true;
-        if (writes(graph_, buffers, graph_[id], k) && !changed_[owner]) changed_[owner] = id;
+        if (!writes(graph_, buffers, graph_[id], k)) continue;
+        if (!changed_[owner]) changed_[owner] = id;
+        first_change_[owner] = id;
       }
     for (int k = 0; k < graph_.outputs; ++k) kept_[buffers.owner[graph_.output[k]]] = true;
   }
@@ -45,7 +47,7 @@ class Rematerialiser {
   constexpr bool operands_there(int id, int moment) {
     for (int k = 0; k < graph_[id].operands; ++k) {
       const int operand = graph_[id].operand[k], owner = lives_.root[operand];
-      if (changed_[owner] > id) return false;
+      if (changed_[owner] > id && first_change_[owner] < moment) return false;  // else at most an update after both
       if (graph_[owner].op->leaf || again_[operand] || lives_.last[owner] >= moment) continue;
       if (!is_cheap(operand) || !operands_there(operand, moment)) return false;
       helps_[operand] = true;
@@ -76,8 +78,9 @@ class Rematerialiser {
   const Fullest full_;
   Graph<N> result_{};
   int next_[N + 1]{};     // the first reader of a node after the fullest moment; 0: none
-  int changed_[N + 1]{};  // of each buffer: the last effect that writes it
-  bool kept_[N + 1]{};    // buffers that a second value cannot replace
+  int changed_[N + 1]{};  // of each buffer: the last effect that writes it, and the first one
+  int first_change_[N + 1]{};
+  bool kept_[N + 1]{};  // buffers that a second value cannot replace
   // computed a second time: for readers after the fullest moment; for such nodes alone
   bool again_[N + 1]{}, helps_[N + 1]{};
   int first_[N + 1]{}, second_[N + 1]{};  // where a node is in the result

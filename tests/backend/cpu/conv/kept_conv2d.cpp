@@ -3,6 +3,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <limits>
 
 #include <tenon/backend/cpu/conv/kept_conv2d.hpp>
