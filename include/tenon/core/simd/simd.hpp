@@ -79,7 +79,7 @@ struct Simd {
   [[gnu::always_inline]] friend Simd max(Simd a, Simd b) {
 #if defined(__AVX__) && !defined(__clang__)
     // g++ would compare and select: two instructions for the one that does both
-    if constexpr (std::is_same_v<Simd, Simd<float, 8>>) {
+    if constexpr (std::is_same_v<T, float> && Width >= 4 && Width <= simd_width<float>) {
       asm("vmaxps {%1, %2, %0|%0, %2, %1}" : "=v"(a.lanes) : "vm"(b.lanes), "v"(a.lanes));
       return a;
     } else
@@ -89,7 +89,7 @@ struct Simd {
   /// a < b ? a : b in each lane, hence b where either is NaN.
   [[gnu::always_inline]] friend Simd min(Simd a, Simd b) {
 #if defined(__AVX__) && !defined(__clang__)
-    if constexpr (std::is_same_v<Simd, Simd<float, 8>>) {
+    if constexpr (std::is_same_v<T, float> && Width >= 4 && Width <= simd_width<float>) {
       asm("vminps {%1, %2, %0|%0, %2, %1}" : "=v"(a.lanes) : "vm"(b.lanes), "v"(a.lanes));
       return a;
     } else

@@ -105,6 +105,7 @@ TEST_CASE("block_pool2d: random shapes") {
 
 TEST_CASE("block_pool2d: the layers of networks") {
   check(32, {6, 28, 28, 14, 14, 2, 2, 2, 2, 0, 0}, false, false, 1);
+  check(21, {4, 11, 9, 5, 4, 2, 2, 2, 2, 0, 0}, false, true, 5);
   check(19, {3, 9, 10, 5, 5, 2, 2, 2, 2, 0, 0}, false, true, 2);  // "same": the last row of windows hangs over
   check(16, {2, 56, 56, 28, 28, 3, 3, 2, 2, 1, 1}, true, true, 3);
   check(16, {5, 7, 7, 1, 1, 7, 7, 1, 1, 0, 0}, false, true, 4);  // global

@@ -33,6 +33,11 @@ template <class V, class T>
     constexpr int width = simd_width<float> < block_length ? simd_width<float> : block_length;
 #pragma GCC unroll 4
     for (int l = 0; l < block_length; l += width) store_float(Simd<float, width>::load(values + l), to + l);
+  } else if constexpr (std::is_same_v<V, T> && std::is_floating_point_v<T>) {
+    constexpr int width = simd_width<T> < block_length ? simd_width<T> : block_length;
+    // in vectors: compilers would copy the array through the stack, 16 bytes at a time
+#pragma GCC unroll 8
+    for (int l = 0; l < block_length; l += width) Simd<T, width>::load(values + l).store(to + l);
   } else {
     for (int l = 0; l < block_length; ++l) to[l] = static_cast<T>(values[l]);
   }

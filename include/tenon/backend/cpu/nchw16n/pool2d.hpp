@@ -94,32 +94,49 @@ template <class Fold, class Last>
     for (int v = 0; v < block_vectors; ++v) last(fold[v].result(), at).store(to + v * block_width);
   });
 }
+
+// The maximum of each row of a window comes first: of equal elements the first one stays, as in one chain. False if an
+// element may be NaN (`probe` is as in maxima_2x2) and the maxima are not `exact`: then they hold for nothing.
+template <bool exact, class P>
+bool nchw16n_maxima_2x2(const Pool2dSizes& s, const float* x, float* y, P* places, long begin, long end) {
+  using V = SampleVector;
+  using I = SamplePlaces;
+  const auto later = [](V value, V best) __attribute__((always_inline)) {
+    if constexpr (exact) return takes_over(value, best);
+    else return value.lanes > best.lanes;
+  };
+  const auto maximum = [&](V value, V best) __attribute__((always_inline)) {
+    if constexpr (exact) return V(later(value, best) ? value.lanes : best.lanes);
+    else return max(value, best);
+  };
+  const long row = s.w * block_samples, windows = s.ow * block_samples;
+  V probe(0.0f);
+  for (long plane = begin; plane < end; ++plane)
+    for (long i = 0; i < s.oh; ++i) {
+      const float* upper = x + (plane * s.h + 2 * i) * row;
+      for (long to = (plane * s.oh + i) * windows, last = to + windows; to < last; upper += 2 * block_samples)
+#pragma GCC unroll 4
+        for (int v = 0; v < block_vectors; ++v, to += block_width) {
+          const float *const left = upper + v * block_width, *const right = left + block_samples;
+          const V a = V::load(left), b = V::load(right), c = V::load(left + row), d = V::load(right + row),
+                  above = maximum(b, a), below = maximum(d, c);
+          if constexpr (!exact) probe = probe + fmadd(c, d, a * b);
+          maximum(below, above).store(y + to);
+          if constexpr (keeps_places<P>) {
+            const I first(later(b, a) ? I(1).lanes : I(0).lanes), second(later(d, c) ? I(3).lanes : I(2).lanes);
+            store_places(I(later(below, above) ? second.lanes : first.lanes), places + to);
+          }
+        }
+    }
+  return !any_nan(probe);
+}
 }  // namespace detail
 
-// Without a loop per window.
 template <class P>
 [[gnu::noinline]] void nchw16n_max_pool2d_2x2(const Pool2dSizes& s, const float* x, float* y, P* places, long begin,
                                               long end) {
-  using V = detail::SampleVector;
-  using I = detail::SamplePlaces;
-  detail::each_nchw16n_plane(s, begin, end, [&](long from, long to) {
-    for (long i = 0; i < s.oh; ++i) {
-      const float *upper = x + from + 2 * i * s.w * block_samples, *lower = upper + s.w * block_samples;
-      for (long j = 0; j < s.ow; ++j, upper += 2 * block_samples, lower += 2 * block_samples, to += block_samples) {
-        V best = V::load(upper);
-        I place(0);
-        int number = 0;
-        for (const float* other : {upper + block_samples, lower, lower + block_samples}) {
-          const V value = V::load(other);
-          const auto takes = detail::takes_over(value, best);
-          if constexpr (detail::keeps_places<P>) place = I(takes ? I(++number).lanes : place.lanes);
-          best = V(takes ? value.lanes : best.lanes);
-        }
-        best.store(y + to);
-        if constexpr (detail::keeps_places<P>) detail::store_places(place, places + to);
-      }
-    }
-  });
+  if (!detail::nchw16n_maxima_2x2<false>(s, x, y, places, begin, end))
+    detail::nchw16n_maxima_2x2<true>(s, x, y, places, begin, end);
 }
 
 template <class P>

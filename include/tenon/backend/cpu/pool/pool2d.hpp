@@ -95,33 +95,50 @@ constexpr bool some_2x2(const Pool2dSizes& s) {
   const bool alike = s.kh == 2 && s.kw == 2 && s.stride_h == 2 && s.stride_w == 2 && s.pad_top <= 1 && s.pad_left <= 1;
   return are_2x2<T>(s) || (alike && whole_end(s) - whole_begin(s) >= pool_lanes<T>);
 }
+// Every second element of a and b, as every_second. With AVX2 a shuffle takes them from either half of a register, and
+// leaves the quarters in the middle exchanged, until in_order().
+template <class V>
+inline constexpr bool halves_apart = simd_bytes == 32 && V::width == 8;
+template <int odd, class V>
+[[gnu::always_inline]] inline V taken_apart(V a, V b) {
+  constexpr auto lanes = [](int lane) { return (lane & 4) + 2 * (lane & 1) + (lane & 2 ? V::width : 0) + odd; };
+  if constexpr (halves_apart<V>) return tenon::detail::shuffled<V>(a, b, tenon::detail::Order<V::width, lanes>());
+  else return every_second(a, b, odd);
+}
+template <class V>
+[[gnu::always_inline]] inline V in_order(V x) {
+  if constexpr (halves_apart<V>)
+    return tenon::detail::shuffled<V>(x, x, std::integer_sequence<int, 0, 1, 4, 5, 2, 3, 6, 7>());
+  else return x;
+}
+
 // max_pool2d for planes of such windows that none is cut of. `probe` is a sum of products of neighbours: NaN if an
 // element is, and for some infinite or huge ones as well.
 template <int Lanes, class T, class P>
 [[gnu::noinline]] void maxima_2x2(const Pool2dSizes& s, const T* x, T* y, P* places, long begin, long end) {
   using V = Simd<T, Lanes>;
   using I = Simd<std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>, Lanes>;
+  const long w = s.w, oh = s.oh, ow = s.ow, rest = (s.h - 2 * oh) * w;
+  const T* upper = x + begin * s.h * w;
+  long to = begin * oh * ow;
   V probe(T(0));
-  for (long plane = begin; plane < end; ++plane)
-    for (long i = 0; i < s.oh; ++i) {
-      const T *const upper = x + (plane * s.h + 2 * i) * s.w, *const lower = upper + s.w;
-      const long to = (plane * s.oh + i) * s.ow;
-      for (long j = 0; j < s.ow; j += Lanes) {
-        const long start = j + Lanes <= s.ow ? j : s.ow - Lanes;
-        const V a = V::load(upper + 2 * start), b = V::load(upper + 2 * start + Lanes), c = V::load(lower + 2 * start),
-                d = V::load(lower + 2 * start + Lanes);
+  for (long plane = begin; plane < end; ++plane, upper += rest)
+    for (long i = 0; i < oh; ++i, upper += 2 * w, to += ow)
+      for (long j = 0; j < ow; j += Lanes) {
+        const long start = j + Lanes <= ow ? j : ow - Lanes;
+        const T *const left = upper + 2 * start, *const lower = left + w;
+        const V a = V::load(left), b = V::load(left + Lanes), c = V::load(lower), d = V::load(lower + Lanes);
         probe = probe + fmadd(c, d, a * b);
-        V best = every_second(a, b, 0);
+        V best = taken_apart<0>(a, b);
         I place(0);
         const auto meet = [&](V other, int number) __attribute__((always_inline)) {
           if constexpr (keeps_places<P>) place = I(other.lanes > best.lanes ? I(number).lanes : place.lanes);
           best = max(other, best);
         };
-        meet(every_second(a, b, 1), 1), meet(every_second(c, d, 0), 2), meet(every_second(c, d, 1), 3);
-        best.store(y + to + start);
-        if constexpr (keeps_places<P>) store_places(place, places + to + start);
+        meet(taken_apart<1>(a, b), 1), meet(taken_apart<0>(c, d), 2), meet(taken_apart<1>(c, d), 3);
+        in_order(best).store(y + to + start);
+        if constexpr (keeps_places<P>) store_places(in_order(place), places + to + start);
       }
-    }
   if (any_nan(probe)) pool_maxima(s, x, y, places, begin, end, 0, s.oh);
 }
 
