@@ -45,7 +45,7 @@ class CallbackState {
   template <class T>
   static constexpr std::uint64_t smallest = std::is_arithmetic_v<T> || std::is_enum_v<T> ? sizeof(T) : 8;
 
-  void number(void* value, std::size_t size) {
+  [[gnu::noinline]] void number(void* value, std::size_t size) {
     if (!loads_) return static_cast<void>(bytes_.append(static_cast<const char*>(value), size));
     check(1, size);
     std::memcpy(value, bytes_.data() + at_, size);
