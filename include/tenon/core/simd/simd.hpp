@@ -278,7 +278,7 @@ template <class T, int Width>
 #else
   constexpr bool is_float = sizeof(T) == 4;
 #if defined(__AVX__)
-  constexpr bool one_register = sizeof(a) >= 32 && sizeof(a) <= simd_bytes;
+  constexpr bool one_register = sizeof(a) >= 16 && sizeof(a) <= simd_bytes;
   if constexpr (one_register && is_float) {
     asm("vsqrtps {%1, %0|%0, %1}" : "=v"(a.lanes) : "vm"(a.lanes));
     return a;
