@@ -69,7 +69,21 @@ template <class I, int W, class P>
 template <class P, class I, int W>
 [[gnu::always_inline]] inline void store_places(Simd<I, W> places, P* to) {
   typedef P Narrow __attribute__((vector_size(sizeof(P) * W), aligned(alignof(P)), may_alias));
-  *reinterpret_cast<Narrow*>(to) = __builtin_convertvector(places.lanes, Narrow);
+#if defined(__AVX2__) && !defined(__AVX512F__) && !defined(__clang__)
+  // g++ would narrow the elements one by one
+  if constexpr (sizeof(P) == 1 && sizeof(I) == 4 && W >= 4 && W <= simd_width<I>) {
+    using Quad = Simd<I, 4>;
+    auto low = tenon::detail::shuffled<Quad>(places, places, std::integer_sequence<int, 0, 1, 2, 3>());
+    const auto high =
+        tenon::detail::shuffled<Quad>(places, places, std::integer_sequence<int, W - 4, W - 3, W - 2, W - 1>());
+    asm("vpackusdw {%2, %1, %0|%0, %1, %2}" : "=x"(low.lanes) : "x"(low.lanes), "x"(high.lanes));
+    asm("vpackuswb {%1, %1, %0|%0, %1, %1}" : "=x"(low.lanes) : "x"(low.lanes));
+    auto& narrow = *reinterpret_cast<Narrow*>(to);
+    if constexpr (W == 8) asm("vmovq {%1, %0|%0, %1}" : "=m"(narrow) : "x"(low.lanes));
+    else asm("vmovd {%1, %0|%0, %1}" : "=m"(narrow) : "x"(low.lanes));
+  } else
+#endif
+    *reinterpret_cast<Narrow*>(to) = __builtin_convertvector(places.lanes, Narrow);
 }
 
 /// `count` places as elements of another integer type.
