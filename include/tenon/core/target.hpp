@@ -76,14 +76,15 @@ concept HasDevices = requires(int device) {
 namespace detail {
 template <class Target, class... Others>
 constexpr int target_number(TargetList<Others...>) {
-  int number = 0, place = 0;
+  int number = 0;
+  [[maybe_unused]] int place = 0;
   (static_cast<void>((++place, number = std::is_same_v<Target, Others> ? place : number)), ...);
   return number;
 }
 template <class... Others>
 constexpr TargetId find_target([[maybe_unused]] std::string_view name, TargetList<Others...>) {
   TargetId found = TargetId::cpu;
-  int place = 0;
+  [[maybe_unused]] int place = 0;
   (static_cast<void>((++place, found = name == Others::name ? TargetId(place) : found)), ...);
   return found;
 }
