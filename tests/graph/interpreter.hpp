@@ -95,7 +95,7 @@ class Interpreter {
   }
   // Result k of a call.
   static Symbol further(const Symbol& call, int k) { return {mixed(call.hash, std::uint64_t(k))}; }
-  // What a list of argmaxes stands for: the gradients of max pooling and of the ReLU before it.
+  // What a list of argmaxes replaces: the gradients of max pooling and of the ReLU before it.
   Symbol listed(const Node& node) const {
     const Node& pooling = graph_[node.operand[0]];
     const ops::Pool2dGradAttributes attributes(unpack<ops::Pool2dAttributes>(pooling.attributes), node.type);

@@ -10,41 +10,11 @@
 #include <tenon/tenon.hpp>
 #include <tenon/train/checkpoint.hpp>
 
-#include "../support/models.hpp"
+#include "networks.hpp"
 
-using namespace tenon;
+using namespace target_test;
 
 namespace {
-
-struct LanguageModel : nn::Cell<LanguageModel> {
-  nn::Embedding<11, 16> token;
-  nn::PositionalEmbedding<6, 16> position;
-  nn::LayerNorm<Shape<16>> norm;
-  nn::MultiHeadAttention<16, 2, nn::MultiHeadAttentionConfig{.causal = true}> attention;
-  nn::Dense<16, 11> head;
-  constexpr auto construct(auto text) const {
-    const auto x = position(token(text));
-    return head(x + attention(norm(x)));
-  }
-};
-
-template <int... extents>
-auto images(int rows, int batch, int classes) {
-  Random random(8);
-  std::vector<float> x(std::size_t(rows) * std::size_t((extents * ...)));
-  std::vector<std::int32_t> y(std::size_t(rows), 0);
-  for (float& pixel : x) pixel = random.uniform(-1, 1);
-  for (std::size_t i = 0; i < y.size(); ++i) y[i] = int(i * i) % classes;
-  return dataset::from_arrays(dataset::column<Shape<extents...>>(std::move(x)),
-                              dataset::column<Shape<>>(std::move(y))) |
-         dataset::batch(batch);
-}
-auto texts(int rows, int batch) {
-  std::vector<std::int32_t> x(std::size_t(rows) * 6), y(x.size());
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] = int(i * i % 11), y[i] = int((i + 1) * (i + 1) % 11);
-  return dataset::from_arrays(dataset::column<Shape<6>>(std::move(x)), dataset::column<Shape<6>>(std::move(y))) |
-         dataset::batch(batch);
-}
 
 struct Losses {
   long every = 1;  // step that reads it

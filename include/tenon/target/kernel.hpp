@@ -92,7 +92,7 @@ struct BesideOther : Op, OtherRun {};
 /// True if an operator has a function `run` or `kernel`, whatever its parameters: the name is ambiguous then.
 template <class Op>
 concept HasRun = !requires { &BesideOther<Op>::run; } || !requires { &BesideOther<Op>::kernel; };
-/// False where the CPU has no kernel for an operator: the operator itself stands for it, and has none of its functions.
+/// False for an operator without a kernel on the CPU: Kernel<Cpu, Op> is then the operator itself, which cannot run.
 template <class Op>
 concept RunsOnCpu = Op::view || !std::is_base_of_v<Op, Kernel<Cpu, Op>> || HasRun<Op>;
 

@@ -1,4 +1,4 @@
-// The form of a list that stands for the gradient of max pooling.
+// The form of the list that replaces the gradient of max pooling.
 #pragma once
 #include <tenon/core/config.hpp>
 

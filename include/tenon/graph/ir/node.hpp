@@ -27,7 +27,7 @@ struct Node {
   int scope = 0;  // entry of the cell (graph/ir/structure.hpp) in which the call stands
   TensorType type{};
   Attributes attributes{};
-  bool parameter_view = false;  // a view that stands for a ParameterView
+  bool parameter_view = false;  // the view of a ParameterView
   bool same_stream = false;     // in a derivative: the immediate is that of the call
   // a run-time number outside the kernel's type: constant's bits, random stream, leaf index
   std::uint64_t immediate = 0;

@@ -45,8 +45,8 @@ struct ArrivingStep {
   }
 };
 
-/// The outputs of the last `ahead` steps. The host checks a loss after it has arrived. It waits before it would be more
-/// than `ahead` steps in front of the target.
+/// The outputs of the last `ahead` steps. The host checks a loss after it has arrived. It waits if the target is
+/// `ahead` steps behind.
 class ArrivingOutputs {
  public:
   static constexpr int ahead = 8;

@@ -146,9 +146,9 @@ template <class Cell, bool keeps, bool past_caches, class A>
   }
 }
 
-// What a step backward reads and writes of one sample. above, after: null where nothing comes from there, before: null
-// for zeros, own: null if nobody reads it. What the steps after this one read and write is fetched line by line between
-// the arithmetic.
+// What a step backward reads and writes of one sample. Null: above and after, where no gradient comes from there;
+// before, for zeros; own, if no node reads it. Between the arithmetic the step prefetches, line by line, what later
+// steps read and write.
 template <class A>
 struct StepGradient {
   const A *parts, *before, *above, *after;
