@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <tenon/backend/order.hpp>
 #include <tenon/core/dtype.hpp>
 #include <tenon/core/simd/simd_half.hpp>
 
@@ -25,13 +26,6 @@ template <class T>
   if constexpr (std::is_integral_v<T>) return static_cast<ProductSum<T>>(static_cast<std::int64_t>(value));
   else return static_cast<ProductSum<T>>(value);
 }
-/// Units of steps in a segment of a long sum of products. A chain of fmadd rounds once per step to the size of all that
-/// it has added so far, so its error grows with its length; a sum of short chains, added one after the other, rounds
-/// that often to the size of a segment only. 1 KB of sums, whatever their type: a segment is what a product has packed
-/// of its operands when it visits the sums, so that adding it costs what going on with the chain would.
-template <class A>
-inline constexpr long segment_units = 1024 / sizeof(A);
-
 /// The one rounding at the end of a sum.
 template <class T>
 [[gnu::always_inline]] inline T narrowed(ProductSum<T> value) {

@@ -52,9 +52,6 @@ struct TwoSums {
   A first = 0, second = 0;
 };
 
-/// Elements of a row whose terms are added up in lanes; longer rows are a tree of such pieces.
-inline constexpr long lane_piece = term_chain * reduce_lanes;
-
 namespace detail {
 // sums[k] = the sum over pieces of a row of what piece(begin, count, sums) gives.
 template <class A, int Sums, class Piece>

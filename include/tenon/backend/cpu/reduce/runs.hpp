@@ -6,8 +6,6 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-inline constexpr int reduce_lanes = 16;
-
 /// What sums and means share, so that they are compiled once: a + b of numbers or of vectors, and the division by a
 /// number, 1 for a sum.
 struct Plus {

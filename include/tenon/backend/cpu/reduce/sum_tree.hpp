@@ -1,14 +1,10 @@
 // The accumulation order of long sums (pairwise summation): short chains, and the chains' sums as a tree.
 #pragma once
+#include <tenon/backend/order.hpp>
 #include <tenon/core/simd/simd.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
-
-/// Terms of a chain: of sums that stand side by side; of a sum in lanes; and of computed terms in lanes. A plain chain
-/// loses digits with its length: a million equal numbers three of seven. Chains this short lose about one, and what is
-/// done between them takes little of the time.
-inline constexpr long sum_chain = 32, lane_chain = 8, term_chain = 64;
 
 /// Adds up the sums of chains as a tree: neighbours first, missing ones as +0. Up to Width such sums lie side by side.
 ///
