@@ -12,6 +12,10 @@ flags="-std=c++20 --expt-relaxed-constexpr --extended-lambda -fmad=false -I$1/in
 status=0
 "$work/elementwise" || status=$?
 [ $status = 0 ] || [ $status = 77 ] || exit 1
+status=0
+"$nvcc" $flags -ftz=true "$1/tests/backend/cuda/functions.cu" -o "$work/functions"
+"$work/functions" || status=$?
+[ $status = 0 ] || [ $status = 77 ] || exit 1
 "$nvcc" $flags -O1 "$1/tests/backend/cuda/print.cu" -o "$work/print"
 "$work/print"
 cp "$1/examples/06_mnist.cpp" "$work/06_mnist.cu"

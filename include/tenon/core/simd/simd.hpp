@@ -28,8 +28,8 @@ inline constexpr int simd_bytes = 16;
 template <class T>
 inline constexpr int simd_width = simd_bytes / int(sizeof(T));
 
-/// True where fmadd rounds once. Scalar and vector always agree.
-#if defined(__FMA__) || defined(__AVX512F__) || defined(__aarch64__)
+/// True where fmadd rounds once, as on each GPU. Scalar and vector always agree.
+#if defined(__FMA__) || defined(__AVX512F__) || defined(__aarch64__) || defined(__CUDA_ARCH__)
 inline constexpr bool has_fused_multiply_add = true;
 #else
 inline constexpr bool has_fused_multiply_add = false;
