@@ -34,13 +34,12 @@ struct Case {
     return y < 0 || y >= s.oh || x1 < 0 || x1 >= s.ow ? T(0) : dy[size_t(((n * s.o + o) * s.oh + y) * s.ow + x1)];
   }
   T tap(long o, long c, long r, long k) const { return weight[size_t(((o * cg() + c) * s.kh + r) * s.kw + k)]; }
-  // float32 in a pointwise convolution makes segments, as a product does.
-  void add(Chain<T>& chain, T a, T b) const {
-    if (std::is_same_v<T, float> && s.pointwise()) chain.add_step(a, b);
-    else chain.add(a, b);
+  // Sums of float32 are made of segments of whole channels.
+  void begin(Chain<T>& chain, long channel, long segment) const {
+    if (std::is_same_v<T, float> && channel > 0 && channel % segment == 0) chain.finish(), chain.sum = 0;
   }
   T take(Chain<T>& chain, long steps) {
-    if (chain.taken > 0) chain.finish();
+    if (std::is_same_v<T, float>) chain.finish();
     near = near && chain.near(chain.rounded(), steps);
     return chain.rounded();
   }
@@ -52,14 +51,16 @@ struct Case {
         for (long i = 0; i < s.oh; ++i)
           for (long j = 0; j < s.ow; ++j) {
             Chain<T> chain;
-            for (long pair = 0; pair < cg(); pair += unit)
+            for (long pair = 0; pair < cg(); pair += unit) {
+              begin(chain, pair, s.segment());
               for (long r = 0; r < s.kh; ++r)
                 for (long k = 0; k < s.kw; ++k)
                   for (long c = pair + unit - 1; c >= pair; --c)
                     if (c < cg())
-                      add(chain, tap(o, c, r, k),
-                          image(n, o / og() * cg() + c, i * s.stride_h + r * s.dilation_h - s.pad_top,
-                                j * s.stride_w + k * s.dilation_w - s.pad_left));
+                      chain.add(tap(o, c, r, k),
+                                image(n, o / og() * cg() + c, i * s.stride_h + r * s.dilation_h - s.pad_top,
+                                      j * s.stride_w + k * s.dilation_w - s.pad_left));
+            }
             y.push_back(take(chain, cg() * s.taps()));
           }
     return y;
@@ -71,15 +72,17 @@ struct Case {
         for (long i = 0; i < s.h; ++i)
           for (long j = 0; j < s.w; ++j) {
             Chain<T> chain;
-            const long end = (c / cg() + 1) * og();
-            for (long pair = c / cg() * og(); pair < end; pair += unit)
+            const long first = c / cg() * og(), end = first + og();
+            for (long pair = first; pair < end; pair += unit) {
+              begin(chain, pair - first, s.input_segment());
               for (long r = 0; r < s.kh; ++r)
                 for (long k = 0; k < s.kw; ++k) {
                   const long y = i + s.pad_top - r * s.dilation_h, x1 = j + s.pad_left - k * s.dilation_w;
                   for (long o = pair + unit - 1; o >= pair; --o)
                     if (o < end && y % s.stride_h == 0 && x1 % s.stride_w == 0)
-                      add(chain, tap(o, c % cg(), r, k), gradient(n, o, y / s.stride_h, x1 / s.stride_w));
+                      chain.add(tap(o, c % cg(), r, k), gradient(n, o, y / s.stride_h, x1 / s.stride_w));
                 }
+            }
             dx.push_back(take(chain, og() * s.taps()));
           }
     return dx;

@@ -220,7 +220,7 @@ class ChannelsLastConv {
       const Phase phase = phase_of(number, 0, c_.grid_h);
       Parts rows, columns, chosen_rows, chosen_columns;
       find_parts(phase, rows, columns), choose_parts(phase, samples, chosen_rows, chosen_columns);
-      if (!finite_ || rows.all || columns.all || listed(phase, rows, columns) > channels_last_list(c_)) return false;
+      if (!finite_ || rows.all || columns.all || !fits(listed(phase, rows, columns))) return false;
       if (cycles(phase, rows, columns, samples) * 16 > cycles(phase, chosen_rows, chosen_columns, samples) * 17)
         return false;
     }
@@ -242,17 +242,18 @@ class ChannelsLastConv {
              meets);
       }
   }
+  // Whether lists of this many taps of one plane fit, for the planes of a segment if there are several.
+  bool fits(long listed) const { return listed * (c_.segments ? c_.segment : 1) <= channels_last_list(c_); }
   // Lists the taps of each class for as many planes as are computed at a time, which it returns.
   long list_classes(const Source& source, const Phase& phase, Parts& rows, Parts& columns) {
     const long taps = phase.taps();
     long listed = ChannelsLastConv::listed(phase, rows, columns);
-    if (listed > channels_last_list(c_))
-      rows = whole(phase.grid_h, taps), columns = whole(phase.grid_w, taps), listed = taps;
+    if (!fits(listed)) rows = whole(phase.grid_h, taps), columns = whole(phase.grid_w, taps), listed = taps;
     const long wanted = ceil_div(steps_at_once, taps > 0 ? taps : 1),
                fitting = channels_last_list(c_) / (listed > 0 ? listed : 1);
     const long most = wanted < fitting ? wanted : fitting,
                even = ceil_div(c_.image.planes, ceil_div(c_.image.planes, most));
-    const long planes = c_.segments ? (c_.image.planes < segment_units<A> ? c_.image.planes : segment_units<A>) : even;
+    const long planes = c_.segments ? c_.segment : even;
     Tap* to = at_.list;
     each_class(phase, rows, columns, [&](Class& own, long, long, long, long, auto meets) {
       own.list = to;

@@ -107,11 +107,11 @@ class DirectConv {
   // A tile, in pieces if something is fetched between them.
   [[gnu::always_inline]] long compute(const Tile<A, P>& tile, int rows, long columns) {
     return weights_.count != 0 || ahead_.count != 0 ? compute_pieces(tile, rows, columns)
-           : c_.segments                            ? run_segments(tile, rows, columns)
+           : c_.segments                            ? run_segments(tile, rows, columns, segment_)
                                                     : run_tile(tile, rows, columns);
   }
   [[gnu::noinline]] long compute_pieces(const Tile<A, P>& tile, int rows, long columns) {
-    constexpr long piece = segment_units<A>;
+    const long piece = c_.segments ? segment_ : segment_units<A>;
     Tile<A, P> part = tile;
     for (long left = tile.count;; left -= piece, part.taps += piece) {
       const bool last = left <= piece || (weights_.count == 0 && !c_.segments);
@@ -147,6 +147,7 @@ class DirectConv {
     const long band = c_.band < grid_h - i0 ? c_.band : grid_h - i0;
     const long first = at_.starts[phase], count = at_.starts[phase + 1] - first;
     if (band <= 0 || grid_w <= 0 || (count == 0 && c_.phases() > 1)) return;
+    segment_ = count / c_.image.planes * c_.segment;
     if (!take_) to += r * c_.height * c_.width;
     std::int32_t row[tile_rows];
     const P* operand = weight;
@@ -224,6 +225,7 @@ class DirectConv {
     const long kh = c_.kernel_h, kw = c_.kernel_w;
     tile.taps = end - begin == kh ? at_.taps : at_.list;
     tile.count = (end - begin) * kw * c_.image.planes;
+    segment_ = (end - begin) * kw * c_.segment;
     if (end - begin == kh) return;
     Tap* to = at_.list;
     for (long p = 0; p < c_.image.planes; ++p)
@@ -278,7 +280,7 @@ class DirectConv {
 
   const ConvPlan& c_;
   const ConvScratch<T> at_;
-  long pitch_, count_ = 0;
+  long pitch_, count_ = 0, segment_ = 0;  // segment_: steps of one, of the taps that are listed
   int phase_ = 0;
   bool cleared_ = false;  // the padding stays zero as long as one band holds the whole image
   bool finite_ = false;

@@ -24,7 +24,8 @@ struct ConvGeometry {
   long tap_h, tap_w;                // and the distance of the taps of neighbouring rows and columns
   long reach_h, reach_w;            // the farthest tap, in pixels of the padded image
   long rows, row_step, plane_step;  // result channels; distances of their weights, and of those of two planes
-  bool segments;                    // sums of float32 are made of segments, as those of matrix products are
+  long segment;                     // planes of a segment of a sum of float32 (backend/order.hpp)
+  bool segments;                    // there are several
 
   constexpr long taps() const { return long(kernel_h) * kernel_w; }
   constexpr long group_weights() const { return rows * planes * taps(); }
@@ -33,8 +34,6 @@ struct ConvGeometry {
   constexpr bool dense() const { return pixel_h * pixel_w * phases() == 1; }
 };
 
-// A sum over more than one tap is one chain, which errs no more than those of other libraries, who make such sums
-// alike.
 [[gnu::noinline]] constexpr ConvGeometry forward_geometry(const Conv2dSizes& s) {
   ConvGeometry g{};
   g.planes = s.group_inputs(), g.h = s.h, g.w = s.w, g.top = s.pad_top, g.left = s.pad_left;
@@ -44,7 +43,7 @@ struct ConvGeometry {
   g.tap_h = s.dilation_h, g.tap_w = s.dilation_w;
   g.reach_h = (s.kh - 1) * g.tap_h, g.reach_w = (s.kw - 1) * g.tap_w;
   g.rows = s.group_outputs(), g.row_step = g.planes * s.taps(), g.plane_step = s.taps();
-  g.segments = s.pointwise();
+  g.segment = s.segment(), g.segments = g.segment < g.planes;
   return g;
 }
 
@@ -70,7 +69,7 @@ constexpr Reach reach(int kernel, int stride, int pad, int dilation) {
   g.tap_h = -s.dilation_h, g.tap_w = -s.dilation_w;
   g.reach_h = h.before + h.after, g.reach_w = w.before + w.after;
   g.rows = s.group_inputs(), g.row_step = s.taps(), g.plane_step = g.rows * s.taps();
-  g.segments = s.pointwise();
+  g.segment = s.input_segment(), g.segments = g.segment < g.planes;
   return g;
 }
 

@@ -90,8 +90,8 @@ class KeptConv {
       for (long i = 0, count; i < c_.pixels; i += count) {
         const long left = c_.pixels - i;  // few chains at a time would wait for each other
         count = left <= tile_rows ? left : left < tile_rows + 3 ? tile_rows - 2 : tile_rows;
-        kernel::run_tile(Tile<float>{taps_, c_.steps, x, pixel_ + i, weights + j, sums + i * width, width, false},
-                         int(count), width);
+        run_segments(Tile<float>{taps_, c_.steps, x, pixel_ + i, weights + j, sums + i * width, width, false},
+                     int(count), width, c_.segment * c_.taps());
       }
       write(sums, width, y + j * c_.pixels);
     }

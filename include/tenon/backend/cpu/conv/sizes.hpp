@@ -1,6 +1,6 @@
 // The sizes of a convolution and its gradients.
 #pragma once
-#include <tenon/core/config.hpp>
+#include <tenon/backend/order.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
@@ -28,6 +28,11 @@ struct Conv2dSizes {
   constexpr long group_outputs() const { return o / groups; }
   /// Channels of a group of what is computed: y, or dx.
   constexpr long group_results() const { return input_gradient ? group_inputs() : group_outputs(); }
+  /// Channels of a segment of y, and of the gradient for the input (backend/order.hpp).
+  constexpr long segment() const { return conv_segment(group_inputs(), taps()); }
+  constexpr long input_segment() const {
+    return conv_segment(group_outputs(), input_taps(kh, stride_h, dilation_h) * input_taps(kw, stride_w, dilation_w));
+  }
   /// A product of matrices, in each group: of one tap, which always meets the image.
   constexpr bool pointwise() const {
     return taps() == 1 && pad_top == 0 && pad_left == 0 && (oh - 1) * stride_h < h && (ow - 1) * stride_w < w;

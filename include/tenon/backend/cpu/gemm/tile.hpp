@@ -262,20 +262,20 @@ inline long run_tile(const Tile<A, P>& tile, int rows, long columns) {
 
 namespace detail {
 template <class A, class P>
-[[gnu::noinline]] inline long run_several_segments(Tile<A, P> tile, int rows, long columns) {
-  for (long left = tile.count - segment_units<A>; left > 0; left -= segment_units<A>) {
-    tile.count = segment_units<A>;
+[[gnu::noinline]] inline long run_several_segments(Tile<A, P> tile, int rows, long columns, long segment) {
+  for (long left = tile.count - segment; left > 0; left -= segment) {
+    tile.count = segment;
     run_tile(tile, rows, columns);
-    tile.taps += segment_units<A>, tile.count = left, tile.resume = false, tile.add = true;
+    tile.taps += segment, tile.count = left, tile.resume = false, tile.add = true;
   }
   return run_tile(tile, rows, columns);
 }
 }  // namespace detail
 /// The same for any number of steps: segment after segment. `resume` is for the first one.
 template <class A, class P>
-inline long run_segments(const Tile<A, P>& tile, int rows, long columns) {
-  return tile.count <= segment_units<A> ? run_tile(tile, rows, columns)
-                                        : detail::run_several_segments(tile, rows, columns);
+inline long run_segments(const Tile<A, P>& tile, int rows, long columns, long segment = segment_units<A>) {
+  return tile.count <= segment ? run_tile(tile, rows, columns)
+                               : detail::run_several_segments(tile, rows, columns, segment);
 }
 #endif  // TENON_DEFINES
 

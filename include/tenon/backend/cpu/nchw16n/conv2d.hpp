@@ -228,8 +228,8 @@ class Nchw16nConv {
   template <int Pixels>
   [[gnu::noinline]] void run_planes(Nchw16nTile tile, int rows) const {
     tile.added = tile.begun, tile.begun = false;
-    for (long left = tile.planes; left > 0; left -= segment_units<float>, tile.added = true) {
-      tile.planes = left < segment_units<float> ? left : segment_units<float>;
+    for (long left = tile.planes; left > 0; left -= c_.segment, tile.added = true) {
+      tile.planes = left < c_.segment ? left : c_.segment;
       tiles_.run<Pixels>(tile, rows);
       tile.weight += tile.planes * tile.weight_plane, tile.image += tile.planes * tile.image_plane;
     }

@@ -56,8 +56,7 @@ constexpr Nchw16nPlan by_pixels(Nchw16nPlan c) {
   c.band = c.grid_h, c.pass = c.planes;
   if (c.copied && !c.pooled && c.height * c.width <= costs.small_result)
     c.pass = ceil_div(c.planes, ceil_div(c.planes * rows * c.pitch * block_pixel, costs.block_image_bytes));
-  if (c.segments)
-    c.pass = round_up(c.pass, segment_units<float>) < c.planes ? round_up(c.pass, segment_units<float>) : c.planes;
+  if (c.segments) c.pass = round_up(c.pass, c.segment) < c.planes ? round_up(c.pass, c.segment) : c.planes;
   if (c.copied) {
     const long fitting = (costs.block_image_bytes / (c.pass * c.pitch * block_pixel) - c.reach_h - 1) / c.pixel_h + 1;
     if (fitting < c.band) c.band = fitting > 2 ? fitting / 2 * 2 : c.band < 2 ? c.band : 2;

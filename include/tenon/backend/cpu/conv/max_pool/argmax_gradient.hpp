@@ -129,7 +129,8 @@ void argmax_conv2d_weight(const Conv2dSizes& s, bool blocks, const float* x, flo
 constexpr long argmax_conv2d_input_items(const Conv2dSizes& s) { return s.n; }
 constexpr std::size_t argmax_conv2d_input_workspace(const Conv2dSizes& s) {
   const detail::PatchImages p = detail::patch_images(s);
-  return std::size_t(detail::side_samples * p.elements + s.o * s.kh * p.patch + 2 * (s.oh * s.ow + 1)) * sizeof(float);
+  return std::size_t((detail::side_samples + 1) * p.elements + s.o * s.kh * p.patch + 2 * (s.oh * s.ow + 1)) *
+         sizeof(float);
 }
 /// dx as by conv2d_backward_input, row-major. kernel: spread_kernel of a patch's rows and of a row's vectors.
 void argmax_conv2d_input(const Conv2dSizes& s, const float* weight, const float* lists, float* dx, long begin, long end,
@@ -251,7 +252,8 @@ class ArgmaxInput {
         images_(s, p_, false, workspace),
         kernel_(kernel),
         weight_(weight),
-        patches_(workspace + side_samples * p_.elements),
+        segment_(workspace + side_samples * p_.elements),
+        patches_(segment_ + p_.elements),
         list_(patches_ + s.o * s.kh * p_.patch),
         finite_(all_finite(weight, s.o * s.c * s.taps())) {
     pack();
@@ -282,15 +284,27 @@ class ArgmaxInput {
           for (long i = 0; i < 8; ++i) to[t * channels + i] = i < rows ? from[i * taps + t] : 0.0f;
       }
   }
-  // Chains over channels of dy, then rows and columns of the kernel: the pixels of dy backwards.
   void add_sample(float* image, const float* lists) const {
+    const long segment = s_.input_segment();
+    for (long first = 0; first < s_.o; first += segment) {
+      float* const to = first == 0 ? image : segment_;
+      add_segment(to, lists, first, first + segment < s_.o ? first + segment : s_.o);
+      if (first > 0) add(image, segment_);
+    }
+    if (!finite_) add_left_out(image);
+  }
+  // Chains over channels of dy, then rows and columns of the kernel: the pixels of dy backwards.
+  void add_segment(float* image, const float* lists, long first, long last) const {
     clear(image, p_.elements);
-    for (long o = 0; o < s_.o; ++o) {
+    for (long o = first; o < last; ++o) {
       ArgmaxList list(lists + o * planes_.pixels(), planes_.pixels());
       if (!finite_) list = all_pixels(planes_, list, list_);
       kernel_(list, patches_ + o * s_.kh * p_.patch, image, p_.row, s_.kh);
     }
-    if (!finite_) add_left_out(image);
+  }
+  [[gnu::noinline]] void add(float* to, const float* from) const {
+    using V = Simd<float, patch_lanes>;
+    for (long i = 0; i < p_.elements; i += V::width) (V::load(to + i) + V::load(from + i)).store(to + i);
   }
   // Products of weights that are not finite with the zeros around dy.
   [[gnu::noinline, gnu::cold]] void add_left_out(float* image) const {
@@ -316,7 +330,7 @@ class ArgmaxInput {
   const SampleImages images_;
   const SpreadKernel kernel_;
   const float* weight_;
-  float *const patches_, *const list_;
+  float *const segment_, *const patches_, *const list_;
   const bool finite_;
 };
 }  // namespace detail
