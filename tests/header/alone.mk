@@ -11,6 +11,9 @@ target = $(foreach folder,$(second),$(if $(filter backend/$(folder)/%,$*),-DTENO
 # This one is a part of programs that can be observed alone.
 observed = $(if $(filter debug/dump,$*),-DTENON_OBSERVE)
 
+# CUDA's own header is replaced by that of the emulator.
+cuda = $(if $(findstring backend/cuda/,$@),-I$(include)/../tests/support/cuda)
+
 # A chain (bases.mk): each of these headers includes those in front of it, and one unit shows them all.
 chain = $(chain.$*) $*
 
@@ -34,7 +37,8 @@ base/%.hpp.gch: $(include)/tenon/%.hpp
 tenon/%.ok: $(include)/tenon/%.hpp
 	@mkdir -p $(@D)
 	@printf '#include <tenon/%s.hpp>\n' $(chain) $(chain) >$(@:.ok=.cpp)
-	@$(CXX) $(CXXFLAGS) $(target) $(observed) -I$(include) $(base:%=-include base/%.hpp) -MMD -MP -MF $(@:.ok=.d) -MT $@ \
+	@$(CXX) $(CXXFLAGS) $(target) $(observed) -I$(include) $(cuda) $(base:%=-include base/%.hpp) \
+	  -MMD -MP -MF $(@:.ok=.d) -MT $@ \
 	  $(@:.ok=.cpp) || \
 	  { echo "FAILED, each after those before it: $(chain)"; exit 1; }
 	@printf '%s\n' $(chain) >$@

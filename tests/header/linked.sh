@@ -21,11 +21,11 @@ faults=0 headers=0
 for header in $(cd "$include/tenon" && find "$@" -name '*.hpp' | sed 's|^[.]/||' | sort); do
   flags=
   case $header in
-    backend/cuda/*) flags=-DTENON_TARGET=cuda ;;
+    backend/cuda/*) flags="-DTENON_TARGET=cuda -I$include/../tests/support/cuda" ;;
     debug/*) flags=-DTENON_OBSERVE ;;
   esac
   echo "#include <tenon/$header>" >"$work/unit.cpp"
-  # shellcheck disable=SC2086  # none, or one
+  # shellcheck disable=SC2086  # none, or several
   if ! "$compiler" -std=c++20 -O0 -fkeep-inline-functions $flags -I"$include" -c "$work/unit.cpp" \
     -o "$work/unit.o" 2>"$work/log"
   then

@@ -43,7 +43,8 @@ static_assert(sizeof(1.0) == sizeof(double),
 #endif
 
 #if defined(__CUDACC__)
-#pragma nv_diag_suppress 1675  // nvcc warns about the pragmas of exact rounding, which are for its host compiler
+// nvcc warns about the pragmas of exact rounding and about attributes, which are for its host compiler
+#pragma nv_diag_suppress 1675, 2189
 #define TENON_DEVICE __host__ __device__
 #else
 #define TENON_DEVICE

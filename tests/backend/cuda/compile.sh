@@ -7,13 +7,10 @@ nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)
 [ -n "$nvcc" ] || { echo "SKIPPED: nvcc is not installed, nothing was compiled for the device"; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-flags="-std=c++20 --expt-relaxed-constexpr --extended-lambda -fmad=false -I$1/include"
-"$nvcc" $flags "$1/tests/backend/cuda/elementwise.cu" -o "$work/elementwise"
+flags="-std=c++20 --expt-relaxed-constexpr --extended-lambda -fmad=false -ftz=true -I$1/include"
+"$nvcc" -x cu $flags "$1/tests/backend/cuda/elementwise.cpp" -o "$work/elementwise"
 status=0
-"$work/elementwise" || status=$?
-[ $status = 0 ] || [ $status = 77 ] || exit 1
-status=0
-"$nvcc" $flags -ftz=true "$1/tests/backend/cuda/functions.cu" -o "$work/functions"
+"$nvcc" $flags "$1/tests/backend/cuda/functions.cu" -o "$work/functions"
 "$work/functions" || status=$?
 [ $status = 0 ] || [ $status = 77 ] || exit 1
 "$nvcc" $flags -O1 "$1/tests/backend/cuda/print.cu" -o "$work/print"

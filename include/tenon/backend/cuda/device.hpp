@@ -1,0 +1,118 @@
+// What kernels for a GPU are written with: a body is the work of a block of threads, launch_blocks() starts blocks.
+#pragma once
+#include <cuda_runtime.h>
+
+#include <tenon/backend/cuda/runtime.hpp>
+#include <tenon/graph/ir/kernel.hpp>
+
+namespace tenon::inline TENON_ABI {
+struct Cuda;
+}
+
+namespace tenon::inline TENON_ABI::kernel::cuda {
+
+/// Lanes of a warp.
+inline constexpr int warp = 32;
+
+/// All blocks of a body. `unless`, if given, is in the device's memory: another number than 0 there keeps them back.
+template <class Body>
+__global__ void __launch_bounds__(Body::threads) run_blocks(const Arguments a, const std::int32_t* unless) {
+  if (!unless || *unless == 0) Body::block(a);
+}
+
+/// Starts `blocks` blocks of `Body`, which has
+///
+///     static constexpr int threads;                  of a block, a multiple of 32
+///     static long blocks(long n);                    how many; optional where launch_blocks() is told
+///     __device__ static void block(const Arguments&);
+///                                                    what a block does: blockIdx.x and threadIdx.x say which part
+///
+/// `shared_bytes` of shared memory are at dynamic_shared(). Nothing is started without blocks.
+template <class Body>
+void launch_blocks(const Arguments& a, long blocks, int shared_bytes = 0) {
+  if (blocks <= 0) return;
+  const Running& now = running();
+#if defined(TENON_CUDA_EMULATOR)
+  emulator::launch(now.stream, unsigned(blocks), Body::threads, shared_bytes,
+                   [a, unless = now.unless] { run_blocks<Body>(a, unless); });
+#else
+  if (shared_bytes > 48 * 1024) {
+    static const cudaError_t allowed =
+        cudaFuncSetAttribute(run_blocks<Body>, cudaFuncAttributeMaxDynamicSharedMemorySize, 227 * 1024);
+    check(allowed, "cudaFuncSetAttribute");
+  }
+  run_blocks<Body><<<unsigned(blocks), Body::threads, std::size_t(shared_bytes), now.stream>>>(a, now.unless);
+#endif
+  check(cudaGetLastError(), "the launch of a kernel");
+}
+template <class Body>
+void launch_blocks(const Arguments& a) {
+  launch_blocks<Body>(a, Body::blocks(a.n));
+}
+
+/// The shared memory that launch_blocks() was asked for, aligned to 16 bytes.
+__device__ inline std::byte* dynamic_shared() {
+#if defined(TENON_CUDA_EMULATOR)
+  return emulator::dynamic_shared();
+#else
+  extern __shared__ __align__(16) std::byte tenon_dynamic_shared[];
+  return tenon_dynamic_shared;
+#endif
+}
+
+/// Base of a kernel that does all of its work in one call.
+struct Whole {
+  template <class Call>
+  static constexpr long items(long) {
+    return 1;
+  }
+};
+/// Base of a kernel that is one launch of Body<Call>.
+template <template <class> class Body>
+struct Launches : Whole {
+  template <class Call>
+  static void run(const Arguments& a, long, long) {
+    launch_blocks<Body<Call>>(a);
+  }
+};
+
+// Device code cannot refer to a static member of a Call, but can have a constexpr copy of it.
+/// Elements of the result of C.
+template <class C>
+TENON_DEVICE constexpr long result_count(long n) {
+  constexpr TensorType type = C::result;
+  return type.count(n);
+}
+/// Elements of operand K of C.
+template <class C, int K>
+TENON_DEVICE constexpr long operand_count(long n) {
+  constexpr TensorType type = C::operand(K);
+  return type.count(n);
+}
+
+/// How many blocks of `threads` threads have one thread for each of `count` elements.
+constexpr long blocks_for(long count, int threads) { return (count + threads - 1) / threads; }
+/// The number of this thread among those of all blocks.
+__device__ inline long thread_of_grid() { return long(blockIdx.x) * blockDim.x + threadIdx.x; }
+
+/// Base of a body in which a thread computes one element of the result: `Element::at<Call>(a, i)` does so for
+/// element i.
+template <class Element, class Call>
+struct PerElement {
+  static constexpr int threads = 256;
+  static long blocks(long n) { return blocks_for(result_count<Call>(n), threads); }
+  __device__ static void block(const Arguments& a) {
+    const long i = thread_of_grid();
+    if (i < result_count<Call>(a.n)) Element::template at<Call>(a, i);
+  }
+};
+/// Base of a kernel with such a body.
+template <class Element>
+struct Elements : Whole {
+  template <class Call>
+  static void run(const Arguments& a, long, long) {
+    launch_blocks<PerElement<Element, Call>>(a);
+  }
+};
+
+}  // namespace tenon::kernel::cuda

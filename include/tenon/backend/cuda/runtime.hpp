@@ -1,0 +1,35 @@
+// The CUDA runtime as the target Cuda uses it: errors as exceptions, and where kernels are started at the moment.
+#pragma once
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include <tenon/core/error.hpp>
+
+#if !defined(__CUDACC__) && !defined(TENON_CUDA_EMULATOR)
+#error "The target Cuda needs nvcc (CUDA 13 or newer): compile this source as CUDA (docs/cuda.md)"
+#endif
+
+namespace tenon::inline TENON_ABI::kernel::cuda {
+
+[[noreturn, gnu::cold, gnu::noinline]] inline void fail(cudaError_t error, const char* what) {
+  throw_error<RuntimeError>("GPU: ", what, " failed: ", cudaGetErrorString(error), " (", cudaGetErrorName(error),
+                            "). After an error of a kernel the process can no longer use the GPU: start it again, "
+                            "with CUDA_LAUNCH_BLOCKING=1 to learn which kernel it was.");
+}
+inline void check(cudaError_t error, const char* what) {
+  if (error != cudaSuccess) [[unlikely]]
+    fail(error, what);
+}
+
+/// Where launch_blocks() starts kernels, in this thread.
+struct Running {
+  cudaStream_t stream = nullptr;
+  const std::int32_t* unless = nullptr;  // in the device's memory
+};
+inline Running& running() {
+  thread_local Running now;
+  return now;
+}
+
+}  // namespace tenon::kernel::cuda

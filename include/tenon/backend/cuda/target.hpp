@@ -1,0 +1,137 @@
+// The target Cuda: an NVIDIA GPU, with the bits of the CPU.
+#pragma once
+#include <string_view>
+
+#include <tenon/backend/cuda/step.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// A GPU, in a program that nvcc compiles with -DTENON_TARGET=cuda: set_context({.device_target = "GPU"}). `device_id`
+/// counts among CUDA_VISIBLE_DEVICES. In float32 results are equal to the CPU's, bit for bit (docs/bits.md).
+struct Cuda {
+  static constexpr std::string_view name = "GPU";
+  static constexpr bool has_bits_of_cpu = true;
+
+  static int devices() { return kernel::cuda::count_devices(); }
+  static void use_device(int device) {
+    int& current = kernel::cuda::device_of_thread();
+    if (current == device) return;
+    kernel::cuda::check(cudaSetDevice(device), "cudaSetDevice");
+    current = device;
+  }
+
+  /// Throws OutOfMemory with what is free.
+  static std::byte* allocate(std::size_t bytes) {
+    kernel::cuda::Queues& on = kernel::cuda::queues();
+    void* block = nullptr;
+    const cudaError_t error = cudaMallocAsync(&block, bytes, on.kernels);
+    if (error == cudaErrorMemoryAllocation) {
+      static_cast<void>(cudaGetLastError());
+      std::size_t free = 0, total = 0;
+      kernel::cuda::check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+      throw_error<OutOfMemory>("GPU has no room for another ", bytes, " bytes: ", free, " of ", total,
+                               " bytes are free. Use a smaller batch, or let tensors go.");
+    }
+    kernel::cuda::check(error, "cudaMallocAsync");
+    on.fresh_memory = true;
+    return static_cast<std::byte*>(block);
+  }
+  /// After all kernels that are in the queue.
+  static void free(std::byte* block) {
+    if (kernel::cuda::lost_in_fork) return;
+    kernel::cuda::check(cudaFreeAsync(block, kernel::cuda::queues().kernels), "cudaFreeAsync");
+  }
+  static std::byte* allocate_pinned(std::size_t bytes) {
+    void* block = nullptr;
+    kernel::cuda::queues();
+    kernel::cuda::check(cudaMallocHost(&block, bytes), "cudaMallocHost");
+    return static_cast<std::byte*>(block);
+  }
+  static void free_pinned(std::byte* block) { kernel::cuda::check(cudaFreeHost(block), "cudaFreeHost"); }
+
+  static void* make_event() {
+    cudaEvent_t event = nullptr;
+    kernel::cuda::queues();
+    kernel::cuda::check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
+    return event;
+  }
+  static void free_event(void* event) {
+    kernel::cuda::check(cudaEventDestroy(static_cast<cudaEvent_t>(event)), "cudaEventDestroy");
+  }
+  static void wait_event(void* event) {
+    kernel::cuda::check(cudaEventSynchronize(static_cast<cudaEvent_t>(event)), "a kernel or copy");
+  }
+
+  /// From ordinary memory: the runtime has a copy when this returns.
+  static void copy_in(std::byte* to, const std::byte* from, std::size_t bytes) {
+    kernel::cuda::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, kernel::cuda::queues().kernels),
+                        "a copy to the GPU");
+  }
+  static void copy_out(std::byte* to, const std::byte* from, std::size_t bytes) {
+    const cudaStream_t stream = kernel::cuda::queues().kernels;
+    kernel::cuda::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream), "a copy from the GPU");
+    kernel::cuda::check(cudaStreamSynchronize(stream), "a kernel or copy");
+  }
+  /// In a queue of its own, so that kernels wait for the copy and not for the host's thread that delivers it.
+  static void copy_out_later(std::byte* to, const std::byte* from, std::size_t bytes, std::atomic<bool>& done) {
+    kernel::cuda::Queues& on = kernel::cuda::queues();
+    auto* const job = new Delivery{kernel::cuda::PinnedBlocks::instance().take(bytes), to, bytes, &done};
+    const std::lock_guard lock(on.mutex);
+    kernel::cuda::check(cudaEventRecord(on.before_copy, on.kernels), "cudaEventRecord");
+    kernel::cuda::check(cudaStreamWaitEvent(on.back, on.before_copy, 0), "cudaStreamWaitEvent");
+    kernel::cuda::check(cudaMemcpyAsync(job->pinned, from, bytes, cudaMemcpyDeviceToHost, on.back),
+                        "a copy from the GPU");
+    kernel::cuda::check(cudaEventRecord(on.after_copy, on.back), "cudaEventRecord");
+    kernel::cuda::check(cudaStreamWaitEvent(on.kernels, on.after_copy, 0), "cudaStreamWaitEvent");
+    kernel::cuda::check(cudaLaunchHostFunc(on.back, &Delivery::deliver, job), "cudaLaunchHostFunc");
+  }
+  static void copy_beside(std::byte* to, const std::byte* from, std::size_t bytes, void* after, void* copied) {
+    kernel::cuda::Queues& on = kernel::cuda::queues();
+    if (on.fresh_memory.exchange(false)) {  // it may have been another tensor's, which kernels still read
+      const std::lock_guard lock(on.mutex);
+      kernel::cuda::check(cudaEventRecord(on.before_copy, on.kernels), "cudaEventRecord");
+      kernel::cuda::check(cudaStreamWaitEvent(on.in, on.before_copy, 0), "cudaStreamWaitEvent");
+    }
+    kernel::cuda::check(cudaStreamWaitEvent(on.in, static_cast<cudaEvent_t>(after), 0), "cudaStreamWaitEvent");
+    kernel::cuda::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, on.in), "a copy to the GPU");
+    kernel::cuda::check(cudaEventRecord(static_cast<cudaEvent_t>(copied), on.in), "cudaEventRecord");
+  }
+  static void wait() {
+    kernel::cuda::Queues& on = kernel::cuda::queues();
+    for (const cudaStream_t stream : {on.kernels, on.back, on.in})
+      kernel::cuda::check(cudaStreamSynchronize(stream), "a kernel or copy");
+  }
+
+  template <class Step>
+  static kernel::cuda::Begun<Step> begin(const Step& step) {
+    return {step};
+  }
+
+  static void before_fork() {
+    if (kernel::cuda::used) wait();
+  }
+  static void after_fork(bool in_child) {
+    if (in_child && kernel::cuda::used) kernel::cuda::lost_in_fork = true;
+  }
+
+ private:
+  struct Delivery {
+    std::byte *pinned, *to;
+    std::size_t bytes;
+    std::atomic<bool>* done;
+
+    static void deliver(void* context) {
+      const std::unique_ptr<Delivery> job(static_cast<Delivery*>(context));
+      std::memcpy(job->to, job->pinned, job->bytes);
+      kernel::cuda::PinnedBlocks::instance().give_back(job->pinned);
+      job->done->store(true, std::memory_order_release);
+      job->done->notify_all();
+    }
+  };
+};
+
+namespace kernel::cuda {
+using Target = Cuda;
+}
+
+}  // namespace tenon

@@ -1,0 +1,295 @@
+// Blocks of threads as fibers: barriers and shuffles change the fiber. To ThreadSanitizer each fiber is a thread, so a
+// missing barrier is a race that it reports; AddressSanitizer sees each access to global and shared memory.
+#pragma once
+#include <csetjmp>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <ucontext.h>
+
+#if defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
+extern "C" {
+void AnnotateIgnoreReadsBegin(const char*, int);
+void AnnotateIgnoreReadsEnd(const char*, int);
+void AnnotateIgnoreWritesBegin(const char*, int);
+void AnnotateIgnoreWritesEnd(const char*, int);
+}
+#elif defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace emulator {
+
+struct Extent {
+  unsigned x = 1, y = 1, z = 1;
+};
+struct Index {
+  unsigned x = 0, y = 0, z = 0;
+};
+
+#if defined(__SANITIZE_THREAD__)
+inline constexpr bool with_tsan = true;
+#else
+inline constexpr bool with_tsan = false;
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+inline constexpr bool with_asan = true;
+#else
+inline constexpr bool with_asan = false;
+#endif
+
+enum class Wait : char { nothing, block, warp, done };
+
+struct Fiber {
+  ucontext_t context;
+  std::jmp_buf jump;
+  bool begun = false;
+  long barriers = 0;  // of the block, that it has passed
+  std::unique_ptr<char[]> stack;
+  Index index;
+  Wait wait = Wait::nothing;
+  std::uint64_t shared[2]{};  // with the other lanes of the warp
+  void *tsan = nullptr, *fake_stack = nullptr;
+};
+struct Block {
+  std::vector<Fiber> fibers;
+  ucontext_t home_context;
+  std::jmp_buf home;
+  void *home_tsan = nullptr, *home_fake_stack = nullptr;
+  const void* home_stack = nullptr;
+  std::size_t home_bytes = 0;
+  int current = 0;
+  Index index;
+  Extent blocks, threads;
+  const std::function<void()>* body = nullptr;
+  std::vector<std::byte> shared;
+  char launched = 0, barrier = 0, warps[64]{};  // what ThreadSanitizer synchronises on
+};
+
+inline Block*& current_block() {
+  static Block* now = nullptr;
+  return now;
+}
+inline Block& block() { return *current_block(); }
+inline Fiber& fiber() { return block().fibers[std::size_t(block().current)]; }
+inline std::byte* dynamic_shared() { return block().shared.data(); }
+
+/// Tests set it: another order of threads, which must not matter.
+inline unsigned order_seed = 1;
+/// Tests set it: the barrier that each block leaves out, counted from 0; -1: none.
+inline long barrier_left_out = -1;
+/// Launches so far.
+inline long launches = 0;
+
+inline constexpr std::size_t stack_bytes = 256 << 10;
+
+// setjmp and longjmp change fibers without a system call; sanitizers know swapcontext alone.
+[[gnu::noinline]] inline void to_home(Wait wait) {
+  Fiber& now = fiber();
+  now.wait = wait;
+#if defined(__SANITIZE_THREAD__)
+  char* const sync = wait == Wait::block  ? &block().barrier
+                     : wait == Wait::warp ? &block().warps[block().current / 32]
+                                          : &block().launched;
+  __tsan_release(sync);
+  __tsan_switch_to_fiber(block().home_tsan, __tsan_switch_to_fiber_no_sync);
+#elif defined(__SANITIZE_ADDRESS__)
+  __sanitizer_start_switch_fiber(wait == Wait::done ? nullptr : &now.fake_stack, block().home_stack,
+                                 block().home_bytes);
+#endif
+  if constexpr (with_tsan || with_asan) swapcontext(&now.context, &block().home_context);
+  else if (_setjmp(now.jump) == 0) _longjmp(block().home, 1);
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_finish_switch_fiber(now.fake_stack, nullptr, nullptr);
+#elif defined(__SANITIZE_THREAD__)
+  __tsan_acquire(sync);
+#endif
+}
+inline void begin_fiber() {
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_finish_switch_fiber(nullptr, &block().home_stack, &block().home_bytes);
+#elif defined(__SANITIZE_THREAD__)
+  __tsan_acquire(&block().launched);
+#endif
+  (*block().body)();
+  to_home(Wait::done);
+}
+[[gnu::noinline]] inline void resume(int thread) {
+  Fiber& next = block().fibers[std::size_t(thread)];
+  block().current = thread;
+  next.wait = Wait::nothing;
+#if defined(__SANITIZE_THREAD__)
+  __tsan_switch_to_fiber(next.tsan, __tsan_switch_to_fiber_no_sync);
+#elif defined(__SANITIZE_ADDRESS__)
+  __sanitizer_start_switch_fiber(&block().home_fake_stack, next.stack.get(), stack_bytes);
+#endif
+  if constexpr (with_tsan || with_asan) swapcontext(&block().home_context, &next.context);
+  else if (_setjmp(block().home) == 0) {
+    if (next.begun) _longjmp(next.jump, 1);
+    next.begun = true;
+    setcontext(&next.context);
+  }
+#if defined(__SANITIZE_ADDRESS__)
+  __sanitizer_finish_switch_fiber(block().home_fake_stack, nullptr, nullptr);
+#endif
+}
+
+struct IgnoredByTsan {
+#if defined(__SANITIZE_THREAD__)
+  IgnoredByTsan() {
+    AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
+    AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
+  }
+  ~IgnoredByTsan() {
+    AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
+    AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
+  }
+#endif
+};
+
+/// Lets the fibers of a block run until all are done. A warp's barrier opens when all its threads that are not done
+/// wait for it, the block's when all threads that are not done do.
+inline void run_rounds(Block& b, const std::vector<int>& order) {
+  const int threads = int(b.fibers.size());
+  const auto open = [&](int first, int last, Wait barrier) {
+    bool all = true, some = false;
+    for (int t = first; t < last; ++t) {
+      const Wait wait = b.fibers[std::size_t(t)].wait;
+      all &= wait == barrier || wait == Wait::done;
+      some |= wait == barrier;
+    }
+    if (!all || !some) return false;
+    for (int t = first; t < last; ++t)
+      if (b.fibers[std::size_t(t)].wait == barrier) b.fibers[std::size_t(t)].wait = Wait::nothing;
+    return true;
+  };
+  for (int done = 0; done < threads;) {
+    bool moved = false;
+    for (const int t : order)
+      if (b.fibers[std::size_t(t)].wait == Wait::nothing) {
+        resume(t);
+        moved = true;
+        done += b.fibers[std::size_t(t)].wait == Wait::done;
+      }
+    for (int first = 0; first < threads; first += 32)
+      moved |= open(first, first + 32 < threads ? first + 32 : threads, Wait::warp);
+    moved |= open(0, threads, Wait::block);
+    if (!moved && done < threads) {
+      std::fprintf(stderr, "emulator: the threads of a block wait for different barriers\n");
+      std::abort();
+    }
+  }
+}
+
+/// Runs the blocks of a grid, one after the other.
+inline void run_grid(unsigned blocks, int threads, int shared_bytes, const std::function<void()>& body) {
+  static std::mutex mutex;  // __shared__ variables are static ones
+  const std::lock_guard lock(mutex);
+  ++launches;
+  Block b;
+  b.blocks.x = blocks, b.threads.x = unsigned(threads), b.body = &body;
+  b.fibers.resize(std::size_t(threads));
+  b.shared.resize(std::size_t(shared_bytes) + 16);
+  current_block() = &b;
+  std::vector<int> order(static_cast<std::size_t>(threads));
+  for (auto& f : b.fibers) {
+    f.stack.reset(new char[stack_bytes]);
+#if defined(__SANITIZE_THREAD__)
+    f.tsan = __tsan_create_fiber(0);
+#endif
+  }
+#if defined(__SANITIZE_THREAD__)
+  b.home_tsan = __tsan_get_current_fiber();
+#endif
+  for (b.index.x = 0; b.index.x < blocks; ++b.index.x) {
+    for (int t = 0; t < threads; ++t) {
+      Fiber& f = b.fibers[std::size_t(t)];
+      f.index.x = unsigned(t), f.wait = Wait::nothing, f.begun = false, f.barriers = 0;
+      getcontext(&f.context);
+      f.context.uc_stack.ss_sp = f.stack.get();
+      f.context.uc_stack.ss_size = stack_bytes;
+      f.context.uc_link = nullptr;
+      makecontext(&f.context, begin_fiber, 0);
+      order[std::size_t(t)] = t;
+    }
+    for (int t = threads - 1; t > 0; --t) {
+      order_seed = order_seed * 1664525u + 1013904223u;
+      std::swap(order[std::size_t(t)], order[(order_seed >> 8) % unsigned(t + 1)]);
+    }
+#if defined(__SANITIZE_THREAD__)
+    __tsan_release(&b.launched);
+#endif
+    {
+      [[maybe_unused]] const IgnoredByTsan ignored;
+      run_rounds(b, order);
+    }
+#if defined(__SANITIZE_THREAD__)
+    __tsan_acquire(&b.launched);
+#endif
+  }
+#if defined(__SANITIZE_THREAD__)
+  for (auto& f : b.fibers) __tsan_destroy_fiber(f.tsan);
+#endif
+  current_block() = nullptr;
+}
+
+// What lanes of a warp tell each other. `lane` says from which one this thread takes; one beyond its segment of `width`
+// lanes gives its own.
+template <class T, class Lane>
+T exchange(T value, Lane lane) {
+  static_assert(sizeof(T) <= 8 && std::is_trivially_copyable_v<T>);
+  const int thread = block().current;
+  std::memcpy(fiber().shared, &value, sizeof value);
+  to_home(Wait::warp);
+  T result = value;
+  const int from = lane(thread % 32), other = thread / 32 * 32 + from;
+  if (from >= 0 && from < 32 && other < int(block().fibers.size()))
+    std::memcpy(&result, block().fibers[std::size_t(other)].shared, sizeof result);
+  to_home(Wait::warp);
+  return result;
+}
+
+}  // namespace emulator
+
+inline void __syncthreads() {
+  if (emulator::fiber().barriers++ == emulator::barrier_left_out) return;
+  emulator::to_home(emulator::Wait::block);
+}
+inline void __syncwarp(unsigned = ~0u) { emulator::to_home(emulator::Wait::warp); }
+template <class T>
+T __shfl_sync(unsigned, T value, int source, int width = 32) {
+  return emulator::exchange(value, [=](int lane) { return lane / width * width + (source & (width - 1)); });
+}
+template <class T>
+T __shfl_xor_sync(unsigned, T value, int mask, int width = 32) {
+  return emulator::exchange(value, [=](int lane) { return (lane ^ mask) / width > lane / width ? lane : lane ^ mask; });
+}
+template <class T>
+T __shfl_down_sync(unsigned, T value, unsigned delta, int width = 32) {
+  return emulator::exchange(value,
+                            [=](int lane) { return lane % width + int(delta) < width ? lane + int(delta) : lane; });
+}
+template <class T>
+T __shfl_up_sync(unsigned, T value, unsigned delta, int width = 32) {
+  return emulator::exchange(value, [=](int lane) { return lane % width >= int(delta) ? lane - int(delta) : lane; });
+}
+inline unsigned __ballot_sync(unsigned mask, bool predicate) {
+  unsigned all = 0;
+  for (int lane = 0; lane < 32; ++lane) all |= unsigned(__shfl_sync(mask, int(predicate), lane) != 0) << lane;
+  return all;
+}
+inline bool __any_sync(unsigned mask, bool predicate) { return __ballot_sync(mask, predicate) != 0; }
+inline bool __all_sync(unsigned mask, bool predicate) { return __ballot_sync(mask, predicate) == ~0u; }
+template <class T>
+T __ldg(const T* data) {
+  return *data;
+}
