@@ -1,3 +1,5 @@
 // All kernels of the target Cuda.
 #pragma once
 #include <tenon/backend/cuda/elementwise.hpp>
+#include <tenon/backend/cuda/reduce/reduction.hpp>
+#include <tenon/backend/cuda/reduce/sum_to.hpp>

@@ -6,7 +6,7 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
 /// Offset of element `index` among the axes of `mask` (row-major over them), the other axes at 0.
-inline long masked_offset(const TensorType& t, unsigned mask, long n, long index) {
+TENON_DEVICE constexpr long masked_offset(const TensorType& t, unsigned mask, long n, long index) {
   long offset = 0, stride = 1;
   for (int axis = t.rank - 1; axis >= 0; --axis) {
     const long extent = t.size(axis, n);

@@ -1,0 +1,215 @@
+// Reductions over axes, in the order of backend/cpu/reduce/reduce.hpp.
+#pragma once
+#include <bit>
+
+#include <tenon/backend/cpu/reduce/reduce.hpp>
+#include <tenon/backend/cuda/reduce/tree.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel::cuda {
+
+/// What is reduced: operand 0 of C over the axes of `mask`. `F` combines, beginning with F::initial; `Finish` makes of
+/// the total an element of the result. `chained`: chains are combined as by SumTree; otherwise there is one chain.
+template <class Call, unsigned reduced, class Accumulated, class Combine, class FinishTotal, bool in_chains>
+struct Reduced {
+  using C = Call;
+  using A = Accumulated;
+  using F = Combine;
+  using Finish = FinishTotal;
+  using T = typename Call::template Operand<0>;
+  using R = typename Call::Result;
+  static constexpr unsigned mask = reduced;
+  static constexpr bool chained = in_chains;
+};
+
+/// The walk of a reduction (cpu/reduce/walk.hpp) on the device: n is a factor of the first group alone.
+template <class D>
+struct DeviceWalk {
+  static constexpr ReduceWalk walk = reduce_walk(D::C::operand(0), D::mask, 1);
+  static constexpr bool scales = D::C::operand(0).batched(), vertical = walk.vertical();
+  static constexpr int groups = walk.groups;
+  static constexpr long own_length = walk.length(), own_runs = walk.runs;
+  static constexpr bool scales_length = scales && groups == 1, scales_runs = scales && groups > 1 && (D::mask & 1);
+
+  TENON_DEVICE static constexpr long length(long n) { return scales_length ? n * own_length : own_length; }
+  TENON_DEVICE static constexpr long runs(long n) { return scales_runs ? n * own_runs : own_runs; }
+  /// Rows of lanes of a run, and of all runs; rows of a column.
+  TENON_DEVICE static constexpr long rows_of_run(long n) { return (length(n) + lanes - 1) / lanes; }
+  TENON_DEVICE static constexpr long rows(long n) { return vertical ? runs(n) : runs(n) * rows_of_run(n); }
+  static constexpr bool one_chain = !D::chained || (is_one_chain(walk) && !(scales && D::mask & 1));
+  static constexpr long chain = vertical ? sum_chain : lane_chain;
+  /// Whole chains. What is left is the rest, which may be empty.
+  TENON_DEVICE static constexpr long chains(long n) {
+    return one_chain || (rows(n) <= chain && !vertical) ? 0 : rows(n) / chain;
+  }
+  __device__ static long kept_offset(long kept, long n) {
+    constexpr ReduceWalk w = walk;
+    if constexpr (vertical) return w.offset(kept / length(n), false) + kept % length(n);
+    else return w.offset(kept, false);
+  }
+  __device__ static long run_offset(long run) {
+    constexpr ReduceWalk w = walk;
+    return w.offset(run, true);
+  }
+};
+
+/// Elements of one result: of a lane of its rows, or of its column.
+template <class D>
+struct OneResult {
+  using W = DeviceWalk<D>;
+  using A = typename D::A;
+  const typename D::T* x;
+  long n, rows_of_run, length;
+  int lane;
+
+  __device__ OneResult(const Arguments& a, long kept)
+      : x(a.operand<typename D::T>(0) + W::kept_offset(kept, a.n)),
+        n(a.n),
+        rows_of_run(W::rows_of_run(a.n)),
+        length(W::length(a.n)),
+        lane(W::vertical ? 0 : lane_of_row()) {}
+  __device__ A at(long row) const {
+    if constexpr (W::vertical) return static_cast<A>(x[W::run_offset(row)]);
+    else {
+      const long run = W::own_runs == 1 && !W::scales_runs ? 0 : row / rows_of_run,
+                 i = (row - run * rows_of_run) * lanes + lane;
+      return i < length ? static_cast<A>(x[W::run_offset(run) + i]) : D::F::template initial<A>();
+    }
+  }
+  __device__ A chain(long c) const {
+    A total = D::F::template initial<A>();
+#pragma unroll 8
+    for (int r = 0; r < int(W::chain); ++r) total = typename D::F()(total, at(c * W::chain + r));
+    return total;
+  }
+  __device__ A rest() const {
+    A total = D::F::template initial<A>();
+    for (long r = W::chains(n) * W::chain; r < W::rows(n); ++r) total = typename D::F()(total, at(r));
+    return total;
+  }
+};
+
+/// A half warp per result, or with the last axis kept a thread.
+template <class D>
+struct ReduceWhole {
+  using W = DeviceWalk<D>;
+  using A = typename D::A;
+  static constexpr int threads = 256, results = W::vertical ? threads : threads / lanes;
+  static long blocks(long n) { return blocks_for(result_count<typename D::C>(n), results); }
+  __device__ static void block(const Arguments& a) {
+    const long count = result_count<typename D::C>(a.n),
+               own = long(blockIdx.x) * results + (W::vertical ? int(threadIdx.x) : row_of_block());
+    const long kept = own < count ? own : count - 1;  // all lanes of a warp meet in fold_half_warp
+    const OneResult<D> elements(a, kept);
+    A total;
+    if constexpr (!W::one_chain) {
+      Tree<A> tree;
+      const long chains = W::chains(a.n);
+      for (long c = 0; c < chains; ++c) tree.add(elements.chain(c), typename D::F());
+      total = tree.finish(elements.rest(), typename D::F());
+    } else total = elements.rest();
+    if constexpr (!W::vertical) total = fold_half_warp(total, typename D::F());
+    if (own < count && (W::vertical || lane_of_row() == 0))
+      a.result<typename D::R>()[kept] = D::Finish::template of<typename D::C>(total, a.n);
+  }
+};
+
+/// Parts of a result in several blocks: first the sums of `tile` chains each, in all lanes, then those of the tiles.
+template <class D>
+struct Tiles {
+  using W = DeviceWalk<D>;
+  static constexpr int threads = 256;
+  /// Places side by side: lanes, or columns.
+  static constexpr long results_of_one = result_count<typename D::C>(1);
+  static constexpr int places =
+      W::vertical ? int(std::bit_ceil(std::size_t(results_of_one < 32 ? results_of_one : 32))) : lanes;
+  static constexpr int parts = threads / places, chains_of_part = W::vertical ? 1 : 8;
+  static constexpr int tile = parts * chains_of_part, levels_of_part = W::vertical ? 1 : 4;
+  static constexpr int levels_of_tiles = tree_levels - (std::bit_width(unsigned(tile)) - 1);
+
+  TENON_DEVICE static constexpr long tiles(long n) { return W::chains(n) / tile + 1; }
+  /// Sums of tiles that lie side by side.
+  TENON_DEVICE static constexpr long width(long n) {
+    return result_count<typename D::C>(n) * (W::vertical ? 1 : lanes);
+  }
+  static constexpr long bytes(long n) { return tiles(n) * width(n) * long(sizeof(typename D::A)); }
+};
+template <class D>
+struct ReduceTiles {
+  using W = DeviceWalk<D>;
+  using A = typename D::A;
+  using P = Tiles<D>;
+  static constexpr int threads = P::threads;
+  static long blocks(long n) { return blocks_for(P::width(n), P::places) * P::tiles(n); }
+  __device__ static void block(const Arguments& a) {
+    const long width = P::width(a.n), across = (width + P::places - 1) / P::places, tile = blockIdx.x / across;
+    const int part = int(threadIdx.x) / P::places, place = int(threadIdx.x) % P::places;
+    const long column = blockIdx.x % across * P::places + place, kept = column / (W::vertical ? 1 : lanes);
+    const OneResult<D> elements(a, column < width ? kept : 0);
+    const long chains = W::chains(a.n), first_part = tile * P::parts, existing = chains / P::chains_of_part + 1;
+    const ChainPart own = chain_part(first_part + part, P::chains_of_part, chains);
+    A value{};
+    if (own.exists)
+      value = sum_of_part<A, P::levels_of_part>(
+          own, typename D::F(), [&](long c) { return elements.chain(c); }, [&] { return elements.rest(); });
+    __shared__ A values[P::threads];
+    value = combine_parts<P::parts, P::places>(values, part, place, value, existing - first_part, typename D::F());
+    if (part == 0 && column < width) reinterpret_cast<A*>(a.workspace)[tile * width + column] = value;
+  }
+};
+template <class D>
+struct CombineTiles {
+  using W = DeviceWalk<D>;
+  using A = typename D::A;
+  using P = Tiles<D>;
+  static constexpr int threads = 128;
+  static long blocks(long n) { return blocks_for(P::width(n), threads); }
+  __device__ static void block(const Arguments& a) {
+    const long width = P::width(a.n), own = thread_of_grid(), column = own < width ? own : width - 1;
+    const A* const sums = reinterpret_cast<const A*>(a.workspace) + column;
+    const long tiles = P::tiles(a.n);
+    Tree<A, P::levels_of_tiles> tree;
+    for (long t = 0; t + 1 < tiles; ++t) tree.add(sums[t * width], typename D::F());
+    A total = tree.finish(sums[(tiles - 1) * width], typename D::F());
+    if constexpr (!W::vertical) total = fold_half_warp(total, typename D::F());
+    if (own < width && (W::vertical || lane_of_row() == 0))
+      a.result<typename D::R>()[column / (W::vertical ? 1 : lanes)] = D::Finish::template of<typename D::C>(total, a.n);
+  }
+};
+
+/// A reduction is cut into tiles where it has several chains and its results alone do not fill a GPU.
+template <class D>
+constexpr bool is_tiled(long n) {
+  constexpr long enough = 1l << 14;  // lanes or columns
+  return DeviceWalk<D>::chains(n) > Tiles<D>::chains_of_part && Tiles<D>::width(n) < enough;
+}
+template <class D>
+constexpr long reduce_workspace(long n) {
+  return is_tiled<D>(n) ? Tiles<D>::bytes(n) : 0;
+}
+template <class D>
+void reduce_there(const Arguments& a) {
+  if constexpr (!DeviceWalk<D>::one_chain)
+    if (is_tiled<D>(a.n)) {
+      launch_blocks<ReduceTiles<D>>(a);
+      launch_blocks<CombineTiles<D>>(a);
+      return;
+    }
+  launch_blocks<ReduceWhole<D>>(a);
+}
+
+struct Add : Plus {
+  template <class A>
+  TENON_DEVICE static constexpr A initial() {
+    return A(0);
+  }
+};
+struct AsResult {
+  template <class C, class A>
+  __device__ static typename C::Result of(A total, long) {
+    return static_cast<typename C::Result>(total);
+  }
+};
+
+}  // namespace tenon::kernel::cuda
+TENON_EXACT_END
