@@ -11,6 +11,8 @@ sh cmake/test.sh core/shape        install what this test uses, build it, run it
 sh cmake/test.sh core/             build and run the tests of a folder
 sh cmake/test.sh --long            all tests, also the long ones
 sh cmake/test.sh --list            the names of the tests
+sh cmake/test.sh --cuda [NAME]     on a machine with an NVIDIA GPU: the tests that compare it with the CPU, bit for
+                                   bit, compiled by nvcc; with --long in compute-sanitizer, too
      --preset asan                 another build: release (the usual one), debug, asan, tsan, clang, compiled,
                                    headers
      --march x86-64-v2             for another instruction set than this machine's
@@ -27,11 +29,13 @@ name=
 preset=release
 march=
 list=no
+cuda=no
 while [ $# -gt 0 ]; do
   case $1 in
     --help | -h) usage; exit 0 ;;
     --long) long=yes ;;
     --list) list=yes ;;
+    --cuda) cuda=yes ;;
     --preset)
       [ $# -ge 2 ] || stop "--preset needs a name: release, debug, asan, tsan, clang, compiled, or headers."
       preset=$2
@@ -45,6 +49,11 @@ while [ $# -gt 0 ]; do
   esac
   shift
 done
+
+if [ $cuda = yes ]; then
+  need g++ doctest-dev
+  exec sh "$root/tests/backend/cuda/on_gpu.sh" "$root" "$long" "$name"
+fi
 
 # The tests whose names match $name: exactly, or in a folder, or by a part of the name. Without $name: all that are to
 # run.

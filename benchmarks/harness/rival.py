@@ -1,8 +1,9 @@
 """A rival as a process of its own: `python -m harness.rival GROUP RIVAL THREADS FOLDER` answers as run/serve.hpp says.
 
 A file of harness/rivals/ has `works(rival, group, threads, folder)`, which returns a function from a work's name to a
-pair: check(), which returns the numbers, and call(), which is timed; and `isa(rival)`, which reports in one line what
-instruction set it uses.
+pair: check(), which returns the numbers, and call(), which is timed; if calls return before they are done, `wait()`,
+which waits for them; and `isa(rival)`, which reports in one line what instruction set
+it uses.
 """
 
 import importlib
@@ -31,6 +32,7 @@ def main():
     except ImportError as error:
         print("missing", str(error).splitlines()[0], file=answers)
         return
+    wait = getattr(module, "wait", lambda: None)
     print("ready", file=answers)
     known = {}
     for line in sys.stdin:
@@ -51,6 +53,7 @@ def main():
                     start = time.perf_counter()
                     for _ in range(calls):
                         call()
+                    wait()
                     times.append((time.perf_counter() - start) / calls * 1e6)
                 print(f"{statistics.median(times):.6g} {min(times):.6g}", file=answers)
         except Exception as error:  # the other side must hear of it

@@ -23,6 +23,16 @@ auto samples(long batch, int classes) {
                                      tenon::dataset::column<tenon::Shape<>>(std::move(labels)));
 }
 
+/// Seconds of calls on another target, from the first to the end of the last one.
+template <class F>
+double seconds_there(long calls, F f) {
+  wait_for_device();
+  const double start = tenon::detail::now();
+  for (long i = 0; i < calls; ++i) f();
+  wait_for_device();
+  return tenon::detail::now() - start;
+}
+
 struct Steps {
   double seconds = 0;
   long allocated = 0, last_allocated = 0;  // since the program began, at the end of the last step; in the last step
@@ -78,6 +88,11 @@ class Training {
     hide(&result);
     return result;
   }
+  /// Seconds of steps whose losses nobody reads, from the first to the end of the last one.
+  double seconds(long steps) {
+    return seconds_there(
+        1, [&] { model_.train(1, data_ | tenon::dataset::batch(batch_) | tenon::dataset::repeat(steps)); });
+  }
 
  private:
   static auto make(Net& net, tenon::Mode mode) {
@@ -95,7 +110,7 @@ template <class Net, class Sample, class... Parts>
 Work training(const std::string& weights, tenon::Mode mode, long batch, int classes) {
   auto going = std::make_shared<Training<Net, Sample, Parts...>>(weights, mode, batch, classes);
   return {[=] { return Training<Net, Sample, Parts...>(weights, mode, batch, classes).run(10).losses; },
-          [going](long steps) { return going->run(steps).seconds; },
+          [going](long steps) { return is_asynchronous() ? going->seconds(steps) : going->run(steps).seconds; },
           [=] {
             return std::vector<double>{arena_bytes<typename Graphs<Net, Sample, Parts...>::Training>(mode, batch),
                                        double(going->run(4).last_allocated)};
@@ -127,7 +142,8 @@ Work forward(const std::string& weights, tenon::Mode mode, long batch, tenon::Sh
           },
           [=](long calls) {
             const tenon::FlushDenormals flush;  // as its comment advises around a loop of tiny calls
-            return seconds_of(calls, call);
+            if (!is_asynchronous()) return seconds_of(calls, call);
+            return seconds_there(calls, [&] { state->model.predict_into(state->result, state->x); });
           },
           [=] {
             call();

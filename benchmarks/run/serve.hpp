@@ -17,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include <tenon/core/context.hpp>
 #include <tenon/core/error.hpp>
 #include <tenon/debug/profiler/peak.hpp>
 #include <tenon/train/clock.hpp>
@@ -44,6 +45,16 @@ double seconds_of(long calls, F&& f) {
   for (long i = 0; i < calls; ++i) hide(f());
   return tenon::detail::now() - start;
 }
+
+/// Waits for another target than the CPU, where that is the device.
+inline void wait_for_device() {
+#if defined(TENON_TARGET)
+  if (const tenon::TargetId target = tenon::get_context().target(); target != tenon::TargetId::cpu)
+    tenon::with_target(target, []<class Target>(std::type_identity<Target>) { Target::wait(); });
+#endif
+}
+/// Whether calls return before they are done.
+inline bool is_asynchronous() { return tenon::get_context().target() != tenon::TargetId::cpu; }
 
 /// Numbers in [0, 1) that any language can repeat; `first` begins at another place of the sequence.
 inline std::vector<float> numbers(std::size_t count, std::size_t first = 0) {
@@ -86,10 +97,12 @@ inline void serve(const Maker& make, const std::function<std::string()>& isa = t
   }
 }
 
-/// main of a program: `PROGRAM THREADS FOLDER`, where the folder takes the files that the other sides read.
+/// main of a program: `PROGRAM THREADS FOLDER`, where the folder takes the files that the other sides read. The
+/// variable BENCHMARK_DEVICE is a device_target.
 template <class Set>
 int main_of(int argc, char** argv, Set&& set) try {
   if (argc != 3) return std::fprintf(stderr, "usage: %s THREADS FOLDER\n", argv[0]), 2;
+  if (const char* const device = std::getenv("BENCHMARK_DEVICE")) tenon::set_context({.device_target = device});
   serve(set(std::atoi(argv[1]), std::string(argv[2])));
   return 0;
 } catch (const tenon::Error& error) {

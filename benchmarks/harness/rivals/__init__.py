@@ -8,6 +8,10 @@ MODULES = {
     "jax": "jax_jit",
     "onnxruntime": "onnx_session",
     "mindspore": "mindspore_graph",
+    "gpu_eager": "pytorch_cuda",
+    "gpu_graph": "pytorch_cuda",
+    "gpu_compiled": "pytorch_cuda",
+    "gpu_graph_tf32": "pytorch_cuda",
 }
 
 # Those that are a library, run by run/blas.cpp: the packages that bring it, its file, and the entry point.

@@ -148,7 +148,7 @@ TEST_CASE("device_target: what there is, and what others would need") {
               "'. It needs Huawei's CANN toolkit, for which Tenon has no backend.");
   CHECK(refused<ValueError>("device_target", "GPU") ==
         "Argument device_target must be 'CPU', got 'GPU'. It needs a program compiled by nvcc (CUDA 13 or newer), "
-        "which this is not.");
+        "which this is not (docs/cuda.md).");
   CHECK(refused<ValueError>("device_target", "abacus")
             .ends_with("got 'abacus'. A target of backend/<folder>/ is compiled in by -DTENON_TARGET=<folder>."));
   CHECK(get_context().device_target == "CPU");

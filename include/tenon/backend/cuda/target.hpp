@@ -39,7 +39,7 @@ struct Cuda {
   /// After all kernels that are in the queue.
   static void free(std::byte* block) {
     if (kernel::cuda::lost_in_fork) return;
-    kernel::cuda::check(cudaFreeAsync(block, kernel::cuda::queues().kernels), "cudaFreeAsync");
+    static_cast<void>(cudaFreeAsync(block, kernel::cuda::queues().kernels));  // an error shows at the next call
   }
   static std::byte* allocate_pinned(std::size_t bytes) {
     void* block = nullptr;
@@ -47,7 +47,7 @@ struct Cuda {
     kernel::cuda::check(cudaMallocHost(&block, bytes), "cudaMallocHost");
     return static_cast<std::byte*>(block);
   }
-  static void free_pinned(std::byte* block) { kernel::cuda::check(cudaFreeHost(block), "cudaFreeHost"); }
+  static void free_pinned(std::byte* block) { static_cast<void>(cudaFreeHost(block)); }
 
   static void* make_event() {
     cudaEvent_t event = nullptr;
@@ -55,9 +55,7 @@ struct Cuda {
     kernel::cuda::check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
     return event;
   }
-  static void free_event(void* event) {
-    kernel::cuda::check(cudaEventDestroy(static_cast<cudaEvent_t>(event)), "cudaEventDestroy");
-  }
+  static void free_event(void* event) { static_cast<void>(cudaEventDestroy(static_cast<cudaEvent_t>(event))); }
   static void wait_event(void* event) {
     kernel::cuda::check(cudaEventSynchronize(static_cast<cudaEvent_t>(event)), "a kernel or copy");
   }

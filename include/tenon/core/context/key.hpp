@@ -240,12 +240,11 @@ struct PackedKeys {
     refuse_value(key, "'CPU'", target, " It needs Huawei's CANN toolkit, for which Tenon has no backend.");
 #if !defined(__CUDACC__)
   if (is_among("GPU", target))
-    refuse_value(key, "'CPU'", target, " It needs a program compiled by nvcc (CUDA 13 or newer), which this is not.");
+    refuse_value(key, "'CPU'", target,
+                 " It needs a program compiled by nvcc (CUDA 13 or newer), which this is not (docs/cuda.md).");
 #else
   if (is_among("GPU", target))
-    refuse_value(key, "'CPU'", target,
-                 " It needs Tenon's CUDA executor, which this version does not have: kernels "
-                 "compile, steps run on the CPU.");
+    refuse_value(key, "'CPU'", target, " Compile the program with -DTENON_TARGET=cuda (docs/cuda.md).");
 #endif
   std::vector<std::string> known = words("CPU GPU Ascend");
   [&]<class... Others>(TargetList<Others...>) { (known.emplace_back(Others::name), ...); }(OtherTargets());
