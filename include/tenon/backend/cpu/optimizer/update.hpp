@@ -58,8 +58,10 @@ template <int most, class T, class F, class... R>
 /// One step of `Op`, an update of `arrays` arrays, for `count` elements: changed[0] is the parameter.
 template <class Op, auto config, int arrays, class T, class G, class N>
 [[gnu::flatten]] void update_by_step(const N* numbers, long count, const G* gradient, T* const* changed) {
+#if !defined(__CUDA_ARCH__)  // the function of an element is one for the device, too, which has no vectors
   Op::template step<config, Compute<T>>(
       numbers, [=](auto f) __attribute__((always_inline)) { update_elements<arrays>(count, f, changed, gradient); });
+#endif
 }
 
 /// The sums of the squares of up to lane_piece elements of a parameter p, and of those of direction(g, p, more...), in

@@ -1,0 +1,83 @@
+// Updates of optimizers on the target Cuda, on the emulator or, compiled by nvcc, on a GPU: the bits of the CPU.
+#define TENON_TARGET cuda
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <tenon/nn/nn.hpp>
+
+#include "beside_cpu.hpp"
+
+using namespace tenon;
+using namespace support;
+
+namespace {
+/// The numbers of an optimizer in its third step.
+template <class Optimizer>
+Tensor<float, Shape<nn::max_numbers>> numbers_of(const Optimizer& optimizer) {
+  nn::Numbers numbers;
+  numbers.learning_rate() = optimizer.learning_rate.at(2);
+  numbers.weight_decay() = optimizer.weight_decay;
+  numbers.gradient_scale() = 1 / optimizer.loss_scale;
+  optimizer.numbers(2, numbers);
+  auto own = Tensor<float, Shape<nn::max_numbers>>::empty();
+  std::copy_n(numbers.value, nn::max_numbers, own.data());
+  return own;
+}
+
+/// One step of Op on `count` elements of type T with gradients of type G, here and on the GPU.
+template <class Op, auto config, class T, class G, std::size_t... Moment, class Optimizer>
+void check_step(const Optimizer& optimizer, long count, std::index_sequence<Moment...>) {
+  CAPTURE(Op::name);
+  CAPTURE(name(dtype_of<T>));
+  CAPTURE(name(dtype_of<G>));
+  CAPTURE(count);
+  using X = Tensor<T, Shape<dyn>>;
+  const auto gradient = random_tensor<G, Shape<dyn>>(2, -1, 1, count);
+  const auto numbers = numbers_of(optimizer);
+  const auto changed = [&](std::string_view target) {
+    const FlushDenormals flush;
+    const ContextScope scope({.device_target = target});
+    std::vector<X> x{random_tensor<T, Shape<dyn>>(1, -1, 1, count),
+                     random_tensor<T, Shape<dyn>>(3 + Moment, 0.125, 1, count)...};
+    apply<Op, config>(std::source_location::current(), x[0], gradient.copy(), x[1 + Moment]..., numbers.copy());
+    return x;
+  };
+  const auto here = changed("CPU"), there = changed("GPU");
+  for (std::size_t k = 0; k < here.size(); ++k) CHECK(SameNumbers()(here[k], there[k]));
+  if (count > 1) CHECK(!SameNumbers()(here[0], random_tensor<T, Shape<dyn>>(1, -1, 1, count)));
+}
+template <class Op, int moments, auto config = NoConfig{}, class Optimizer>
+void check_update(const Optimizer& optimizer) {
+  const auto check = [&]<class T, class G>(T, G, long count) {
+    check_step<Op, config, T, G>(optimizer, count, std::make_index_sequence<std::size_t(moments)>());
+  };
+  for (const long count : {1, 4, 1999}) check(1.0f, 1.0f, count);
+  check(1.0, 1.0, 257), check(float16(1), float16(1), 257), check(bfloat16(1), bfloat16(1), 257);
+  check(1.0f, float16(1), 259), check(1.0f, bfloat16(1), 256);
+}
+}  // namespace
+
+TEST_CASE("all updates that are defined element by element") {
+  using namespace ops;
+  check_update<ApplyMomentum, 1, ApplyMomentumConfig{}>(nn::Momentum{.learning_rate = 0.1, .momentum = 0.9f});
+  check_update<ApplyMomentum, 1, ApplyMomentumConfig{1}>(
+      nn::NesterovMomentum{.learning_rate = 0.1, .momentum = 0.9f, .weight_decay = 0.25f, .loss_scale = 4});
+  check_update<ApplySgd, 1, ApplySgdConfig{}>(
+      nn::SGD{.learning_rate = 0.1, .momentum = 0.9f, .dampening = 0.25f, .weight_decay = 0.25f});
+  check_update<ApplySgd, 1, ApplySgdConfig{1}>(nn::NesterovSGD{.learning_rate = 0.1, .momentum = 0.9f});
+  check_update<ApplyAdam, 2, ApplyAdamConfig{}>(nn::Adam{.learning_rate = 0.05, .weight_decay = 0.25f});
+  check_update<ApplyAdam, 3, ApplyAdamConfig{1, 1}>(
+      nn::AdamWith<nn::AdamConfig{.use_nesterov = true, .use_amsgrad = true}>{.learning_rate = 0.05});
+  check_update<ApplyAdamWeightDecay, 2>(nn::AdamWeightDecay{.learning_rate = 0.05, .weight_decay = 0.25f});
+  check_update<ApplyAdamax, 2>(nn::AdaMax{.learning_rate = 0.05, .weight_decay = 0.25f});
+  check_update<ApplyRmsprop, 2, ApplyRmspropConfig{}>(nn::RMSProp{.learning_rate = 0.05, .weight_decay = 0.25f});
+  check_update<ApplyRmsprop, 3, ApplyRmspropConfig{1}>(nn::RMSPropWith<true>{.learning_rate = 0.05, .momentum = 0.5f});
+  check_update<ApplyAdagrad, 1>(nn::Adagrad{.learning_rate = 0.05, .weight_decay = 0.25f});
+  check_update<ApplyProximalAdagrad, 1>(nn::ProximalAdagrad{.learning_rate = 0.05, .l1 = 0.01f, .l2 = 0.02f});
+  check_update<ApplyAdadelta, 2>(nn::Adadelta{.learning_rate = 0.05, .weight_decay = 0.25f});
+  check_update<ApplyFtrl, 2>(nn::FTRL{.learning_rate = 0.05, .l1 = 0.01f, .l2 = 0.02f});
+  check_update<ApplyFtrl, 2>(nn::FTRL{.learning_rate = 0.05, .lr_power = -0.75f});
+  check_update<ApplyAsgd, 1>(nn::ASGD{.learning_rate = 0.05, .t0 = 1, .weight_decay = 0.25f});
+  check_update<ApplyRprop, 2>(nn::Rprop{.learning_rate = 0.05});
+  check_update<ApplyLamb, 2>(nn::Lamb{.learning_rate = 0.05, .weight_decay = 0.25f});
+}
