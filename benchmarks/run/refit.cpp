@@ -100,7 +100,7 @@ Planned planned(const WeightCosts& costs, const std::string& what, const std::ve
   const ConvWork w = conv_work_of(what, sizes);
   if (m.a.empty()) fill(m, w.s, true);
   if (w.blocks) {
-    const Conv2dSizes s = in_one_column(w.s);
+    const Conv2dSizes s = w.s;
     const Nchw16nPlan c = nchw16n_weight_image(s, costs);
     const WeightPlanes by_planes = weight_planes(s, costs);
     const std::size_t planes = std::size_t(weight_planes_scratch(s, by_planes).total) * sizeof(float),
@@ -114,7 +114,7 @@ Planned planned(const WeightCosts& costs, const std::string& what, const std::ve
                                                        nchw16n_weight_tiles<0>());
             }};
   }
-  const Conv2dSizes s = weight_sizes<float>(w.s);
+  const Conv2dSizes s = fewer_lanes(w.s);
   const bool swapped = s.c != w.s.c;
   const WeightPlan p = weight_plan<float>(s, costs);
   void* const scratch = m.workspace(weight_scratch<float>(p, s).total);

@@ -120,7 +120,8 @@ class Interpreter {
     if (node.op->elementwise) return step(node.op, node.op->id, node.type.dtype, in, node.operands);
     std::uint64_t h = mixed(std::uint64_t(without_list(node)), hash_of(node.type));
     h = mixed(h, node.immediate);
-    for (int word : node.attributes.word) h = mixed(h, std::uint64_t(word));
+    const Attributes attributes = is<ops::SumOfLists>(node) ? pack(ops::SumTo::to(node.type)) : node.attributes;
+    for (int word : attributes.word) h = mixed(h, std::uint64_t(word));
     const int own_operands = node.op->kernel.epilogue ? 2 : node.operands;
     for (int k = 0; k < own_operands; ++k)
       h = mixed(mixed(h, value(node.operand[k]).hash), hash_of(graph_[node.operand[k]].type));

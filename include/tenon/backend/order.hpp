@@ -77,14 +77,26 @@ constexpr long conv_segment(long channels, long taps) {
 }
 
 /// The segments of a plane of `height` rows of `width` pixels: of whole rows, at most 256 pixels, or even pieces of a
-/// row that is longer. Segments follow each other in the order of their pixels.
+/// row that is longer. They follow each other in the order of their pixels.
 struct PixelSegments {
   long rows, columns;  // of a segment; the last rows and, in a longer row, the last columns may be fewer
+  long height, width;
+
+  constexpr bool several() const { return rows < height || columns < width; }
+  constexpr long side_by_side() const { return (width + columns - 1) / columns; }
+  constexpr long count() const { return (height + rows - 1) / rows * side_by_side(); }
+  /// The pixel after the segment of a pixel, both counted from the first one of the plane.
+  constexpr long end(long pixel) const {
+    const long y = pixel / width, x = pixel % width, right = (x / columns + 1) * columns, below = (y / rows + 1) * rows;
+    if (right < width) return y * width + right;
+    return (below < height ? below : height) * width;
+  }
 };
 constexpr PixelSegments pixel_segments(long height, long width) {
   constexpr long most = segment_units<float>;
-  if (width > most) return {1, even_piece(width, most)};
-  return {even_piece(height, width > 0 ? most / width : most), width};
+  if (width > most) return {1, even_piece(width, most), height, width};
+  const long columns = width > 0 ? width : 1;
+  return {even_piece(height, most / columns), columns, height, width};
 }
 
 }  // namespace tenon::kernel

@@ -26,8 +26,9 @@ struct MaxPoolList : Operator<MaxPoolList, "MaxPoolList"> {
 
 /// SumTo of the channels of such a list.
 struct SumOfLists : Operator<SumOfLists, "SumOfLists"> {
+  using Config = ListForm;
   static constexpr None derivative{};
-  static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
+  static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
 };
 
 /// Conv2dBackwardWeight. Operands: x, list.

@@ -89,7 +89,10 @@ constexpr Graph<N> list_maxima(const Graph<N>& before) {
     };
     each_read([&](const Node& reader, int k) { form = common(form, detail::form_of(graph, reader, k)); });
     if (form == ListForm{} || form == ListForm::any()) continue;
-    each_read([&](Node& reader, int) { reader.op = rules_of(reader.op).listed; });
+    each_read([&](Node& reader, int) {
+      reader.op = rules_of(reader.op).listed;
+      if (is<ops::SumOfLists>(reader)) reader.attributes = pack(form);  // its segments end at a place
+    });
     Node& list = graph[id];
     list.op = rules_of(list.op).listed;
     list.attributes = pack(form);

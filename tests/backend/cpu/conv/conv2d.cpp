@@ -226,6 +226,17 @@ TEST_CASE("conv2d: the weight's gradient adds up samples as blocks of 16") {
     in_groups(sizes(n, 30, 21, 20, 40, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 130 + std::uint64_t(n));
 }
 
+TEST_CASE("conv2d: the weight's gradient has segments of rows, or of the pieces of long rows") {
+  check<float>(sizes(2, 3, 41, 40, 5, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 150);
+  check<float>(sizes(3, 40, 41, 40, 20, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 151);   // pixels in the padding left out
+  check<float>(sizes(2, 70, 60, 61, 70, 2, 2, 1, 1, 1, 1, 1, 0, 1, 0, 0), 152);   // several bands
+  check<float>(sizes(2, 4, 2, 700, 5, 1, 3, 1, 1, 1, 1, 1, 0, 0, 1, 1), 153);     // long rows
+  check<float>(sizes(2, 40, 3, 520, 9, 2, 5, 1, 1, 1, 1, 1, 1, 0, 300, 2), 154);  // with a piece in the padding
+  check<float>(sizes(2, 7, 1, 900, 11, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 155);
+  check<float>(sizes(17, 5, 3, 300, 5, 1, 4, 1, 1, 1, 1, 5, 0, 0, 2, 2), 156);  // depthwise
+  check<double>(sizes(2, 3, 2, 300, 5, 1, 3, 1, 1, 1, 1, 1, 0, 0, 1, 1), 157);
+}
+
 TEST_CASE("conv2d: the weight's gradient of pointwise convolutions to more channels") {
   for (int groups : {1, 2})
     check<float>(sizes(3, 16 * groups, 5, 7, 21 * groups, 1, 1, 1, 1, 1, 1, groups, 0, 0, 0, 0),

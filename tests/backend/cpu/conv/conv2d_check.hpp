@@ -89,7 +89,7 @@ struct Case {
   }
   std::vector<T> backward_weight() {
     std::vector<T> dw;
-    const long segment = kernel::weight_segment(s);
+    const kernel::PixelSegments segment = kernel::pixel_segments(s.oh, s.ow);
     for (long o = 0; o < s.o; ++o)
       for (long c = 0; c < cg(); ++c)
         for (long r = 0; r < s.kh; ++r)
@@ -101,7 +101,7 @@ struct Case {
               float sum = 0;
               for (long i = 0; i < s.oh; ++i)
                 for (long j = 0; j < s.ow; ++j) {
-                  if ((i * s.ow + j) % segment == 0) sum += sample.sum, sample.sum = 0;
+                  if (i % segment.rows == 0 && j % segment.columns == 0) sum += sample.sum, sample.sum = 0;
                   for (long n = pair + unit - 1; n >= pair; --n) {
                     if (n >= s.n) continue;
                     const T x = image(n, o / og() * cg() + c, i * s.stride_h + r * s.dilation_h - s.pad_top,

@@ -96,7 +96,7 @@ TEST_CASE("block_batch_norm: statistics and gradient sums in the promised order,
 TEST_CASE("block_batch_norm: a sum of -0 is 0") {
   const Numbers x(std::size_t(16 * 5), -0.0f);
   float y = 1;
-  kernel::channel_sums({16, 1, 5, true}, x.data(), &y, 0, 1);
+  kernel::channel_sums({16, 1, 5, true}, 5, x.data(), &y, 0, 1);
   CHECK((y == 0 && !std::signbit(y)));
 }
 

@@ -124,6 +124,14 @@ TEST_CASE("nchw16n_conv2d: the layers of networks") {
   Case(sizes(17, 12, 5, 3, 13, 3, 7, 1, 1, 2, 1, 1, 5, 2, 6, 3), 11).check();
 }
 
+TEST_CASE("nchw16n_conv2d: weight gradients of segments") {
+  Case(sizes(17, 2, 40, 41, 5, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 1).check();
+  Case(sizes(16, 20, 30, 29, 9, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 2).check();   // of planes
+  Case(sizes(16, 2, 2, 300, 3, 1, 3, 1, 1, 1, 1, 1, 0, 0, 1, 1), 3).check();    // pieces of a row
+  Case(sizes(17, 12, 2, 290, 3, 2, 3, 1, 1, 1, 1, 1, 1, 0, 1, 1), 4).check();   // of planes
+  Case(sizes(16, 7, 1, 520, 3, 1, 2, 1, 1, 1, 1, 1, 0, 0, 300, 0), 5).check();  // one of them in the padding
+}
+
 TEST_CASE("nchw16n_conv2d: weight gradients of many planes") {
   Case(sizes(19, 20, 18, 17, 9, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 1).check();   // bands of rows
   Case(sizes(16, 30, 33, 30, 22, 1, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 2).check();  // several row blocks share them

@@ -21,7 +21,8 @@ namespace detail {
 inline constexpr int depthwise_lanes = block_samples, depthwise_taps = 9;
 
 struct DepthwisePlan {
-  long pitch, image_rows, band;  // columns of the padded image, rows of it, rows of dy per pass
+  long pitch, image_rows, band;  // columns of the padded image, rows of it, rows of dy per pass: of whole segments
+  PixelSegments segment;         // of dy
   long taps;                     // rounded up to whole tiles
   constexpr long image() const { return image_rows * pitch * depthwise_lanes; }
 };
@@ -31,7 +32,8 @@ constexpr DepthwisePlan depthwise_plan(const Conv2dSizes& s) {
   const long reach_h = long(s.kh - 1) * s.dilation_h, reach_w = long(s.kw - 1) * s.dilation_w;
   p.pitch = (s.ow - 1) * s.stride_w + reach_w + 1;
   const long fitting = (most / p.pitch - reach_h - 1) / s.stride_h + 1;
-  p.band = fitting < 1 ? 1 : fitting < s.oh ? fitting : s.oh;
+  p.segment = pixel_segments(s.oh, s.ow);
+  p.band = fitting < s.oh ? (fitting < p.segment.rows ? 1 : fitting / p.segment.rows) * p.segment.rows : s.oh;
   p.image_rows = (p.band - 1) * s.stride_h + reach_h + 1;
   p.taps = round_up(s.taps(), depthwise_taps);
   return p;
@@ -52,7 +54,7 @@ void depthwise_backward_weight(const Conv2dSizes& s, const float* x, const float
 
 #if TENON_DEFINES
 namespace detail {
-/// Adds to sums[k][channel] the pixels of dy times those of the image that tap k meets, pixel after pixel.
+/// Adds to sums[k][channel] the chain over the pixels of dy times those of the image that tap k meets.
 struct DepthwiseTile {
   const float *dy, *image;
   long height, width, row, column;  // of dy; distances in the image of neighbouring rows and columns
@@ -65,8 +67,7 @@ struct DepthwiseTile {
     V sum[depthwise_taps];
     const float *at[depthwise_taps], *dy = t.dy + lane;
 #pragma GCC unroll 9
-    for (int k = 0; k < depthwise_taps; ++k)
-      sum[k] = V::load(t.sums + k * depthwise_lanes + lane), at[k] = t.image + t.tap[k] + lane;
+    for (int k = 0; k < depthwise_taps; ++k) sum[k] = V(0.0f), at[k] = t.image + t.tap[k] + lane;
     for (long y = 0; y < t.height; ++y) {
       long place = y * t.row;
       for (long x = 0; x < t.width; ++x, place += t.column, dy += depthwise_lanes) {
@@ -76,7 +77,8 @@ struct DepthwiseTile {
       }
     }
 #pragma GCC unroll 9
-    for (int k = 0; k < depthwise_taps; ++k) sum[k].store(t.sums + k * depthwise_lanes + lane);
+    for (int k = 0; k < depthwise_taps; ++k)
+      (V::load(t.sums + k * depthwise_lanes + lane) + sum[k]).store(t.sums + k * depthwise_lanes + lane);
   }
 }
 
@@ -127,9 +129,20 @@ class DepthwiseGradient {
           const long tap = first + k < s_.taps() ? first + k : s_.taps() - 1;
           tile.tap[k] = (tap / s_.kw * s_.dilation_h * plan_.pitch + tap % s_.kw * s_.dilation_w) * depthwise_lanes;
         }
-        run_depthwise_tile(tile);
+        run_segments(tile, band);
       }
     }
+  }
+  // A tile of a band of dy, segment after segment.
+  void run_segments(DepthwiseTile tile, long band) const {
+    const long rows = plan_.segment.rows, columns = plan_.segment.columns;
+    for (long y = 0; y < band; y += rows)
+      for (long x = 0; x < s_.ow; x += columns) {
+        tile.height = rows < band - y ? rows : band - y, tile.width = columns < s_.ow - x ? columns : s_.ow - x;
+        tile.dy = dy_ + (y * s_.ow + x) * depthwise_lanes;
+        tile.image = image_ + y * tile.row + x * tile.column;
+        run_depthwise_tile(tile);
+      }
   }
   // Rows of x from `first` on, with zeros around.
   void fill_image(const float* x, long first, long channels) {

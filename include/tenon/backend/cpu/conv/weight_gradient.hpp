@@ -13,23 +13,22 @@ namespace tenon::inline TENON_ABI::kernel {
 
 /// Independent parts of the weight's gradient: blocks of taps times blocks of output channels.
 constexpr long conv2d_backward_weight_items(const Conv2dSizes& s) {
-  const detail::WeightPlan p = detail::weight_plan<float>(detail::weight_sizes<float>(s));
+  const detail::WeightPlan p = detail::weight_plan<float>(detail::fewer_lanes(s));
   return s.groups * p.column_blocks * p.row_blocks;
 }
 /// Bytes of scratch that one thread needs, aligned to 64 bytes.
 template <class T>
 constexpr std::size_t conv2d_backward_weight_workspace(const Conv2dSizes& s) {
   if (std::is_same_v<T, float> && is_depthwise(s)) return depthwise_backward_weight_workspace(s);
-  const Conv2dSizes sizes = detail::weight_sizes<T>(s);
+  const Conv2dSizes sizes = detail::fewer_lanes(s);
   return detail::weight_scratch<T>(detail::weight_plan<T>(sizes), sizes).total;
 }
 
 /// dw(o, c, r, k) = chain of fmadd over (sample, i, j) ascending, from +0, of x at the tap (zero in the padding) *
 /// dy(sample, o, i, j); rounded once to T, of float32 (and of bfloat16, where its sizes let pixels in the padding be
-/// left out) + 0. bfloat16 goes over pairs of samples, of which the second comes first at each (i, j). float32: a chain
-/// over (i, j) in each sample, of a pointwise convolution chains over weight_segment pixels, one after the other;
-/// the samples in the order of backend/cpu/nchw16n/layout.hpp. Computes the parts [begin, end) of
-/// conv2d_backward_weight_items; n = 0 gives zeros.
+/// left out) + 0. bfloat16 goes over pairs of samples, of which the second comes first at each (i, j). float32: chains
+/// over the pixel_segments of dy in each sample, one after the other, then the samples (backend/order.hpp). Computes
+/// the parts [begin, end) of conv2d_backward_weight_items; n = 0 gives zeros.
 /// `depthwise`: whether the sizes can be those of such a convolution, whose kernel is another one; the compiled part
 /// has `true` only.
 template <class T, bool depthwise = true>
@@ -185,20 +184,37 @@ class WeightGradient {
     listed_ = band;
     const long pixels = band * s_.ow, pixel_w = in_place_ ? s_.stride_w : 1;
     for (long list = 0; list < lists_; ++list) {
-      Tap *const begin = at_.taps + list * plan_.images * plan_.band * s_.ow, *to = begin;
+      Tap *const begin = pixels_of(list), *to = begin;
+      std::int32_t* border = borders_of(list);
       const long row = list / s_.kw * s_.dilation_h - s_.pad_top, column = list % s_.kw * s_.dilation_w - s_.pad_left;
       const auto meets = [](long at, long extent) { return at >= 0 && at < extent; };
       for (long k = 0; k < plan_.images; ++k) {
         for (long y = 0; y < band; ++y)
-          for (long x = 0; x < s_.ow; ++x)
+          for (long x = 0; x < s_.ow; ++x) {
+            if (plan_.segments && y % plan_.segment.rows == 0 && x % plan_.segment.columns == 0)
+              *border++ = std::int32_t(to - begin);
             if (!leaves_out_ || (meets((y0 + y) * s_.stride_h + row, s_.h) && meets(x * s_.stride_w + column, s_.w)))
               *to++ = {std::int32_t(k * image + y * pixel_h + x * pixel_w),
                        std::int32_t((k * pixels + y * s_.ow + x) * pitch)};
+          }
         if (k == 0) each_[list] = to - begin;
       }
+      if (plan_.segments) *border = std::int32_t(to - begin);
     }
   }
-  // Calls body(list, steps of one image, rows' pixels, first row, rows, distance of rows) for each tile.
+  Tap* pixels_of(long list) const { return at_.taps + list * plan_.images * plan_.band * s_.ow; }
+  std::int32_t* borders_of(long list) const { return at_.border + list * weight_borders(plan_); }
+  // A tile of the pixels of a list, chain after chain. `add`: the first one, too, is added to what is there.
+  long run_chains(Tile<A, P> tile, long list, int rows, long columns) const {
+    const std::int32_t* border = borders_of(list);
+    const Tap* const pixels = tile.taps;
+    for (long left = ceil_div(listed_, plan_.segment.rows) * plan_.segment.side_by_side();; ++border, tile.add = true) {
+      tile.taps = pixels + border[0], tile.count = border[1] - border[0];
+      const long covered = run_tile(tile, rows, columns);
+      if (--left == 0) return covered;
+    }
+  }
+  // Calls body(list, rows' pixels, first row, rows, distance of rows) for each tile.
   template <class Body>
   void each_tile(long rows, Body&& body) const {
     const std::int32_t* row = sorted_;
@@ -208,7 +224,7 @@ class WeightGradient {
                  blocks = ceil_div(of_list, tile_rows);
       for (long block = 0; block < blocks; ++block) {
         const long i = border(of_list, blocks, block), own = border(of_list, blocks, block + 1) - i;
-        body(at_.taps + list * plan_.images * plan_.band * s_.ow, each_[list], row + i, first + i * apart, own, apart);
+        body(list, row + i, first + i * apart, own, apart);
       }
       row += of_list;
     }
@@ -218,16 +234,18 @@ class WeightGradient {
     if constexpr (std::is_same_v<T, float>) {
       constexpr long most = tile_rows * tile_columns<A>(2);
       const long pixels = s_.oh * s_.ow;
-      each_tile(rows, [&](const Tap* list, long steps, const std::int32_t* row, long i, long own, long apart) {
+      each_tile(rows, [&](long list, const std::int32_t* row, long i, long own, long apart) {
         for (long j = 0, width; j < pitch; j += width) {
           width = filled_columns<A>(pitch - j);
           alignas(64) A sums[sample_levels][most];
           A* level[sample_levels];
           for (int l = 0; l < sample_levels; ++l) level[l] = sums[l];
           for (long k = 0; k < count; ++k) {
-            run_tile(Tile<A, P>{list, steps, pixels_ + k * distance, row, at_.panel + k * pixels * pitch + j, level[0],
-                                width, false},
-                     int(own), width);
+            const Tile<A, P> tile{
+                pixels_of(list), each_[list], pixels_ + k * distance, row, at_.panel + k * pixels * pitch + j, level[0],
+                width,           false};
+            if (plan_.segments) run_chains(tile, list, int(own), width);
+            else run_tile(tile, int(own), width);
             join(level, k, k + 1 == count, own * width);
           }
           copy_matrix(level[0], width, 1, at_.level[0] + i * pitch + j, apart * pitch, own, width, 0);
@@ -237,18 +255,14 @@ class WeightGradient {
   }
   // The sums of `count` images.
   void add(long count, long rows, long pitch, bool resume) {
-    each_tile(rows, [&](const Tap* list, long steps, const std::int32_t* row, long i, long own, long apart) {
+    each_tile(rows, [&](long list, const std::int32_t* row, long i, long own, long apart) {
       for (long j = 0; j < pitch;) {
-        const Tile<A, P> tile{list,
-                              count * steps,
-                              pixels_,
-                              row,
-                              at_.panel + j,
-                              at_.level[0] + i * pitch + j,
-                              apart * pitch,
-                              resume && !plan_.segments,
-                              resume && plan_.segments};
-        j += run_tile(tile, int(own), filled_columns<A>(pitch - j));
+        const Tile<A, P> tile{
+            pixels_of(list),         count * each_[list],          pixels_,       row,
+            at_.panel + j,           at_.level[0] + i * pitch + j, apart * pitch, resume && !plan_.segments,
+            resume && plan_.segments};
+        const long width = filled_columns<A>(pitch - j);
+        j += plan_.segments ? run_chains(tile, list, int(own), width) : run_tile(tile, int(own), width);
       }
     });
   }
@@ -267,7 +281,7 @@ class WeightGradient {
 }  // namespace detail
 
 namespace detail {
-// As conv2d_backward_weight, of weight_sizes() and their plan. swapped: x and dy have changed places.
+// As conv2d_backward_weight, of fewer_lanes() and their plan. swapped: x and dy have changed places.
 template <class T>
 [[gnu::always_inline]] inline void weight_by(const Conv2dSizes& s, const WeightPlan& plan, bool swapped, const T* x,
                                              const T* dy, T* dw, long begin, long end, void* workspace) {
@@ -296,7 +310,7 @@ template <class T>
 template <class T, bool depthwise>
 void conv2d_backward_weight(const Conv2dSizes& sizes, const T* x, const T* dy, T* dw, long begin, long end,
                             void* workspace) {
-  const Conv2dSizes s = detail::weight_sizes<T>(sizes);
+  const Conv2dSizes s = detail::fewer_lanes(sizes);
   const bool swapped = s.c != sizes.c;
   if (swapped) std::swap(x, dy);
   const detail::WeightPlan plan = detail::weight_plan<T>(s);

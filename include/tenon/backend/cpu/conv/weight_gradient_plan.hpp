@@ -30,8 +30,7 @@ struct WeightCosts {
 };
 inline constexpr WeightCosts weight_costs{};
 
-// These are no costs: they decide where the segments of a pointwise convolution end, and so its bits. Output channels
-// of an item; bytes of its panel of dy, and of the padded image.
+// Output channels of an item; bytes of its panel of dy, and of the padded image.
 inline constexpr long weight_columns = 64, weight_panel = 128 << 10, weight_image_bytes = 256 << 10;
 inline constexpr long most_lists = 32;
 
@@ -47,7 +46,9 @@ struct WeightPlan {
   long images;                     // visited at once: several pairs of small images make longer chains
   // samples, a power of two, whose sums a tile joins before they are stored: images and panels of this many lie there
   long group;
-  bool segments;    // a band is a chain of its own, bands are added one after the other
+  // of dy, chains of float32 that are added one after the other (backend/order.hpp); a band ends where one ends
+  PixelSegments segment;
+  bool segments;    // there are several
   bool in_place;    // no tap meets padding: the image is read where it is, all of its rows
   bool leaves_out;  // rows of the same tap go together and leave out pixels for which it meets padding, if dy is finite
 };
@@ -62,19 +63,9 @@ struct WeightPlan {
   return s;
 }
 
-// The sums of a pointwise convolution are made of segments of pixels, as those of matrix products are.
-constexpr bool has_pixel_segments(const Conv2dSizes& s) {
-  return s.pointwise() && s.groups == 1 && s.oh * s.ow > segment_units<float>;
-}
-// All pixels of such a convolution as one column, where it meets all of them: a band may end anywhere.
-constexpr Conv2dSizes in_one_column(Conv2dSizes s) {
-  if (has_pixel_segments(s) && s.oh == s.h && s.ow == s.w)
-    s.h = s.oh = s.h * s.w, s.w = s.ow = s.stride_h = s.stride_w = 1;
-  return s;
-}
 template <class T>
 constexpr Conv2dSizes weight_sizes(const Conv2dSizes& s) {
-  return fewer_lanes(std::is_same_v<T, float> ? in_one_column(s) : s);
+  return fewer_lanes(s);
 }
 
 // The planes of a group where they lie.
@@ -113,10 +104,12 @@ template <class T>
   long band = weight_panel / panel_row / s.ow;
   if (const long fitting = weight_image_bytes / row_bytes - more; band > fitting) band = fitting;
   if (band > s.oh) band = s.oh;
-  const bool segments = std::is_same_v<T, float> && has_pixel_segments(s);
-  if (segments && band * s.ow > segment_units<A>) band = segment_units<A> / s.ow;
   p.band = band < 1 ? 1 : ceil_div(s.oh, ceil_div(s.oh, band));
-  p.segments = segments && p.band < s.oh;
+  p.segment = pixel_segments(s.oh, s.ow), p.segments = std::is_same_v<T, float> && p.segment.several();
+  if (p.segments && (p.band < s.oh || s.pointwise())) {
+    const long fitting = s.pointwise() || band < p.segment.rows ? 1 : band / p.segment.rows;
+    p.band = fitting * p.segment.rows < s.oh ? fitting * p.segment.rows : s.oh;
+  }
   p.image.rows = p.band + more;
   p.images = 1;
   if (steps_per_unit<T> > 1 && p.band == s.oh) {
@@ -153,9 +146,15 @@ constexpr long images_at_once(const WeightPlan& p, long n) {
   return p.group == 1 ? p.images : p.group < n ? p.group : n;
 }
 
+// Where the chains of a band begin and end in a list of its pixels.
+constexpr long weight_borders(const WeightPlan& p) {
+  return p.segments ? ceil_div(p.band, p.segment.rows) * p.segment.side_by_side() + 1 : 0;
+}
+
 template <class T>
 struct WeightScratch {
   Tap* taps;
+  std::int32_t* border;
   std::int32_t* row;
   ProductSum<T>* level[sample_levels];
   Packed<T>*panel, *image;
@@ -170,6 +169,7 @@ constexpr WeightScratch<T> weight_scratch(const WeightPlan& p, const Conv2dSizes
   WorkspaceParts parts(workspace);
   WeightScratch<T> s{};
   s.taps = parts.take<Tap>((p.leaves_out ? sizes.taps() : 1) * p.images * p.band * sizes.ow);
+  s.border = parts.take<std::int32_t>((p.leaves_out ? sizes.taps() : 1) * weight_borders(p));
   s.row = parts.take<std::int32_t>((p.leaves_out ? 2 : 1) * p.pass * tile_rows);
   for (int level = 0; level < weight_levels<A>(p, sizes.n); ++level)
     s.level[level] = parts.take<A>(p.pass * tile_rows * columns);
@@ -179,14 +179,6 @@ constexpr WeightScratch<T> weight_scratch(const WeightPlan& p, const Conv2dSizes
   return s;
 }
 }  // namespace detail
-
-/// Pixels of dy that are one chain in each sample, of float32: all, or as many of a pointwise convolution as a thread
-/// visits at once, which the sizes alone decide.
-[[gnu::noinline]] constexpr long weight_segment(const Conv2dSizes& sizes) {
-  if (!detail::has_pixel_segments(sizes)) return sizes.oh * sizes.ow;
-  const Conv2dSizes s = detail::weight_sizes<float>(sizes);
-  return detail::weight_plan<float>(s).band * s.ow;
-}
 
 #if TENON_DEFINES
 namespace detail {
@@ -200,11 +192,17 @@ inline constexpr long nchw16n_weight_pixels = simd_bytes == 64 ? 256 : 64;
 // for which the tap meets padding, and nothing is copied. Rows of dy are walked in bands; the chains of several tiles
 // continue from band to band, or end with them, so that large planes come from memory once for all of them.
 struct WeightPlanes {
-  bool used, segments;
-  long band;        // rows of dy, if there are segments those of one
-  long tiles;       // of neighbouring planes, whose chains are held
-  long row_blocks;  // that share them
-  long tile_lanes;  // numbers of one tile, all taps of it
+  bool used;
+  PixelSegments segment;  // of dy
+  bool whole;             // there is one band, and one segment
+  bool continues;         // there are several segments, whose chains continue from band to band
+  long band;              // rows of dy
+  long tiles;             // of neighbouring planes, whose chains are held
+  long row_blocks;        // that share them
+  long tile_lanes;        // numbers of one tile, all taps of it
+  // Sums that are held, and as many again for chains that continue.
+  constexpr long sums() const { return tiles * row_blocks * tile_lanes; }
+  constexpr long held() const { return continues ? 2 * sums() : sums(); }
 };
 struct WeightRange {
   long begin, end;
@@ -230,12 +228,14 @@ constexpr WeightPlanes weight_planes(const Conv2dSizes& s, const WeightCosts& co
   WeightPlanes p{};
   p.used = 100 * computed * pixels <= costs.planes_percent * s.group_inputs() * s.taps() * s.oh * s.ow;
   p.tile_lanes = nchw16n_weight_rows * nchw16n_weight_taps * s.taps() * block_samples;
-  p.segments = has_pixel_segments(s);
+  p.segment = pixel_segments(s.oh, s.ow);
   const long rows = nchw16n_weight_pixels / s.ow;
-  p.band = p.segments ? weight_segment(s) / s.ow : rows > 0 ? rows : 1;
+  p.band = rows < 1 ? 1 : rows < p.segment.rows ? rows : p.segment.rows;
+  p.whole = p.band >= s.oh && !p.segment.several();
+  p.continues = p.segment.several() && p.band < p.segment.rows;
   p.tiles = p.row_blocks = 1;
-  if (p.band < s.oh) {
-    const long fitting = costs.held_bytes / (p.tile_lanes * long(sizeof(float)));
+  if (!p.whole) {
+    const long fitting = costs.held_bytes / (p.tile_lanes * long(sizeof(float)) * (p.continues ? 2 : 1));
     while ((p.tiles + 1) * (p.tiles + 1) <= fitting && p.tiles < all) ++p.tiles;
     p.row_blocks = fitting / p.tiles > 1 ? fitting / p.tiles : 1;
   }
@@ -247,11 +247,11 @@ struct WeightPlanesScratch {
   long sums, dy, pixels, starts, total;
 };
 constexpr WeightPlanesScratch weight_planes_scratch(const Conv2dSizes& s, const WeightPlanes& p) {
-  const long band = (p.band < s.oh ? p.band : s.oh) * s.ow;
+  const long band = p.band * s.ow;
   WeightPlanesScratch w{};
-  w.sums = p.tiles * p.row_blocks * p.tile_lanes + block_width * block_samples;
+  w.sums = p.held() + block_width * block_samples;
   w.dy = w.sums + round_up(p.tile_lanes / block_samples, block_samples);
-  w.pixels = w.dy + (p.band < s.oh ? p.row_blocks * nchw16n_weight_rows * band * block_samples : 0);
+  w.pixels = w.dy + (!p.whole ? p.row_blocks * nchw16n_weight_rows * band * block_samples : 0);
   w.starts = w.pixels + s.taps() * band * 2;
   w.total = w.starts + (s.taps() + 1) * 2;
   return w;

@@ -20,6 +20,20 @@ void image_gradient_sums(const ImageBatch& b, const float* x, const float* dy, c
 
 #if TENON_DEFINES
 namespace detail {
+// Pixels of row-major images that are turned into vectors over samples at a time.
+inline constexpr int sum_pixels = 32;
+
+// Pixels p .. p + count - 1 of a channel in a block of samples, as vectors over its samples. Row-major ones are copied
+// to `copy`.
+[[gnu::always_inline]] inline const float* sample_vectors(const ImageBatch& b, const float* x, long block, long c,
+                                                          long p, long count, float* copy) {
+  if (b.blocks) return x + ((block * b.channels + c) * b.pixels + p) * block_samples;
+  const long first = block * block_samples, samples = b.n - first < block_samples ? b.n - first : block_samples;
+  copy_matrix(x + (first * b.channels + c) * b.pixels + p, 1, b.channels * b.pixels, copy, block_samples, count,
+              samples, block_samples);
+  return copy;
+}
+
 // What `count` pixels of some channels add up to per sample: a tree of up to 4 chains of 8 pixels. term(sums, x, dy, i)
 // adds a vector of x (and of dy, if there are two operands) of channel i to its sums.
 template <int Sums, class Term>

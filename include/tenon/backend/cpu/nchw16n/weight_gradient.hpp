@@ -22,13 +22,12 @@ const Nchw16nWeightTiles& nchw16n_weight_tiles();
 
 /// Items are blocks of output channels; a thread should take neighbouring ones.
 constexpr long nchw16n_conv2d_backward_weight_items(const Conv2dSizes& s);
-constexpr std::size_t nchw16n_conv2d_backward_weight_workspace(const Conv2dSizes& sizes);
+constexpr std::size_t nchw16n_conv2d_backward_weight_workspace(const Conv2dSizes& s);
 
-/// dw as by conv2d_backward_weight, x and dy in NCHW16n: in each sample a chain of fmadd over its pixels from +0, or
-/// chains over weight_segment pixels, padding counts as 0; the samples of a block as a tree, then the blocks
-/// (backend/cpu/nchw16n/layout.hpp). `way` leaves out the code for other sizes than those of the call.
+/// dw as by conv2d_backward_weight, x and dy in NCHW16n; padding counts as 0. `way` leaves out the code for
+/// other sizes than those of the call.
 template <Nchw16nWeightWay way = Nchw16nWeightWay::any>
-void nchw16n_conv2d_backward_weight(const Conv2dSizes& sizes, const float* x, const float* dy, float* dw, long begin,
+void nchw16n_conv2d_backward_weight(const Conv2dSizes& s, const float* x, const float* dy, float* dw, long begin,
                                     long end, void* workspace, const Nchw16nWeightTiles& tiles);
 
 #if TENON_DEFINES
@@ -74,11 +73,12 @@ inline void add_block(const Conv2dSizes& s, const Nchw16nPlan& c, const float* i
                       const Nchw16nWeightTiles& kernels) {
   constexpr int tiles = 4, most = (tiles * nchw16n_weight_rows * nchw16n_weight_taps + block_width - 1) / block_width *
                                   block_width;
-  alignas(64) float lanes[most * block_samples]{}, sums[most];
-  Nchw16nWeightTile tile{dy,    s.oh * s.ow * block_samples, image, {}, pixels, pixels, false, false,
+  // chains: of a segment that continues
+  alignas(64) float lanes[most * block_samples]{}, chains[most * block_samples], sums[most];
+  Nchw16nWeightTile tile{dy,    s.oh * s.ow * block_samples, image, {}, pixels, pixels, false, false, nullptr,
                          lanes, block_lanes(count)};
   const WeightPixel* const last = pixels + s.oh * s.ow;
-  const long pass = has_pixel_segments(s) ? weight_segment(s) : nchw16n_weight_pixels;
+  const PixelSegments segment = pixel_segments(s.oh, s.ow);
   const long taps = planes * s.taps(), width = taps < nchw16n_weight_taps ? 1 : nchw16n_weight_taps,
              row_blocks = ceil_div(channels, nchw16n_weight_rows);
   for (long r = 0; r < row_blocks; ++r) {
@@ -97,14 +97,19 @@ inline void add_block(const Conv2dSizes& s, const Nchw16nPlan& c, const float* i
                      block_samples;
           if (begin + t * width + k + 1 < taps) tap.step(s);
         }
+      bool begun = false, added = false;
       for (const WeightPixel* from = pixels; from != last; from = tile.end) {  // all tiles of the group meet them
-        tile.pixels = from, tile.end = last - from < pass ? last : from + pass;
-        (has_pixel_segments(s) ? tile.added : tile.begun) = from != pixels;
+        const WeightPixel* const stop = pixels + segment.end(from - pixels);
+        tile.pixels = from, tile.end = stop - from <= nchw16n_weight_pixels ? stop : from + nchw16n_weight_pixels;
+        const bool ends = tile.end == stop;
+        tile.begun = begun, tile.added = added && ends;
         for (long t = 0; t < count_here; ++t) {
           for (long k = 0; k < width; ++k) tile.tap[k] = at[t][k];
-          tile.lanes = lanes + t * rows * width * block_samples;
+          const long at_lanes = t * rows * width * block_samples;
+          tile.from = chains + at_lanes, tile.to = ends ? lanes + at_lanes : chains + at_lanes;
           kernel(tile);
         }
+        begun = !ends, added = added || ends;
       }
       add_samples(lanes, count_here * rows * width, count, sums);
       for (long t = 0; t < count_here; ++t)
@@ -138,7 +143,7 @@ class WeightByPlanes {
         chains_(static_cast<float*>(workspace)),
         pixels_(reinterpret_cast<WeightPixel*>(chains_ + at_.pixels)),
         starts_(reinterpret_cast<long*>(chains_ + at_.starts)) {
-    if (p.band >= s.oh) list(0);
+    if (p.whole) list({0, s.oh}, {0, s.ow});
   }
 
   [[gnu::noinline]] void add(const float* x, const float* dy, float* dw, long channels, long count) {
@@ -157,8 +162,8 @@ class WeightByPlanes {
   }
 
  private:
-  // The pixels of a band that each tap meets, in order.
-  void list(long band) {
+  // The pixels of some rows and columns of dy that each tap meets, in order.
+  void list(const WeightRange& band, const WeightRange& part) {
     WeightPixel* to = pixels_;
     long* start = starts_;
     for (long r = 0; r < s_.kh; ++r)
@@ -166,44 +171,60 @@ class WeightByPlanes {
         *start++ = to - pixels_;
         const WeightRange rows = meets_image(r * s_.dilation_h, s_.stride_h, s_.pad_top, s_.h, s_.oh),
                           columns = meets_image(k * s_.dilation_w, s_.stride_w, s_.pad_left, s_.w, s_.ow);
-        const long end = rows.end < band + p_.band ? rows.end : band + p_.band;
-        for (long y = rows.begin > band ? rows.begin : band; y < end; ++y) {
+        const auto within = [](const WeightRange& met, const WeightRange& range) -> WeightRange {
+          return {met.begin > range.begin ? met.begin : range.begin, met.end < range.end ? met.end : range.end};
+        };
+        const WeightRange own_rows = within(rows, band), own_columns = within(columns, part);
+        for (long y = own_rows.begin; y < own_rows.end; ++y) {
           const long image =
               (y * s_.stride_h - s_.pad_top + r * s_.dilation_h) * s_.w - s_.pad_left + k * s_.dilation_w;
-          for (long x = columns.begin; x < columns.end; ++x)
-            *to++ = {std::int32_t(((y - band) * s_.ow + x) * block_samples),
+          for (long x = own_columns.begin; x < own_columns.end; ++x)
+            *to++ = {std::int32_t(((y - band.begin) * s_.ow + x) * block_samples),
                      std::int32_t((image + x * s_.stride_w) * block_samples)};
         }
       }
     *start = to - pixels_;
   }
+  // The rows and columns of dy that are visited next, no more than one segment has; false: all were.
+  bool next_visit(WeightRange& band, WeightRange& part) const {
+    const PixelSegments& segment = p_.segment;
+    if (part.begin = part.end; part.begin == s_.ow) part.begin = 0, band.begin = band.end;
+    if (band.begin == s_.oh) return false;
+    const long stop = (band.begin / segment.rows + 1) * segment.rows, most = stop < s_.oh ? stop : s_.oh;
+    band.end = most - band.begin < p_.band ? most : band.begin + p_.band;
+    part.end = s_.ow - part.begin < segment.columns ? s_.ow : part.begin + segment.columns;
+    return true;
+  }
   // `channels` of dy in row blocks, and `planes` of the image, of which this many tiles are taken.
   void add_group(const float* x, const float* dy, float* dw, long channels, long row_blocks, long planes, long tiles,
                  long count) {
     const long plane = s_.h * s_.w * block_samples, gradient = s_.oh * s_.ow * block_samples, taps = s_.taps();
-    const bool whole = p_.band >= s_.oh;
-    Nchw16nWeightTile tile{dy, gradient, x, {}, nullptr, nullptr, false, false, nullptr, block_lanes(count)};
-    for (long band = 0; band < s_.oh; band += p_.band) {
-      if (!whole) {  // rows of dy side by side: planes whose distance is a power of two would meet in the cache
-        const long rows = s_.oh - band < p_.band ? s_.oh - band : p_.band;
+    Nchw16nWeightTile tile{dy, gradient, x, {}, nullptr, nullptr, false, false, nullptr, nullptr, block_lanes(count)};
+    for (WeightRange band{0, 0}, part{0, s_.ow}; next_visit(band, part);) {
+      if (!p_.whole) {  // rows of dy side by side: planes whose distance is a power of two would meet in the cache
         tile.dy_plane = p_.band * s_.ow * block_samples;
-        for (long o = 0; o < channels; ++o)
-          kernel::copy_row(dy + o * gradient + band * s_.ow * block_samples, chains_ + at_.dy + o * tile.dy_plane,
-                           rows * s_.ow * block_samples);
-        list(band);
+        for (long o = 0; o < channels && part.begin == 0; ++o)
+          kernel::copy_row(dy + (o * s_.oh + band.begin) * s_.ow * block_samples, chains_ + at_.dy + o * tile.dy_plane,
+                           (band.end - band.begin) * s_.ow * block_samples);
+        list(band, part);
       }
-      (p_.segments ? tile.added : tile.begun) = band > 0;
+      const long rows_of_segment = p_.segment.rows;
+      const bool ends = band.end % rows_of_segment == 0 || band.end == s_.oh;
+      tile.begun = band.begin % rows_of_segment > 0;
+      tile.added = ends && (band.begin >= rows_of_segment || part.begin > 0);
       for (long r = 0; r < row_blocks; ++r) {
         const long row = border(channels, row_blocks, r), rows = border(channels, row_blocks, r + 1) - row;
-        tile.dy = (whole ? dy : chains_ + at_.dy) + row * tile.dy_plane;
+        tile.dy = (p_.whole ? dy : chains_ + at_.dy) + row * tile.dy_plane;
         for (long t = 0; t < tiles; ++t) {
           const long first = t * nchw16n_weight_taps, width = weight_tile_planes(planes - first);
           // beyond the last plane, for nothing
           for (long k = 0; k < width; ++k) tile.tap[k] = first + k < planes ? k * plane : 0;
           tile.image = x + first * plane;
-          tile.lanes = chains_ + (r * tiles + t) * p_.tile_lanes;
+          float* const held = chains_ + (r * tiles + t) * p_.tile_lanes;
+          float* const chains = p_.continues ? held + p_.sums() : held;
           const Nchw16nWeightKernel kernel = kernels_.kernel(width, rows);
-          for (long i = 0; i < taps; ++i, tile.lanes += rows * width * block_samples) {
+          for (long i = 0, lanes = 0; i < taps; ++i, lanes += rows * width * block_samples) {
+            tile.from = chains + lanes, tile.to = (ends ? held : chains) + lanes;
             tile.pixels = pixels_ + starts_[i], tile.end = pixels_ + starts_[i + 1];
             kernel(tile);
           }
@@ -252,8 +273,7 @@ class WeightByPlanes {
 constexpr long nchw16n_conv2d_backward_weight_items(const Conv2dSizes& s) {
   return s.groups * ceil_div(s.group_outputs(), detail::nchw16n_weight_rows);
 }
-constexpr std::size_t nchw16n_conv2d_backward_weight_workspace(const Conv2dSizes& sizes) {
-  const Conv2dSizes s = detail::in_one_column(sizes);
+constexpr std::size_t nchw16n_conv2d_backward_weight_workspace(const Conv2dSizes& s) {
   if (const detail::WeightPlanes p = detail::weight_planes(s); p.used)
     return std::size_t(detail::weight_planes_scratch(s, p).total) * sizeof(float);
   const detail::Nchw16nPlan c = detail::nchw16n_weight_image(s);
@@ -261,12 +281,12 @@ constexpr std::size_t nchw16n_conv2d_backward_weight_workspace(const Conv2dSizes
          (c.copied ? std::size_t(c.planes * c.image_rows * c.pitch * detail::block_pixel) : 0);
 }
 
-constexpr Nchw16nWeightWay nchw16n_weight_way(const Conv2dSizes& sizes) {
-  return detail::weight_planes(detail::in_one_column(sizes)).used ? Nchw16nWeightWay::planes : Nchw16nWeightWay::taps;
+constexpr Nchw16nWeightWay nchw16n_weight_way(const Conv2dSizes& s) {
+  return detail::weight_planes(s).used ? Nchw16nWeightWay::planes : Nchw16nWeightWay::taps;
 }
 
 namespace detail {
-// As nchw16n_conv2d_backward_weight, of sizes in_one_column() and plans of these sizes.
+// As nchw16n_conv2d_backward_weight, by plans.
 template <Nchw16nWeightWay way>
 [[gnu::always_inline]] inline void nchw16n_weight_by(const Conv2dSizes& s, const Nchw16nPlan& c,
                                                      const WeightPlanes& by_planes, const float* x, const float* dy,
@@ -308,10 +328,9 @@ template <Nchw16nWeightWay way>
 }  // namespace detail
 
 template <Nchw16nWeightWay way>
-[[gnu::noinline]] void nchw16n_conv2d_backward_weight(const Conv2dSizes& sizes, const float* x, const float* dy,
-                                                      float* dw, long begin, long end, void* workspace,
+[[gnu::noinline]] void nchw16n_conv2d_backward_weight(const Conv2dSizes& s, const float* x, const float* dy, float* dw,
+                                                      long begin, long end, void* workspace,
                                                       const Nchw16nWeightTiles& tiles) {
-  const Conv2dSizes s = detail::in_one_column(sizes);
   detail::nchw16n_weight_by<way>(s, detail::nchw16n_weight_image(s), detail::weight_planes(s), x, dy, dw, begin, end,
                                  workspace, tiles);
 }

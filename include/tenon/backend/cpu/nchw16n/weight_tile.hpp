@@ -12,16 +12,17 @@ namespace detail {
 struct WeightPixel {
   std::int32_t dy, image;
 };
-// One tile: lanes[i * taps + k] = for each sample of a block the chain over pixels of dy(channel i) * image(tap k).
+// One tile: to[i * taps + k] = for each sample of a block the chain over pixels of dy(channel i) * image(tap k).
 struct Nchw16nWeightTile {
   const float* dy;
   long dy_plane;
   const float* image;
   long tap[nchw16n_weight_taps];
   const WeightPixel *pixels, *end;
-  bool begun;  // the chains continue from the values in lanes
-  bool added;  // they are added to it
-  float* lanes;
+  bool begun;         // the chains continue from the values at `from`
+  bool added;         // they are added to the values at `to`
+  const float* from;  // as lanes
+  float* to;
   long computed;  // of the lanes of a block
 };
 
@@ -67,16 +68,16 @@ template <int Rows, int Taps>
 template <int Rows, int Taps>
 [[gnu::noinline]] void run_nchw16n_weight_tile(const Nchw16nWeightTile& t) {
   if constexpr (block_vectors == 1) {
-    run_weight_chains<Rows, Taps>(t, 0, t.pixels, t.end, t.begun, t.added, t.lanes, t.lanes);
+    run_weight_chains<Rows, Taps>(t, 0, t.pixels, t.end, t.begun, t.added, t.from, t.to);
     return;
   }
   alignas(64) float chains[Rows * Taps * block_samples];  // until the end of the list
   bool begun = t.begun;
-  const float* from = t.lanes;
+  const float* from = t.from;
   for (const WeightPixel *at = t.pixels, *stop;; at = stop) {
     const bool last = t.end - at <= nchw16n_weight_pixels;
     stop = last ? t.end : at + nchw16n_weight_pixels;
-    float* const to = last ? t.lanes : chains;
+    float* const to = last ? t.to : chains;
     for (int lane = 0; lane < t.computed; lane += block_width)
       run_weight_chains<Rows, Taps>(t, lane, at, stop, begun, last && t.added, from, to);
     if (last) return;

@@ -15,11 +15,9 @@ struct ImageBatch {
   bool blocks;
 };
 
-/// y[c] = sum over x [n, channels, pixels], for the channels begin .. end - 1.
-void channel_sums(const ImageBatch& b, const float* x, float* y, long begin, long end);
-void channel_sums(const float* x, float* y, long n, long channels, long pixels, long begin, long end);
-/// The same with x in NCHW16n.
-void nchw16n_channel_sums(const float* x, float* y, long n, long channels, long pixels, long begin, long end);
+/// y[c] = sum over x [n, channels, pixels], for the channels begin .. end - 1. width: of the rows of pixels, where
+/// segments end.
+void channel_sums(const ImageBatch& b, long width, const float* x, float* y, long begin, long end);
 
 #if TENON_DEFINES
 namespace detail {
@@ -57,20 +55,8 @@ template <int Vectors>
   }
 }
 
-/// Channels that are added up side by side, and pixels of row-major images that are turned into vectors over samples
-/// at a time.
-inline constexpr int sum_channels = 4, sum_pixels = 32;
-
-// Pixels p .. p + count - 1 of a channel in a block of samples, as vectors over its samples. Row-major ones are copied
-// to `copy`.
-[[gnu::always_inline]] inline const float* sample_vectors(const ImageBatch& b, const float* x, long block, long c,
-                                                          long p, long count, float* copy) {
-  if (b.blocks) return x + ((block * b.channels + c) * b.pixels + p) * block_samples;
-  const long first = block * block_samples, samples = b.n - first < block_samples ? b.n - first : block_samples;
-  copy_matrix(x + (first * b.channels + c) * b.pixels + p, 1, b.channels * b.pixels, copy, block_samples, count,
-              samples, block_samples);
-  return copy;
-}
+/// Channels of NCHW16n images that are added up side by side.
+inline constexpr int sum_channels = 4;
 
 // to[i] += the sums of some pixels of channel i, per sample: two chains at a time.
 [[gnu::always_inline]] inline void add_pixels(const float* const (&at)[sum_channels], long pixels,
@@ -95,24 +81,26 @@ inline constexpr int sum_channels = 4, sum_pixels = 32;
       for (int v = 0; v < vectors; ++v) sum[i][v].store(to[c + i] + v * V::width);
   }
 }
-// to[i] = the sum of channel c + i, for channels of which `count` are wanted.
-inline void add_channels(const ImageBatch& b, const float* x, long c, long count, float (&to)[sum_channels]) {
+// to[i] = the sum of channel c + i, for channels of which `count` are wanted, in NCHW16n.
+[[gnu::noinline]] inline void add_block_channels(const ImageBatch& b, const PixelSegments& segments, const float* x,
+                                                 long c, long count, float (&to)[sum_channels]) {
   using V = Simd<double, block_width / 2>;
-  alignas(64) float copy[sum_channels][sum_pixels * block_samples];
-  const long piece = b.blocks ? b.pixels : sum_pixels;
   LongSum<float, sum_channels, block_chain> total;
   for (long first = 0; first < b.n; first += block_samples) {
-    double sums[sum_channels][block_samples]{};
-    for (long p = 0; p < b.pixels; p += piece) {
-      const long pixels = b.pixels - p < piece ? b.pixels - p : piece;
+    alignas(64) float sample[sum_channels][block_samples]{};
+    SumTree<float, sum_channels * block_samples> tree;
+    for (long p = 0, end; p < b.pixels; p = end) {
+      end = segments.end(p);
+      if (p > 0) tree.add(sample[0]);
       const float* at[sum_channels];
       for (int i = 0; i < sum_channels; ++i)
-        at[i] = sample_vectors(b, x, first / block_samples, c + (i < count ? i : 0), p, pixels, copy[i]);
-      add_pixels(at, pixels, sums);
+        at[i] = x + ((first / block_samples * b.channels + c + (i < count ? i : 0)) * b.pixels + p) * block_samples;
+      double sums[sum_channels][block_samples]{};
+      add_pixels(at, end - p, sums);
+      for (int i = 0; i < sum_channels; ++i)
+        for (int s = 0; s < block_samples; s += V::width) as_float32(V::load(sums[i] + s)).store(sample[i] + s);
     }
-    float sample[sum_channels][block_samples];
-    for (int i = 0; i < sum_channels; ++i)
-      for (int s = 0; s < block_samples; s += V::width) as_float32(V::load(sums[i] + s)).store(sample[i] + s);
+    if (!tree.empty()) tree.finish(sample[0]);
     add_samples_of(sample, b.n - first, to);
     total.add(to);
   }
@@ -120,41 +108,76 @@ inline void add_channels(const ImageBatch& b, const float* x, long c, long count
   for (int i = 0; i < sum_channels; ++i) to[i] = sums[i];
 }
 
-// The sums of `count` channels of a few row-major samples: too few for vectors over samples, so the chains of the
-// channels go side by side.
-inline constexpr int few_samples = 4, side_channels = 8;
-inline void add_few_samples(const ImageBatch& b, const float* x, long c, long count, float* to) {
-  float sample[side_channels][block_samples]{};
-  for (long s = 0; s < b.n; ++s) {
-    const float* plane[side_channels];
-    double sum[side_channels]{};
-    for (int i = 0; i < side_channels; ++i) plane[i] = x + (s * b.channels + c + (i < count ? i : 0)) * b.pixels;
-    for (long p = 0; p < b.pixels; ++p)
+// Row-major planes that are added up side by side, as lanes: squares of pixels are transposed in registers.
+inline constexpr int side_channels = simd_width<float> < 8 ? simd_width<float> : 8;
+template <int side>
+[[gnu::noinline]] void add_planes(const float* const (&plane)[side], const PixelSegments& segments, float (&to)[side]) {
+  constexpr int width = simd_width<double> < side ? simd_width<double> : side;
+  using V = Simd<float, side>;
+  using D = Simd<double, width>;
+  SumTree<float, side> tree;
+  const long pixels = segments.height * segments.width;
+  for (long p = 0, end; p < pixels; p = end) {
+    end = segments.end(p);
+    if (p > 0) tree.add(to);
+    D low(0.0);
+    [[maybe_unused]] D high(0.0);
+    long q = p;
+    for (; q + side <= end; q += side) {
+      V square[side];
 #pragma GCC unroll 8
-      for (int i = 0; i < side_channels; ++i) sum[i] += double(plane[i][p]);
-    for (int i = 0; i < side_channels; ++i) sample[i][s] = float(sum[i]);
+      for (int i = 0; i < side; ++i) square[i] = V::load(plane[i] + q);
+      transpose_lanes(square);
+#pragma GCC unroll 8
+      for (int i = 0; i < side; ++i)
+        if constexpr (width == side) low = low + as_float64(square[i]);
+        else low = low + as_float64(lower_half(square[i])), high = high + as_float64(upper_half(square[i]));
+    }
+    double sum[side];
+    low.store(sum);
+    if constexpr (width < side) high.store(sum + width);
+    for (; q < end; ++q)
+      for (int i = 0; i < side; ++i) sum[i] += double(plane[i][q]);
+    for (int i = 0; i < side; ++i) to[i] = float(sum[i]);
   }
-  for (long i = 0; i < count; ++i) to[i] = 0 + sum_of_samples(sample[i], b.n);
+  if (!tree.empty()) tree.finish(to);
+}
+// As add_block_channels, row-major.
+[[gnu::noinline]] inline void add_row_channels(const ImageBatch& b, const PixelSegments& segments, const float* x,
+                                               long c, long count, float (&to)[side_channels]) {
+  LongSum<float, side_channels, block_chain> total;
+  for (long first = 0; first < b.n; first += block_samples) {
+    const long samples = b.n - first < block_samples ? b.n - first : block_samples;
+    float sample[side_channels][block_samples]{};
+    for (long s = 0; s < samples; ++s) {
+      const float* plane[side_channels];
+      for (int i = 0; i < side_channels; ++i)
+        plane[i] = x + ((first + s) * b.channels + c + (i < count ? i : 0)) * b.pixels;
+      add_planes(plane, segments, to);
+      for (int i = 0; i < side_channels; ++i) sample[i][s] = to[i];
+    }
+    add_samples_of(sample, samples, to);
+    total.add(to);
+  }
+  const float* const sums = total.finish();
+  for (int i = 0; i < side_channels; ++i) to[i] = sums[i];
 }
 }  // namespace detail
 
-[[gnu::noinline]] TENON_INLINE void channel_sums(const ImageBatch& b, const float* x, float* y, long begin, long end) {
-  const bool few = !b.blocks && b.n > 0 && b.n <= detail::few_samples;
-  for (long c = begin; few && c < end; c += detail::side_channels)
-    detail::add_few_samples(b, x, c, end - c < detail::side_channels ? end - c : detail::side_channels, y + c);
-  for (long c = begin; !few && c < end; c += detail::sum_channels) {
-    const long count = end - c < detail::sum_channels ? end - c : detail::sum_channels;
-    float total[detail::sum_channels];
-    detail::add_channels(b, x, c, count, total);
-    for (long i = 0; i < count; ++i) y[c + i] = total[i];
-  }
-}
-TENON_INLINE void channel_sums(const float* x, float* y, long n, long channels, long pixels, long begin, long end) {
-  channel_sums({n, channels, pixels, false}, x, y, begin, end);
-}
-TENON_INLINE void nchw16n_channel_sums(const float* x, float* y, long n, long channels, long pixels, long begin,
-                                       long end) {
-  channel_sums({n, channels, pixels, true}, x, y, begin, end);
+[[gnu::noinline]] TENON_INLINE void channel_sums(const ImageBatch& b, long width, const float* x, float* y, long begin,
+                                                 long end) {
+  const PixelSegments segments = pixel_segments(b.pixels / (width > 0 ? width : 1), width);
+  const auto add = [&]<int channels>(void (*sum)(const ImageBatch&, const PixelSegments&, const float*, long, long,
+                                                 float(&)[channels])) {
+    for (long c = begin; c < end; c += channels) {
+      const long count = end - c < channels ? end - c : channels;
+      float total[channels]{};
+      sum(b, segments, x, c, count, total);
+      for (long i = 0; i < count; ++i) y[c + i] = total[i];
+    }
+  };
+  if (b.blocks) add(&detail::add_block_channels);
+  else add(&detail::add_row_channels);
 }
 #endif  // TENON_DEFINES
 

@@ -44,7 +44,7 @@ struct Kernel<Cpu, ops::SumTo> {
   static void run(const Arguments& a, long begin, long end) {
     using A = Accumulator<typename Call::Result>;
     if constexpr (constexpr TensorType x = Call::operand(0); fits_nchw16n(Call::result, &x, 1))
-      kernel::channel_sums(a.operand<float>(0), a.result<float>(), a.n, x[1], x.span(2, 4), begin, end);
+      kernel::channel_sums({a.n, x[1], x.span(2, 4), false}, x[3], a.operand<float>(0), a.result<float>(), begin, end);
     else
       kernel::reduce_call<Call, mask<Call>()>(a, begin, end, A(0), kernel::Plus{},
                                               kernel::DivideBy<typename Call::Result>{1});
@@ -56,7 +56,7 @@ struct Kernel<Cpu, ops::SumTo> {
   template <class Call>
   static void run_nchw16n(const Arguments& a, long begin, long end) {
     constexpr TensorType x = Call::operand(0);
-    kernel::nchw16n_channel_sums(a.operand<float>(0), a.result<float>(), a.n, x[1], x.span(2, 4), begin, end);
+    kernel::channel_sums({a.n, x[1], x.span(2, 4), true}, x[3], a.operand<float>(0), a.result<float>(), begin, end);
   }
 };
 

@@ -153,7 +153,7 @@ struct Case {
   void check() const {
     CAPTURE(s);
     Floats y = room(s.o), dw = room(s.o * s.c * s.taps()), dx = room(s.n * in);
-    kernel::channel_sums(spread.data(), y.data(), s.n, s.o, planes.pixels(), 0, s.o);
+    kernel::channel_sums({s.n, s.o, planes.pixels(), false}, s.ow, spread.data(), y.data(), 0, s.o);
     Workspace for_weight(kernel::conv2d_backward_weight_workspace<float>(s)),
         for_input(kernel::conv2d_workspace<float>(s.for_input()));
     kernel::conv2d_backward_weight<float, false>(s, x.data(), spread.data(), dw.data(), 0,
@@ -201,8 +201,10 @@ TEST_CASE("argmax_conv2d: the layers of networks") {
   Case(plain(50, 6, 14, 16, 5, 0), 2).check();
   Case(plain(16, 3, 32, 8, 3, 1), 3).check();
   Case(plain(17, 32, 16, 12, 3, 1), 4).check();
-  Case(plain(3, 5, 9, 3, 2, 0), 5, 100).check();  // most windows are dead
-  Case(plain(5, 3, 70, 2, 3, 1), 6).check();      // rows of many vectors
+  Case(plain(3, 5, 9, 3, 2, 0), 5, 100).check();                    // most windows are dead
+  Case(plain(5, 3, 70, 2, 3, 1), 6).check();                        // rows of many vectors
+  Case(sizes(3, 1, 4, 600, 2, 1, 3, 1, 1, 0, 0, 1, 1), 7).check();  // segments that are pieces of rows
+  Case(plain(18, 6, 40, 3, 3, 1), 8, 60).check();                   // some without an argmax
 }
 
 TEST_CASE("argmax_conv2d: what is not finite meets every zero, those of the padding, too") {

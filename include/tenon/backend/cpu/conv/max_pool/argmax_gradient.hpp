@@ -23,29 +23,48 @@ struct PatchTile {
   const float* earlier;
   long level;  // from one such sum to the next
   int levels;
-  float* sum;  // of the gradients
+  float* sum;                // of the gradients
+  const std::int32_t* ends;  // places where chains end (ListBorders)
 };
 template <int Rows, int Vectors>
 [[gnu::noinline]] void add_patches(const PatchTile& t) {
   using V = Simd<float, patch_lanes>;
   V sum[Rows][Vectors];
-#pragma GCC unroll 8
-  for (int r = 0; r < Rows; ++r)
-#pragma GCC unroll 8
-    for (int v = 0; v < Vectors; ++v) sum[r][v] = V(0.0f);
-  double total = 0;
-  const long row = t.row;
+  const long row = t.row, count = t.list.count;
   const auto* const place = t.list.place;
   const float* const gradients = t.list.gradient;
-  for (long i = 0, count = t.list.count; i < count; ++i) {
-    const V gradient(gradients[i]);
-    total += double(gradients[i]);
-    const float* at = t.image + place[i];
+  SumTree<float, 1> tree;
+  long i = 0;
+  for (const std::int32_t* end = t.ends;; ++end) {
 #pragma GCC unroll 8
-    for (int r = 0; r < Rows; ++r, at += row)
+    for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 8
-      for (int v = 0; v < Vectors; ++v) sum[r][v] = fmadd(gradient, V::load(at + v * patch_lanes), sum[r][v]);
+      for (int v = 0; v < Vectors; ++v) sum[r][v] = V(0.0f);
+    double total = 0;
+    for (; i < count && place[i] < *end; ++i) {
+      const V gradient(gradients[i]);
+      total += double(gradients[i]);
+      const float* at = t.image + place[i];
+#pragma GCC unroll 8
+      for (int r = 0; r < Rows; ++r, at += row)
+#pragma GCC unroll 8
+        for (int v = 0; v < Vectors; ++v) sum[r][v] = fmadd(gradient, V::load(at + v * patch_lanes), sum[r][v]);
+    }
+    if (end != t.ends) {
+#pragma GCC unroll 8
+      for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 8
+        for (int v = 0; v < Vectors; ++v) sum[r][v] = V::load(t.lanes + (r * Vectors + v) * patch_lanes) + sum[r][v];
+    }
+    *t.sum = float(total);
+    if (i == count) break;
+    tree.add(t.sum);
+#pragma GCC unroll 8
+    for (int r = 0; r < Rows; ++r)
+#pragma GCC unroll 8
+      for (int v = 0; v < Vectors; ++v) sum[r][v].store(t.lanes + (r * Vectors + v) * patch_lanes);
   }
+  if (!tree.empty()) tree.finish(t.sum);
   const float* earlier = t.earlier;
   for (int level = 0; level < t.levels; ++level, earlier += t.level)
 #pragma GCC unroll 8
@@ -56,7 +75,6 @@ template <int Rows, int Vectors>
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 8
     for (int v = 0; v < Vectors; ++v) sum[r][v].store(t.lanes + (r * Vectors + v) * patch_lanes);
-  *t.sum = float(total);
 }
 using PatchKernel = void (*)(const PatchTile&);
 
@@ -93,14 +111,15 @@ template <int Rows, int Vectors>
 // Where things stand in the scratch memory of a thread, in floats.
 inline constexpr int tree_levels = 5;  // of the tree that adds up 16 samples: sums of 1, 2, 4, 8, and 16
 struct ArgmaxScratch {
-  long sums, places, list, total;
+  long sums, places, list, ends, total;
 };
 constexpr ArgmaxScratch argmax_scratch(const Conv2dSizes& s, const PatchImages& p) {
   ArgmaxScratch w{};
   w.sums = side_samples * p.elements;
   w.places = w.sums + round_up(tree_levels * s.o * p.lanes(), 16);
   w.list = w.places + round_up(s.c * s.taps(), 16);
-  w.total = w.list + 2 * (s.oh * s.ow + 1);
+  w.ends = w.list + 2 * (s.oh * s.ow + 1);
+  w.total = w.ends + pixel_segments(s.oh, s.ow).count();
   return w;
 }
 }  // namespace detail
@@ -165,9 +184,12 @@ class ArgmaxWeight {
         sums_(workspace + at_.sums),
         list_(workspace + at_.list),
         place_(reinterpret_cast<std::int32_t*>(workspace + at_.places)),
+        ends_(reinterpret_cast<std::int32_t*>(workspace + at_.ends)),
         level_(s.o * p_.lanes()) {
     images_.clear_all();
     list_places();
+    ListBorders borders(planes_);
+    for (long i = 0; i < planes_.segments().count(); ++i) ends_[i] = borders.next();
   }
   [[gnu::noinline]] void run(const float* x, float* lists, float* dw, long begin, long end) {
     const long weights = s_.c * s_.taps();
@@ -215,7 +237,7 @@ class ArgmaxWeight {
       for (long r = 0; r < p_.row_tiles; ++r)
         for (long v = 0; v < p_.vector_tiles; ++v, at += p_.tile())
           kernel_({list, image + r * p_.tile_rows * p_.row + v * p_.tile_vectors * patch_lanes, p_.row,
-                   sums + levels * level_ + at, sums + at, level_, levels, &ArgmaxList::sum(plane)});
+                   sums + levels * level_ + at, sums + at, level_, levels, &ArgmaxList::sum(plane), ends_});
     }
   }
   // The tree of `count` samples, the missing ones as +0.
@@ -239,7 +261,7 @@ class ArgmaxWeight {
   const SampleImages images_;
   const PatchKernel kernel_;
   float *const sums_, *const list_;
-  std::int32_t* const place_;
+  std::int32_t *const place_, *const ends_;
   const long level_;
 };
 

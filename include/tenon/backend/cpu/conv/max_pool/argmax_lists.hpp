@@ -33,13 +33,6 @@ struct ArgmaxList {
                    *reinterpret_cast<const std::int32_t*>(plane)) {}
   /// The sum that is left with a list.
   static float& sum(float* plane) { return plane[1]; }
-  static float sum_of(const float* plane, long pixels) {
-    if (plane[1] == plane[1]) return plane[1];
-    const ArgmaxList list(plane, pixels);
-    double sum = 0;
-    for (long i = 0; i < list.count; ++i) sum += double(list.gradient[i]);
-    return float(sum);
-  }
 };
 /// Planes [height, width], and where the lists say that their pixels are.
 struct ArgmaxPlanes {
@@ -51,6 +44,21 @@ struct ArgmaxPlanes {
   }
   constexpr long windows() const { return height / 2 * (width / 2); }
   constexpr long pixels() const { return height * width; }
+  constexpr PixelSegments segments() const { return pixel_segments(height, width); }
+};
+/// Where the segments of a plane end in a list: next() is the place of the first pixel after the next segment.
+class ListBorders {
+ public:
+  constexpr explicit ListBorders(const ArgmaxPlanes& p) : planes_(p), segments_(p.segments()) {}
+  constexpr std::int32_t next() {
+    if ((x_ += segments_.columns) >= planes_.width) x_ = 0, y_ += segments_.rows;
+    return planes_.place(y_, x_);
+  }
+
+ private:
+  ArgmaxPlanes planes_;
+  PixelSegments segments_;
+  long y_ = 0, x_ = 0;
 };
 
 /// Lists the gradients of the planes [begin, end): dy where a window's maximum y is, unless that is 0 or less. places:
@@ -84,6 +92,27 @@ struct ArgmaxEnd {
 };
 
 namespace detail {
+// The sum that is with a list, or else of its gradients, as channel_sums adds up a plane: segments in float64, then a
+// tree. Segments after the last argmax are zeros, which change nothing.
+[[gnu::noinline]] inline float sum_of_list(const ArgmaxPlanes& p, const float* plane) {
+  if (plane[1] == plane[1]) return plane[1];
+  const ArgmaxList list(plane, p.pixels());
+  ListBorders borders(p);
+  SumTree<float, 1> tree;
+  for (long i = 0;;) {
+    double sum = 0;
+    for (const std::int32_t end = borders.next(); i < list.count && list.place[i] < end; ++i)
+      sum += double(list.gradient[i]);
+    float own = float(sum);
+    if (i < list.count) {
+      tree.add(&own);
+      continue;
+    }
+    if (!tree.empty()) tree.finish(&own);
+    return own;
+  }
+}
+
 // What a list needs to know of windows: the number of each one's argmax, -1 if that is 0 or less.
 [[gnu::noinline]] inline void number_argmaxes(const float* y, const std::uint8_t* places, float* number, long count) {
   constexpr int width = simd_width<float>;
@@ -265,7 +294,7 @@ constexpr long rows_in_vectors(const ArgmaxPlanes& p, long readable) {
       const long samples = n - first < block_samples ? n - first : block_samples;
       float sample[block_samples];
       for (long s = 0; s < samples; ++s)
-        sample[s] = ArgmaxList::sum_of(lists + ((first + s) * channels + c) * p.pixels(), p.pixels());
+        sample[s] = detail::sum_of_list(p, lists + ((first + s) * channels + c) * p.pixels());
       total.add({detail::sum_of_samples(sample, samples)});
     }
     y[c] = *total.finish();
@@ -337,7 +366,7 @@ struct Kernel<Cpu, ops::SumOfLists> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     constexpr TensorType x = Call::operand(0);
-    kernel::list_sums({x[2], x[3]}, a.n, x[1], a.operand<float>(0), a.result<float>(), begin, end);
+    kernel::list_sums({x[2], x[3], Call::config()}, a.n, x[1], a.operand<float>(0), a.result<float>(), begin, end);
   }
 };
 
