@@ -40,10 +40,20 @@ inline int count_devices() {
   return std::min(count, 64);
 }
 
-/// The number of the GPU that this thread uses.
+/// The number of the GPU that this thread uses; -1: none yet.
 inline int& device_of_thread() {
   thread_local int device = -1;
   return device;
+}
+inline void use_device(int device) {
+  int& current = device_of_thread();
+  if (current == device) return;
+  if (const cudaError_t error = cudaSetDevice(device); error != cudaSuccess) {
+    forget(error);
+    count_devices();  // says why, if there is none
+    check(error, "cudaSetDevice");
+  }
+  current = device;
 }
 /// Set in the child of a process that has used a GPU before it forked.
 inline std::atomic<bool> lost_in_fork = false, used = false;
@@ -74,9 +84,8 @@ inline Queues& queues() {
     throw_error<RuntimeError>(
         "A process that has used a GPU has forked, and its child cannot use it: CUDA does not survive a fork. Start "
         "the child by exec, or before the first use of the GPU.");
-  int& device = device_of_thread();
-  if (device < 0) check(cudaSetDevice(device = 0), "cudaSetDevice");
-  return make_queues(device);
+  if (device_of_thread() < 0) use_device(0);
+  return make_queues(device_of_thread());
 }
 
 /// Pinned memory for copies back, kept for the next ones.
