@@ -19,6 +19,7 @@ namespace tenon::inline TENON_ABI::kernel::cuda {
 struct Queues {
   cudaStream_t kernels = nullptr, in = nullptr, back = nullptr;
   cudaEvent_t before_copy = nullptr, after_copy = nullptr;  // of copies back
+  bool overlaps = false;                                    // Running::overlaps, of Hopper and newer
   std::atomic<bool> fresh_memory = false;                   // allocated since the last copy beside
   std::mutex mutex;                                         // of the two events
 };
@@ -70,6 +71,9 @@ inline Queues& make_queues(int device) {
     check(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "cudaStreamCreate");
   for (cudaEvent_t* event : {&queues->before_copy, &queues->after_copy})
     check(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "cudaEventCreate");
+  int generation = 0;
+  check(cudaDeviceGetAttribute(&generation, cudaDevAttrComputeCapabilityMajor, device), "cudaDeviceGetAttribute");
+  queues->overlaps = generation >= 9;
   cudaMemPool_t pool{};
   check(cudaDeviceGetDefaultMemPool(&pool, device), "cudaDeviceGetDefaultMemPool");
   std::uint64_t all_of_it = ~std::uint64_t{0};  // memory that tensors let go stays for the next ones

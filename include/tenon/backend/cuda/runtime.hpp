@@ -31,6 +31,7 @@ inline void check(cudaError_t error, const char* what) {
 struct Running {
   cudaStream_t stream = nullptr;
   const std::int32_t* unless = nullptr;  // in the device's memory
+  bool overlaps = false;                 // a kernel may start its blocks before all those of the last one have ended
 };
 inline Running& running() {
   thread_local Running now;
