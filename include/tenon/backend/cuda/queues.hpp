@@ -19,7 +19,6 @@ namespace tenon::inline TENON_ABI::kernel::cuda {
 struct Queues {
   cudaStream_t kernels = nullptr, in = nullptr, back = nullptr;
   cudaEvent_t before_copy = nullptr, after_copy = nullptr;  // of copies back
-  bool overlaps = false;                                    // Running::overlaps, of Hopper and newer
   std::atomic<bool> fresh_memory = false;                   // allocated since the last copy beside
   std::mutex mutex;                                         // of the two events
 };
@@ -41,20 +40,10 @@ inline int count_devices() {
   return std::min(count, 64);
 }
 
-/// The number of the GPU that this thread uses; -1: none yet.
+/// The number of the GPU that this thread uses.
 inline int& device_of_thread() {
   thread_local int device = -1;
   return device;
-}
-inline void use_device(int device) {
-  int& current = device_of_thread();
-  if (current == device) return;
-  if (const cudaError_t error = cudaSetDevice(device); error != cudaSuccess) {
-    forget(error);
-    count_devices();  // says why, if there is none
-    check(error, "cudaSetDevice");
-  }
-  current = device;
 }
 /// Set in the child of a process that has used a GPU before it forked.
 inline std::atomic<bool> lost_in_fork = false, used = false;
@@ -71,9 +60,6 @@ inline Queues& make_queues(int device) {
     check(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "cudaStreamCreate");
   for (cudaEvent_t* event : {&queues->before_copy, &queues->after_copy})
     check(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "cudaEventCreate");
-  int generation = 0;
-  check(cudaDeviceGetAttribute(&generation, cudaDevAttrComputeCapabilityMajor, device), "cudaDeviceGetAttribute");
-  queues->overlaps = generation >= 9;
   cudaMemPool_t pool{};
   check(cudaDeviceGetDefaultMemPool(&pool, device), "cudaDeviceGetDefaultMemPool");
   std::uint64_t all_of_it = ~std::uint64_t{0};  // memory that tensors let go stays for the next ones
@@ -88,8 +74,9 @@ inline Queues& queues() {
     throw_error<RuntimeError>(
         "A process that has used a GPU has forked, and its child cannot use it: CUDA does not survive a fork. Start "
         "the child by exec, or before the first use of the GPU.");
-  if (device_of_thread() < 0) use_device(0);
-  return make_queues(device_of_thread());
+  int& device = device_of_thread();
+  if (device < 0) check(cudaSetDevice(device = 0), "cudaSetDevice");
+  return make_queues(device);
 }
 
 /// Pinned memory for copies back, kept for the next ones.

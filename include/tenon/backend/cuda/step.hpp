@@ -117,7 +117,7 @@ struct Begun {
   void start_on(cudaStream_t stream) const {
     Running& now = running();
     const Running before = now;
-    now.stream = stream, now.overlaps = queues().overlaps;
+    now.stream = stream;
     try {
       for (const Launch& call : launches) {
         now.unless = call.unless;

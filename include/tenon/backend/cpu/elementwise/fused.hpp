@@ -49,6 +49,11 @@ struct FusedFunction {
 
 // How an epilogue reads an operand.
 enum EpilogueOperand { number, whole, channels };
+template <class Call, int K>
+inline constexpr EpilogueOperand epilogue_operand = [] {
+  const TensorType t = Call::operand(Call::Op::operands_before_epilogue + K);
+  return t.count(1) == 1 && !t.batched() ? number : t.same_shape(Call::result) ? whole : channels;
+}();
 
 /// Applies the steps of an epilogue to `count` results from element `first` on. Operands after those of the operator
 /// itself belong to the epilogue. One with a value per channel is read at `channel`, moving with the elements or not;
@@ -57,27 +62,24 @@ template <class Call, bool moves, int... K>
 inline void apply_steps_to(const Arguments& a, long first, long count, [[maybe_unused]] long channel,
                            std::integer_sequence<int, K...>) {
   using T = typename Call::Result;
-  [[maybe_unused]] constexpr auto kind = [](int k) {
-    const TensorType t = Call::operand(Call::Op::operands_before_epilogue + k);
-    return t.count(1) == 1 && !t.batched() ? number : t.same_shape(Call::result) ? whole : channels;
-  };
+  [[maybe_unused]] constexpr EpilogueOperand kind[]{epilogue_operand<Call, K>..., number};
   T* const result = a.result<T>() + first;
-  constexpr std::integer_sequence<bool, true, (kind(K) == whole || (kind(K) == channels && moves))...> move;
+  constexpr std::integer_sequence<bool, true, (kind[K] == whole || (kind[K] == channels && moves))...> move;
   // a tiny row in unrolled code, through local arrays: so nothing overlaps
   if (__builtin_constant_p(count) && count <= 16) {
     T own[16];
     for (long i = 0; i < count; ++i)
       own[i] = FusedFunction<T, typename Call::Joined>()(
           result[i], (a.operand<T>(Call::Op::operands_before_epilogue + K) +
-                      (kind(K) == number  ? 0
-                       : kind(K) == whole ? first
-                                          : channel))[kind(K) == whole || (kind(K) == channels && moves) ? i : 0]...);
+                      (kind[K] == number  ? 0
+                       : kind[K] == whole ? first
+                                          : channel))[kind[K] == whole || (kind[K] == channels && moves) ? i : 0]...);
     for (long i = 0; i < count; ++i) result[i] = own[i];
     return;
   }
   map_row(FusedFunction<T, typename Call::Joined>(), move, result, count, static_cast<const T*>(result),
-          (a.operand<T>(Call::Op::operands_before_epilogue + K) + (kind(K) == number  ? 0
-                                                                   : kind(K) == whole ? first
+          (a.operand<T>(Call::Op::operands_before_epilogue + K) + (kind[K] == number  ? 0
+                                                                   : kind[K] == whole ? first
                                                                                       : channel))...);
 }
 template <class Call, bool moves>

@@ -22,13 +22,13 @@ template <class T>
 inline constexpr int steps_per_unit = std::is_same_v<T, bfloat16> ? 2 : 1;
 
 template <class T>
-[[gnu::always_inline]] inline ProductSum<T> widened(T value) {
+[[gnu::always_inline]] TENON_DEVICE inline ProductSum<T> widened(T value) {
   if constexpr (std::is_integral_v<T>) return static_cast<ProductSum<T>>(static_cast<std::int64_t>(value));
   else return static_cast<ProductSum<T>>(value);
 }
 /// The one rounding at the end of a sum.
 template <class T>
-[[gnu::always_inline]] inline T narrowed(ProductSum<T> value) {
+[[gnu::always_inline]] TENON_DEVICE inline T narrowed(ProductSum<T> value) {
   return static_cast<T>(value);
 }
 

@@ -1,0 +1,105 @@
+// Convolution and its gradient for the input: a thread per element, whose chains run over channels and taps.
+#pragma once
+#include <tenon/backend/cpu/conv/conv2d_kernel.hpp>
+#include <tenon/backend/cuda/epilogue.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI {
+
+namespace kernel::cuda {
+
+/// The sizes of a call that computes the tensor at -1, for one sample.
+template <class C, ConvTensors at>
+inline constexpr Conv2dSizes conv_call_sizes = [] {
+  const auto type = [](int which) { return which < 0 ? C::result : C::operand(which); };
+  const Conv2dSizes s = conv_sizes(type(at.x), type(at.weight), type(at.y), C::config()).of(1);
+  return at.x < 0 ? s.for_input() : s;
+}();
+
+/// Channels of a segment; of other types than float32 all are one chain.
+template <class T>
+constexpr long conv_chain(const Conv2dSizes& s) {
+  const long all = s.input_gradient ? s.group_outputs() : s.group_inputs();
+  return !std::is_same_v<T, float> ? all : s.input_gradient ? s.input_segment() : s.segment();
+}
+
+/// A sum over the channels and taps of a group: `add(sum, c, r, k)` adds the product of a channel and a tap. bfloat16
+/// takes channels in pairs, of which the second comes first (cpu/conv/conv2d.hpp).
+template <class T, long channels, long segment, int kh, int kw, class Add>
+__device__ ProductSum<T> sum_of_taps(Add add) {
+  using A = ProductSum<T>;
+  constexpr int unit = steps_per_unit<T>;
+  A total(0);
+  for (long c0 = 0; c0 < channels; c0 += segment) {
+    A sum(0);
+    const long end = c0 + segment < channels ? c0 + segment : channels;
+    for (long c = c0; c < end; c += unit)
+      for (int r = 0; r < kh; ++r)
+        for (int k = 0; k < kw; ++k)
+#pragma unroll
+          for (int u = unit - 1; u >= 0; --u) add(sum, c + u, r, k);
+    total = c0 == 0 ? sum : total + sum;
+  }
+  return std::is_same_v<T, float> ? total + A(0) : total;
+}
+
+/// y from x and w, operands 0 and 1.
+struct ConvolvedElement {
+  template <class C>
+  __device__ static void at(const Arguments& a, long i) {
+    using T = typename C::Result;
+    using A = ProductSum<T>;
+    constexpr Conv2dSizes s = conv_call_sizes<C, gives_y>;
+    constexpr long planes = s.group_inputs(), outputs = s.group_outputs(), segment = conv_chain<T>(s);
+    const long column = i % s.ow * s.stride_w - s.pad_left, row = i / s.ow % s.oh * s.stride_h - s.pad_top,
+               channel = i / (s.ow * s.oh) % s.o, sample = i / (s.ow * s.oh * s.o);
+    const T* const x = a.template operand<T>(0) + (sample * s.c + channel / outputs * planes) * s.h * s.w;
+    const T* const w = a.template operand<T>(1) + channel * planes * s.kh * s.kw;
+    const A y = sum_of_taps<T, planes, segment, s.kh, s.kw>([&](A& sum, long c, int r, int k) {
+      const long at_y = row + r * s.dilation_h, at_x = column + k * s.dilation_w;
+      const bool there = c < planes, inside = there && at_y >= 0 && at_y < s.h && at_x >= 0 && at_x < s.w;
+      sum = fmadd(there ? widened(w[(c * s.kh + r) * s.kw + k]) : A(0),
+                  inside ? widened(x[(c * s.h + at_y) * s.w + at_x]) : A(0), sum);
+    });
+    store_result<C>(a, i, channel, narrowed<T>(y));
+  }
+};
+
+/// dx from w and dy, operands 0 and 1. A tap that meets one of the zeros that a stride inserts into dy is left out.
+struct ConvInputElement {
+  template <class C>
+  __device__ static void at(const Arguments& a, long i) {
+    using T = typename C::Result;
+    using A = ProductSum<T>;
+    constexpr Conv2dSizes s = conv_call_sizes<C, gives_dx>;
+    constexpr long planes = s.group_outputs(), inputs = s.group_inputs(), segment = conv_chain<T>(s);
+    const long column = i % s.w + s.pad_left, row = i / s.w % s.h + s.pad_top, channel = i / (s.w * s.h) % s.c,
+               sample = i / (s.w * s.h * s.c), group = channel / inputs;
+    const T* const w =
+        a.template operand<T>(0) + (group * planes * inputs + channel % inputs) * s.kh * s.kw;  // of o = 0
+    const T* const dy = a.template operand<T>(1) + (sample * s.o + group * planes) * s.oh * s.ow;
+    const A dx = sum_of_taps<T, planes, segment, s.kh, s.kw>([&](A& sum, long o, int r, int k) {
+      const long y = row - r * s.dilation_h, x = column - k * s.dilation_w;
+      if (y % s.stride_h != 0 || x % s.stride_w != 0) return;
+      const long at_y = y / s.stride_h, at_x = x / s.stride_w;
+      const bool there = o < planes, inside = there && y >= 0 && at_y < s.oh && x >= 0 && at_x < s.ow;
+      sum = fmadd(there ? widened(w[(o * inputs * s.kh + r) * s.kw + k]) : A(0),
+                  inside ? widened(dy[(o * s.oh + at_y) * s.ow + at_x]) : A(0), sum);
+    });
+    store_result<C>(a, i, channel, narrowed<T>(dx));
+  }
+};
+
+}  // namespace kernel::cuda
+
+template <>
+struct Kernel<Cuda, ops::Conv2d> : kernel::cuda::Elements<kernel::cuda::ConvolvedElement> {
+  static constexpr KernelFacts facts{.epilogue = true, .channel_axis = 1};
+};
+template <>
+struct Kernel<Cuda, ops::Conv2dBackwardInput> : kernel::cuda::Elements<kernel::cuda::ConvInputElement> {
+  static constexpr KernelFacts facts{.epilogue = true, .channel_axis = 1};
+};
+
+}  // namespace tenon
+TENON_EXACT_END

@@ -1,0 +1,33 @@
+// The element-wise steps that follow an operator, applied to each of its elements before it is stored.
+#pragma once
+#include <tenon/backend/cpu/elementwise/fused.hpp>
+#include <tenon/backend/cuda/device.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel::cuda {
+
+namespace detail {
+template <class C, int... K>
+__device__ typename C::Result with_steps(const Arguments& a, typename C::Result value, long i, long channel,
+                                         std::integer_sequence<int, K...>) {
+  using T = typename C::Result;
+  constexpr EpilogueOperand kind[]{epilogue_operand<C, K>..., number};
+  constexpr int before = C::Op::operands_before_epilogue;
+  return static_cast<T>(FusedFunction<T, typename C::Joined>()(
+      value, a.template operand<T>(before + K)[kind[K] == number  ? 0
+                                               : kind[K] == whole ? i
+                                                                  : channel]...));
+}
+}  // namespace detail
+
+/// Stores element i of the result of C, which belongs to `channel`, with the steps of the epilogue.
+template <class C>
+__device__ void store_result(const Arguments& a, long i, [[maybe_unused]] long channel, typename C::Result value) {
+  if constexpr (C::steps > 0)
+    value = detail::with_steps<C>(a, value, i, channel,
+                                  std::make_integer_sequence<int, C::operands - C::Op::operands_before_epilogue>());
+  a.template result<typename C::Result>()[i] = value;
+}
+
+}  // namespace tenon::kernel::cuda
+TENON_EXACT_END

@@ -1,0 +1,128 @@
+// Pooling and its gradients: a thread per element.
+#pragma once
+#include <tenon/backend/cpu/pool/pool2d_kernel.hpp>
+#include <tenon/backend/cuda/epilogue.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI {
+
+namespace kernel::cuda {
+
+/// Which window of a plane an element of the result is, or which pixel.
+struct PoolPosition {
+  long plane, row, column;
+  TENON_DEVICE constexpr PoolPosition(long i, long height, long width)
+      : plane(i / (height * width)), row(i / width % height), column(i % width) {}
+};
+
+/// The elements of a window in row-major order: body(place in the window, value).
+template <class T, class Body>
+__device__ void each_in_window(const Pool2dSizes& s, const PoolPosition& at, const T* plane, Body body) {
+  const long top = at.row * s.stride_h - s.pad_top, left = at.column * s.stride_w - s.pad_left;
+  for (int r = 0; r < s.kh; ++r)
+    for (int k = 0; k < s.kw; ++k) {
+      const long y = top + r, x = left + k;
+      if (y >= 0 && y < s.h && x >= 0 && x < s.w) body(r * s.kw + k, static_cast<Compute<T>>(plane[y * s.w + x]));
+    }
+}
+/// The windows that hold a pixel in row-major order: body(row and column of the window, place of the pixel in it).
+template <class Body>
+__device__ void each_window(const Pool2dSizes& s, const PoolPosition& pixel, Body body) {
+  const long y = pixel.row + s.pad_top, x = pixel.column + s.pad_left;
+  const long first_i = y < s.kh ? 0 : (y - s.kh) / s.stride_h + 1, last_i = y / s.stride_h,
+             first_j = x < s.kw ? 0 : (x - s.kw) / s.stride_w + 1, last_j = x / s.stride_w;
+  for (long i = first_i; i <= last_i && i < s.oh; ++i)
+    for (long j = first_j; j <= last_j && j < s.ow; ++j) body(i, j, (y - i * s.stride_h) * s.kw + (x - j * s.stride_w));
+}
+
+struct MaxPoolElement {
+  template <class C>
+  __device__ static void at(const Arguments& a, long i) {
+    using T = typename C::Result;
+    constexpr Pool2dSizes s = PoolKernel<MaxPool, false>::one_sample<C>;
+    const PoolPosition at(i, s.oh, s.ow);
+    Compute<T> best{};
+    int place = -1;
+    each_in_window(s, at, a.template operand<T>(0) + at.plane * s.h * s.w, [&](int own, Compute<T> value) {
+      if (place < 0 || kernel::detail::takes_over(value, best)) best = value, place = own;
+    });
+    a.template result<T>()[i] = static_cast<T>(best);
+    if constexpr (has_result<C, 1>) {
+      auto* const places = result_of<C, 1>(a);
+      places[i] = static_cast<std::remove_pointer_t<decltype(result_of<C, 1>(a))>>(place);
+    }
+  }
+};
+
+/// Operands places, dy.
+struct MaxPoolGradientElement {
+  template <class C>
+  __device__ static void at(const Arguments& a, long i) {
+    using T = typename C::Result;
+    using A = Compute<T>;
+    constexpr Pool2dSizes s = PoolKernel<MaxPoolGradient, true>::one_sample<C>;
+    constexpr bool one_window = std::is_floating_point_v<T> && kernel::detail::are_2x2<T>(s);  // it may send back -0
+    constexpr long channels = C::result[1];
+    const PoolPosition at(i, s.h, s.w);
+    const auto* const places = a.template operand<typename C::template Operand<0>>(0) + at.plane * s.oh * s.ow;
+    const T* const dy = a.template operand<T>(1) + at.plane * s.oh * s.ow;
+    A sum(0);
+    each_window(s, at, [&](long row, long column, long place) {
+      if (places[row * s.ow + column] != place) return;
+      const A own = static_cast<A>(dy[row * s.ow + column]);
+      sum = one_window ? own + A(-0.0f) : sum + own;
+    });
+    store_result<C>(a, i, at.plane % channels, static_cast<T>(sum));
+  }
+};
+
+/// What an average divides by.
+template <class C>
+__device__ long pool_divisor(const Pool2dSizes& s, long i, long j) {
+  constexpr bool with_padding = C::config().count_include_pad != 0;
+  return kernel::detail::divisor(s, kernel::detail::window(s, i, j), with_padding);
+}
+struct AvgPoolElement {
+  template <class C>
+  __device__ static void at(const Arguments& a, long i) {
+    using T = typename C::Result;
+    using A = Compute<T>;
+    constexpr Pool2dSizes s = PoolKernel<AvgPool<false>, false>::one_sample<C>;
+    const PoolPosition at(i, s.oh, s.ow);
+    A sum(0);
+    each_in_window(s, at, a.template operand<T>(0) + at.plane * s.h * s.w, [&](int, A value) { sum = sum + value; });
+    a.template result<T>()[i] = static_cast<T>(sum / static_cast<A>(pool_divisor<C>(s, at.row, at.column)));
+  }
+};
+/// Operand dy.
+struct AvgPoolGradientElement {
+  template <class C>
+  __device__ static void at(const Arguments& a, long i) {
+    using T = typename C::Result;
+    using A = Compute<T>;
+    constexpr Pool2dSizes s = PoolKernel<AvgPool<true>, true>::one_sample<C>;
+    const PoolPosition at(i, s.h, s.w);
+    const T* const dy = a.template operand<T>(0) + at.plane * s.oh * s.ow;
+    A sum(0);
+    each_window(s, at, [&](long row, long column, long) {
+      sum = sum + static_cast<A>(dy[row * s.ow + column]) / static_cast<A>(pool_divisor<C>(s, row, column));
+    });
+    a.template result<T>()[i] = static_cast<T>(sum);
+  }
+};
+
+}  // namespace kernel::cuda
+
+template <>
+struct Kernel<Cuda, ops::MaxPool2d> : kernel::cuda::Elements<kernel::cuda::MaxPoolElement> {};
+template <>
+struct Kernel<Cuda, ops::MaxPool2dGrad> : kernel::cuda::Elements<kernel::cuda::MaxPoolGradientElement> {
+  static constexpr KernelFacts facts{.epilogue = true, .channel_axis = 1};
+};
+template <>
+struct Kernel<Cuda, ops::AvgPool2d> : kernel::cuda::Elements<kernel::cuda::AvgPoolElement> {};
+template <>
+struct Kernel<Cuda, ops::AvgPool2dGrad> : kernel::cuda::Elements<kernel::cuda::AvgPoolGradientElement> {};
+
+}  // namespace tenon
+TENON_EXACT_END

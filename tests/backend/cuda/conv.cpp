@@ -1,0 +1,58 @@
+// Convolutions on the target Cuda, with their gradients: the bits of the CPU.
+#define TENON_TARGET cuda
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <tenon/ops/ops.hpp>
+
+#include "../../support/both_modes.hpp"
+
+using namespace tenon;
+using namespace support;
+
+namespace {
+/// x [n, c, h, w] convolved with o kernels of kh x kw, and both gradients.
+template <Conv2dOptions options, class T, int c, int h, int w, int o, int kh, int kw = kh>
+void check(long n) {
+  both_modes([](const auto& x, const auto& k) { return conv2d<options>(x, k); },
+             random_tensor<T, Shape<dyn, c, h, w>>(1, -2, 2, n),
+             random_tensor<T, Shape<o, c / options.groups, kh, kw>>(2));
+}
+constexpr Conv2dOptions valid{.pad_mode = PadMode::valid};
+}  // namespace
+
+TEST_CASE("one segment and several, whole and cut blocks of samples") {
+  check<Conv2dOptions{}, float, 1, 9, 11, 6, 5>(3);
+  check<valid, float, 6, 14, 14, 5, 5>(1);
+  check<Conv2dOptions{}, float, 35, 5, 6, 33, 3>(2);
+  check<valid, float, 3, 4, 4, 2, 3>(37);
+}
+
+TEST_CASE("strides, dilations, paddings") {
+  check<Conv2dOptions{.stride = {2, 1}, .pad_mode = PadMode::same}, float, 2, 9, 8, 3, 3, 2>(2);
+  check<Conv2dOptions{.pad_mode = PadMode::pad, .padding = {1, 0, 2, 3}, .dilation = {2, 3}}, float, 2, 9, 8, 3, 3>(2);
+  check<Conv2dOptions{.stride = 3, .pad_mode = PadMode::valid}, float, 2, 11, 10, 3, 2>(2);
+  check<Conv2dOptions{.stride = 2, .pad_mode = PadMode::pad, .padding = {1, 1, 1, 1}, .dilation = 2}, float, 2, 9, 9, 3,
+        3>(2);
+}
+
+TEST_CASE("groups, depthwise, and one tap") {
+  check<Conv2dOptions{.groups = 2}, float, 4, 6, 7, 6, 3>(2);
+  check<Conv2dOptions{.groups = 5}, float, 5, 6, 7, 5, 3>(2);
+  check<Conv2dOptions{.groups = 3}, float, 3, 6, 7, 6, 3>(2);
+  check<valid, float, 300, 3, 4, 7, 1>(2);
+  check<Conv2dOptions{.stride = 2, .pad_mode = PadMode::valid}, float, 7, 5, 5, 270, 1>(2);
+}
+
+TEST_CASE("every dtype") {
+  check<Conv2dOptions{}, double, 3, 5, 6, 4, 3>(3);
+  check<Conv2dOptions{}, float16, 3, 5, 6, 4, 3>(3);
+  check<Conv2dOptions{}, bfloat16, 3, 5, 6, 4, 3>(3);
+  check<Conv2dOptions{.stride = 2, .groups = 2}, bfloat16, 10, 5, 6, 6, 3>(2);
+}
+
+TEST_CASE("an activation and a bias are applied to each element before it is stored") {
+  const auto x = random_tensor<float, Shape<dyn, 3, 6, 7>>(1, -2, 2, 3);
+  const auto w = random_tensor<float, Shape<4, 3, 3, 3>>(2);
+  both_modes([](const auto& v, const auto& k) { return relu(conv2d<Conv2dOptions{}>(v, k)) * 3.0f; }, x, w);
+}
