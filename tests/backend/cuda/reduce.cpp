@@ -48,8 +48,33 @@ TEST_CASE("other types") {
   check_sums<bfloat16, Shape<dyn, 20>, Shape<20>>(100);
   check_sums<double, Shape<dyn, 20>, Shape<20>>(100);
 }
-TEST_CASE("images per channel: small planes, several blocks of samples") {
+TEST_CASE("images per channel: planes of one segment and of several, several blocks of samples") {
+  check_sums<float, Shape<dyn, 3, 40, 33>, Shape<3, 1, 1>>(5);
+  check_sums<float, Shape<dyn, 2, 2, 600>, Shape<2, 1, 1>>(18);
   check_sums<float, Shape<dyn, 6, 8, 8>, Shape<6, 1, 1>>(3);
   check_sums<float, Shape<dyn, 3, 16, 16>, Shape<3, 1, 1>>(35);
   check_sums<float, Shape<dyn, 2, 4, 4>, Shape<2, 1, 1>>(16 * 20 + 5);
+}
+
+TEST_CASE("sums, means, extremes, and products") {
+  const auto x = random_tensor<float, Shape<dyn, 3, 150>>(1, -1, 1, 40);
+  both_modes([](const auto& v) { return reduce_sum<2>(v); }, x);
+  both_modes([](const auto& v) { return reduce_mean<0, 2>(v); }, x);
+  both_modes([](const auto& v) { return reduce_mean(v); }, x);
+  both_modes([](const auto& v) { return reduce_max<1>(v); }, x);
+  both_modes([](const auto& v) { return reduce_min(v); }, x);
+  both_modes([](const auto& v) { return reduce_prod<0>(v); }, x);
+  both_modes([](const auto& v) { return reduce_prod<2>(v); }, random_tensor<float, Shape<dyn, 2, 50>>(1, 0.5, 1.5, 3));
+  both_modes([](const auto& v) { return reduce_sum<1>(v); }, random_tensor<int, Shape<dyn, 5000>>(1, -9, 9, 3));
+  both_modes([](const auto& v) { return reduce_max<0>(v); }, random_tensor<std::uint8_t, Shape<dyn, 7>>(1, 0, 255, 99));
+  both_modes([](const auto& v) { return reduce_mean<1>(v); }, random_tensor<float16, Shape<dyn, 200>>(1, -1, 1, 3));
+}
+TEST_CASE("where the largest and smallest elements are") {
+  const auto x = random_tensor<int, Shape<dyn, 70, 3>>(1, 0, 30, 40);
+  both_modes([](const auto& v) { return argmax<1>(v); }, x);
+  both_modes([](const auto& v) { return argmin<2>(v); }, x);
+  auto y = random_tensor<float, Shape<dyn, 10>>(1, -1, 1, 40);
+  y.data()[34] = y.data()[37] = NAN, y.data()[50] = y.data()[55] = 2;
+  both_modes([](const auto& v) { return argmax<1>(v); }, y);
+  both_modes([](const auto& v) { return argmin<0>(v); }, y);
 }

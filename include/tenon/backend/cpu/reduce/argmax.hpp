@@ -12,7 +12,7 @@ namespace tenon::inline TENON_ABI::kernel {
 
 // A NaN is better than everything else, of equal elements none is better.
 template <bool smallest, class C>
-inline bool is_better(C v, C best) {
+TENON_DEVICE constexpr bool is_better(C v, C best) {
   return (smallest ? v < best : v > best) | ((v != v) & (best == best));
 }
 

@@ -10,7 +10,7 @@ namespace tenon::inline TENON_ABI::kernel {
 /// number, 1 for a sum.
 struct Plus {
   template <class V>
-  [[gnu::always_inline]] TENON_DEVICE V operator()(V a, V b) const {
+  [[gnu::always_inline]] V operator()(V a, V b) const {
     return a + b;
   }
 };

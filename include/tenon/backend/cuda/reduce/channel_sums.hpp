@@ -69,7 +69,7 @@ struct SampleSums {
   __device__ static void block(const Arguments& a) {
     constexpr long channels = P::channels, segments = P::segments;
     const long own = long(blockIdx.x) * channels_of_block + row_of_block(), c = own < channels ? own : channels - 1;
-    const auto add = [](float x, float y) { return x + y; };
+    constexpr Add add;
     Tree<float> tree;
     float chain = 0;
     for (long first = 0, in_chain = 0; first < a.n; first += lanes) {

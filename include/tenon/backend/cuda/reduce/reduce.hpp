@@ -124,8 +124,7 @@ struct Tiles {
   static constexpr int places =
       W::vertical ? int(std::bit_ceil(std::size_t(results_of_one < 32 ? results_of_one : 32))) : lanes;
   static constexpr int parts = threads / places, chains_of_part = W::vertical ? 1 : 8;
-  static constexpr int tile = parts * chains_of_part, levels_of_part = W::vertical ? 1 : 4;
-  static constexpr int levels_of_tiles = tree_levels - (std::bit_width(unsigned(tile)) - 1);
+  static constexpr int tile = parts * chains_of_part;
 
   TENON_DEVICE static constexpr long tiles(long n) { return W::chains(n) / tile + 1; }
   /// Sums of tiles that lie side by side.
@@ -143,18 +142,16 @@ struct ReduceTiles {
   static long blocks(long n) { return blocks_for(P::width(n), P::places) * P::tiles(n); }
   __device__ static void block(const Arguments& a) {
     const long width = P::width(a.n), across = (width + P::places - 1) / P::places, tile = blockIdx.x / across;
-    const int part = int(threadIdx.x) / P::places, place = int(threadIdx.x) % P::places;
+    const int place = int(threadIdx.x) % P::places;
     const long column = blockIdx.x % across * P::places + place, kept = column / (W::vertical ? 1 : lanes);
     const OneResult<D> elements(a, column < width ? kept : 0);
-    const long chains = W::chains(a.n), first_part = tile * P::parts, existing = chains / P::chains_of_part + 1;
-    const ChainPart own = chain_part(first_part + part, P::chains_of_part, chains);
-    A value{};
-    if (own.exists)
-      value = sum_of_part<A, P::levels_of_part>(
-          own, typename D::F(), [&](long c) { return elements.chain(c); }, [&] { return elements.rest(); });
-    __shared__ A values[P::threads];
-    value = combine_parts<P::parts, P::places>(values, part, place, value, existing - first_part, typename D::F());
-    if (part == 0 && column < width) reinterpret_cast<A*>(a.workspace)[tile * width + column] = value;
+    const long chains = W::chains(a.n), first = tile * P::tile,
+               last = first + P::tile < chains + 1 ? first + P::tile : chains + 1;
+    const A value = sum_of_parts<P::parts, P::places, A>(first, last, P::chains_of_part, typename D::F(), [&](long c) {
+      return c < chains ? elements.chain(c) : elements.rest();
+    });
+    if (int(threadIdx.x) < P::places && column < width)
+      reinterpret_cast<A*>(a.workspace)[tile * width + column] = value;
   }
 };
 template <class D>
@@ -162,17 +159,16 @@ struct CombineTiles {
   using W = DeviceWalk<D>;
   using A = typename D::A;
   using P = Tiles<D>;
-  static constexpr int threads = 128;
-  static long blocks(long n) { return blocks_for(P::width(n), threads); }
+  static constexpr int threads = P::threads;
+  static long blocks(long n) { return blocks_for(P::width(n), P::places); }
   __device__ static void block(const Arguments& a) {
-    const long width = P::width(a.n), own = thread_of_grid(), column = own < width ? own : width - 1;
+    const long width = P::width(a.n), own = long(blockIdx.x) * P::places + int(threadIdx.x) % P::places,
+               column = own < width ? own : width - 1;
     const A* const sums = reinterpret_cast<const A*>(a.workspace) + column;
-    const long tiles = P::tiles(a.n);
-    Tree<A, P::levels_of_tiles> tree;
-    for (long t = 0; t + 1 < tiles; ++t) tree.add(sums[t * width], typename D::F());
-    A total = tree.finish(sums[(tiles - 1) * width], typename D::F());
+    A total = sum_of_tiles<P::parts, P::places, P::tile, A>(P::tiles(a.n), typename D::F(),
+                                                            [=](long t) { return sums[t * width]; });
     if constexpr (!W::vertical) total = fold_half_warp(total, typename D::F());
-    if (own < width && (W::vertical || lane_of_row() == 0))
+    if (int(threadIdx.x) < P::places && own < width && (W::vertical || lane_of_row() == 0))
       a.result<typename D::R>()[column / (W::vertical ? 1 : lanes)] = D::Finish::template of<typename D::C>(total, a.n);
   }
 };
@@ -198,12 +194,6 @@ void reduce_there(const Arguments& a) {
   launch_blocks<ReduceWhole<D>>(a);
 }
 
-struct Add : Plus {
-  template <class A>
-  TENON_DEVICE static constexpr A initial() {
-    return A(0);
-  }
-};
 struct AsResult {
   template <class C, class A>
   __device__ static typename C::Result of(A total, long) {

@@ -6,6 +6,18 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::cuda {
 
+/// a + b, beginning with 0.
+struct Add {
+  template <class A>
+  TENON_DEVICE static constexpr A initial() {
+    return A(0);
+  }
+  template <class A>
+  TENON_DEVICE constexpr A operator()(A a, A b) const {
+    return a + b;
+  }
+};
+
 /// Levels of SumTree: the last one takes what comes.
 inline constexpr int tree_levels = 16;
 
@@ -32,8 +44,6 @@ class Tree {
       if (k + 1 < levels ? chains_ >> k & 1 : chains_ >> k != 0) rest = combine(level_[k], rest);
     return rest;
   }
-  /// The sum of exactly 2^(levels - 1) chains.
-  __device__ A whole() const { return level_[levels - 1]; }
 
  private:
   A level_[levels]{};
@@ -54,37 +64,54 @@ __device__ A fold_half_warp(A value, F combine) {
   return value;
 }
 
-/// Where a reduction that is shared by several threads or blocks is cut: chains first .. first + count - 1 of `chains`
-/// whole ones; the part that ends with the last one has the rest, too.
-struct ChainPart {
-  long first, count;
-  bool exists, has_rest;
-};
-__device__ inline ChainPart chain_part(long part, long size, long chains) {
-  const long first = part * size, left = chains - first;
-  return {first, left < size ? left : size, left >= 0, left >= 0 && left < size};
-}
-/// The sum of a part of at most 2^(levels - 1) chains.
-template <class A, int levels, class F, class Chain, class Rest>
-__device__ A sum_of_part(const ChainPart& part, F combine, Chain chain, Rest rest) {
-  Tree<A, levels> tree;
-  for (long c = part.first; c < part.first + part.count; ++c) tree.add(chain(c), combine);
-  return part.has_rest ? tree.finish(rest(), combine) : tree.whole();
+/// The sum of the lanes, in all of them.
+template <class A>
+__device__ A sum_of_lanes(A value) {
+#pragma unroll
+  for (int half = lanes / 2; half > 0; half /= 2) value += __shfl_xor_sync(~0u, value, half, lanes);
+  return value;
 }
 
-/// Combines the values of the parts of a block, as a tree, neighbours first: `values` in shared memory has room for
-/// `threads` of them, part p of a sum is `stride` values after part p - 1. Part 0 has the result.
-template <int parts, int stride, class A, class F>
-__device__ A combine_parts(A* values, int part, int place, A value, long existing, F combine) {
+/// The sum of the entries first .. last - 1, at least one, as by SumTree.
+template <class A, int levels = tree_levels, class F, class Entry>
+__device__ A sum_of_entries(long first, long last, F combine, Entry entry) {
+  Tree<A, levels> tree;
+  for (long i = first; i + 1 < last; ++i) tree.add(entry(i), combine);
+  return tree.finish(entry(last - 1), combine);
+}
+
+/// The same by a block, `of_part` entries a part, a power of two: part p has the threads p * places .. of the block,
+/// and a place of each has its own sum. The threads of part 0 have the result.
+template <int parts, int places, class A, class F, class Entry>
+__device__ A sum_of_parts(long first, long last, long of_part, F combine, Entry entry) {
+  __shared__ A values[parts * places];
+  const int part = int(threadIdx.x) / places;
+  const long own = first + part * of_part, existing = (last - first + of_part - 1) / of_part;
+  A value{};
+  if (part < existing) value = sum_of_entries<A>(own, own + of_part < last ? own + of_part : last, combine, entry);
 #pragma unroll
   for (int step = 1; step < parts; step *= 2) {
     __syncthreads();
-    values[part * stride + place] = value;
+    values[threadIdx.x] = value;
     __syncthreads();
     if (part % (2 * step) == 0 && part + step < existing)
-      value = combine(value, values[(part + step) * stride + place]);
+      value = combine(value, values[int(threadIdx.x) + step * places]);
   }
   return value;
+}
+/// The sum of `tiles` entries that are sums of `tile` chains each, a power of two.
+template <int parts, int places, int tile, class A, class F, class Entry>
+__device__ A sum_of_tiles(long tiles, F combine, Entry entry) {
+  constexpr long together = (1l << (tree_levels - 1)) / tile;  // what the last level takes at once
+  A total{};
+  for (long first = 0; first < tiles; first += together) {
+    const long last = first + together < tiles ? first + together : tiles;
+    long of_part = 1;
+    while (of_part * parts < last - first) of_part *= 2;
+    const A value = sum_of_parts<parts, places, A>(first, last, of_part, combine, entry);
+    total = first == 0 ? value : combine(total, value);
+  }
+  return total;
 }
 
 }  // namespace tenon::kernel::cuda
