@@ -60,6 +60,11 @@ struct TargetStep {
   /// "Conv2d in network.conv1 float32 [n,6,28,28] (net.cpp:12)", for errors and profilers of the target; in PyNative
   /// mode the operator alone.
   std::string text(const Launch& launch) const;
+
+  /// Calls f(const void* address, long bytes, bool written) for all memory of the target that a call of the program
+  /// uses: calls that do not write what the other one uses may run side by side.
+  template <class F>
+  void each_access(const Launch& launch, F f) const;
 };
 /// The only way to start kernels there: all copies that the calls need are in the queue before them, or are those of
 /// `batch`, for which they wait. `ends`: they are the last ones of the step.
@@ -93,6 +98,10 @@ struct CallThere {
   /// Without elements in the result there is nothing to do.
   bool is_empty(const BufferBytes& bytes) const { return !effect && bytes[0] == 0; }
 };
+/// Whether a call writes its buffer k: a result, or what its effect changes.
+constexpr bool writes_buffer(bool effect, int operands, int k) {
+  return k == 0 || k > operands || (effect && (k == 1 || k < operands));
+}
 /// Copies what the host has written of its operands, and says where everything is. `copy`: memory for buffers that are
 /// no blocks of the target's memory, and for a workspace; null if there are none.
 [[gnu::noinline]] inline Launch prepare_launch(const CallThere& call, const Arguments& named, const BufferBytes& bytes,
@@ -105,8 +114,8 @@ struct CallThere {
   for (int k = 0; k < max_buffers; ++k) {
     auto* const data = static_cast<std::byte*>(named.buffer[k]);
     if (!data) continue;
-    const bool result = k == 0 || k > call.operands, changed = call.effect && (result || k == 1 || k < call.operands);
-    const Use use = changed ? Use::change : result ? Use::overwrite : Use::read;
+    const bool written = writes_buffer(call.effect, call.operands, k);
+    const Use use = !written ? Use::read : call.effect ? Use::change : Use::overwrite;
     const std::size_t size = std::size_t(bytes[k]);
     void*& buffer = launch.arguments.buffer[k];
     buffer = memory.there(call.target, data, use, size);
@@ -135,6 +144,19 @@ struct CallThere {
   const Launch launch = prepare_launch(call, named, bytes, copy);
   submit(call.target, {}, {&launch, 1});
   if (call.effect && copy[1]) std::memcpy(named.buffer[1], copy[1].data(), std::size_t(bytes[1]));
+}
+
+template <class F>
+void TargetStep::each_access(const Launch& launch, F f) const {
+  const Instruction* instruction = program->instruction;
+  while (instruction->node != launch.node) ++instruction;
+  const Node& node = program->node[launch.node];
+  for (int k = 0; k < instruction->buffers; ++k)
+    if (const void* const buffer = launch.arguments.buffer[k])
+      f(buffer, program->type_of(*instruction, k).bytes(n), writes_buffer(node.op->effect, node.operands, k));
+  // all workspaces of a program are one
+  if (launch.arguments.workspace) f(launch.arguments.workspace, 1L, true);
+  if (launch.unless) f(launch.unless, long(sizeof *launch.unless), false);
 }
 
 #if TENON_DEFINES

@@ -1,5 +1,6 @@
 // The calls of the CUDA runtime that Tenon uses. Streams run at once what they get; one that is recorded keeps it.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -16,6 +17,7 @@ enum cudaError_t {
   cudaErrorNoDevice = 100,
   cudaErrorInvalidDevice = 101,
   cudaErrorLaunchFailure = 719,
+  cudaErrorStreamCaptureUnjoined = 904,
 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
 enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal = 1 };
@@ -25,10 +27,22 @@ inline constexpr unsigned cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2;
 
 namespace emulator {
 
-using Work = std::vector<std::function<void()>>;
+/// What a stream records: each work with those that it waits for.
+struct Work {
+  struct Item {
+    std::function<void()> run;
+    std::vector<std::size_t> after;
+  };
+  std::vector<Item> items{};
+  std::vector<struct Stream*> streams{};
+};
 struct Stream {
-  bool recording = false;
-  Work recorded{};
+  Work* recorded = nullptr;
+  std::vector<std::size_t> last{};  // what the next work waits for
+};
+struct Event {
+  Work* recorded = nullptr;
+  std::vector<std::size_t> last{};
 };
 
 /// Tests set it: how many devices there are, or with what error asking for them fails.
@@ -54,8 +68,39 @@ cudaError_t call(F f) {
 }
 template <class F>
 void put(Stream* stream, F f) {
-  if (stream && stream->recording) stream->recorded.emplace_back(std::move(f));
-  else f();
+  if (!stream || !stream->recorded) return f();
+  stream->recorded->items.push_back({std::move(f), stream->last});
+  stream->last = {stream->recorded->items.size() - 1};
+}
+/// Tests set it: another order of works that do not wait for each other.
+inline unsigned graph_seed = 1;
+inline void run_in_some_order(const Work& work) {
+  std::vector<bool> done(work.items.size());
+  for (std::size_t left = done.size(); left > 0; --left) {
+    std::vector<std::size_t> ready;
+    for (std::size_t i = 0; i < done.size(); ++i) {
+      bool waits = done[i];
+      for (const std::size_t j : work.items[i].after) waits |= !done[j];
+      if (!waits) ready.push_back(i);
+    }
+    graph_seed = graph_seed * 1664525u + 1013904223u;
+    const std::size_t next = ready[(graph_seed >> 8) % ready.size()];
+    work.items[next].run();
+    done[next] = true;
+  }
+}
+/// Whether the last works of a recorded stream come after all works.
+inline bool joined(const Work& work, const Stream& stream) {
+  std::vector<bool> reached(work.items.size());
+  std::vector<std::size_t> open = stream.last;
+  while (!open.empty()) {
+    const std::size_t at = open.back();
+    open.pop_back();
+    if (reached[at]) continue;
+    reached[at] = true;
+    open.insert(open.end(), work.items[at].after.begin(), work.items[at].after.end());
+  }
+  return std::find(reached.begin(), reached.end(), false) == reached.end();
 }
 void run_grid(unsigned blocks, int threads, int shared_bytes, const std::function<void()>& body);
 template <class Body>
@@ -67,7 +112,7 @@ void launch(Stream* stream, unsigned blocks, int threads, int shared_bytes, Body
 }  // namespace emulator
 
 using cudaStream_t = emulator::Stream*;
-using cudaEvent_t = char*;
+using cudaEvent_t = emulator::Event*;
 using cudaGraph_t = emulator::Work*;
 using cudaGraphExec_t = emulator::Work*;
 using cudaMemPool_t = void*;
@@ -97,17 +142,26 @@ inline cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return emulator::call([&] { delete stream, --emulator::alive; });
 }
 inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return emulator::call(); }
-inline cudaError_t cudaStreamWaitEvent(cudaStream_t, cudaEvent_t, unsigned) { return emulator::call(); }
+inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
+  return emulator::call([&] {
+    if (!event->recorded) return;
+    if (!stream->recorded) event->recorded->streams.push_back(stream);
+    stream->recorded = event->recorded;
+    stream->last.insert(stream->last.end(), event->last.begin(), event->last.end());
+  });
+}
 inline cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* argument) {
   return emulator::call([&] { emulator::put(stream, [=] { function(argument); }); });
 }
 inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
-  return emulator::call([&] { *event = new char(0), ++emulator::alive; });
+  return emulator::call([&] { *event = new emulator::Event, ++emulator::alive; });
 }
 inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return emulator::call([&] { delete event, --emulator::alive; });
 }
-inline cudaError_t cudaEventRecord(cudaEvent_t, cudaStream_t) { return emulator::call(); }
+inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  return emulator::call([&] { event->recorded = stream->recorded, event->last = stream->last; });
+}
 inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return emulator::call(); }
 
 inline cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int) {
@@ -130,13 +184,19 @@ inline cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaS
 }
 
 inline cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
-  return emulator::call([&] { stream->recording = true; });
+  return emulator::call([&] {
+    stream->recorded = new emulator::Work{{}, {stream}};
+    ++emulator::alive;
+  });
 }
 inline cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
-  return emulator::call([&] {
-    *graph = new emulator::Work(std::move(stream->recorded)), ++emulator::alive;
-    stream->recording = false;
-  });
+  const cudaError_t error = emulator::call();
+  emulator::Work* const work = stream->recorded;
+  const bool whole = emulator::joined(*work, *stream);
+  for (emulator::Stream* each : work->streams) each->recorded = nullptr, each->last.clear();
+  if (error == cudaSuccess && whole) return *graph = work, cudaSuccess;
+  delete work, --emulator::alive;
+  return error != cudaSuccess ? error : emulator::last_error = cudaErrorStreamCaptureUnjoined;
 }
 inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, unsigned long long) {
   return emulator::call([&] { *made = new emulator::Work(*graph), ++emulator::alive; });
@@ -148,6 +208,6 @@ inline cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) { return cudaGrap
 inline cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t) {
   return emulator::call([&] {
     ++emulator::graph_launches;
-    for (const auto& work : *graph) work();
+    emulator::run_in_some_order(*graph);
   });
 }

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include <tenon/backend/cuda/capture.hpp>
 #include <tenon/backend/cuda/queues.hpp>
 
 namespace tenon::inline TENON_ABI::kernel::cuda {
@@ -17,27 +18,26 @@ class RecordedSteps {
     static RecordedSteps* const steps = new RecordedSteps;  // for ever, as the queues
     return *steps;
   }
-  /// The graph of these calls of a program; null if this is the first time that they come. record(stream) starts
-  /// them on a stream.
-  template <class Record>
-  cudaGraphExec_t find(const void* program, int device, const std::vector<Launch>& launches, Record record) {
+  /// The graph of the calls of a step; null if this is the first time that they come. start(call, stream) starts one.
+  template <class Step, class Start>
+  cudaGraphExec_t find(const Step& step, int device, const std::vector<Launch>& launches, Start start) {
     const std::lock_guard lock(mutex_);
-    for (Step& step : steps_) {
-      if (step.program != program || step.device != device || step.launches.size() != launches.size() ||
-          std::memcmp(step.launches.data(), launches.data(), launches.size() * sizeof(Launch)) != 0)
+    for (Recorded& known : steps_) {
+      if (known.program != step.program || known.device != device || known.launches.size() != launches.size() ||
+          std::memcmp(known.launches.data(), launches.data(), launches.size() * sizeof(Launch)) != 0)
         continue;
-      if (!step.graph) step.graph = capture(record);
-      step.last_used = ++time_;
-      return step.graph;
+      if (!known.graph) known.graph = capture(step, launches, start);
+      known.last_used = ++time_;
+      return known.graph;
     }
     if (steps_.size() == most) forget_oldest();
-    steps_.push_back({program, device, launches, nullptr, ++time_});
+    steps_.push_back({step.program, device, launches, nullptr, ++time_});
     return nullptr;
   }
 
  private:
   static constexpr std::size_t most = 64;  // beyond, what was not used for longest is forgotten
-  struct Step {
+  struct Recorded {
     const void* program;
     int device;
     std::vector<Launch> launches;
@@ -45,24 +45,12 @@ class RecordedSteps {
     long last_used;
   };
 
-  template <class Record>
-  static cudaGraphExec_t capture(Record record) {
-    cudaStream_t stream = nullptr;
-    check(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking), "cudaStreamCreate");
-    cudaGraph_t graph = nullptr;
-    check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
-    try {
-      record(stream);
-    } catch (...) {
-      cudaStreamEndCapture(stream, &graph);
-      cudaStreamDestroy(stream);
-      throw;
-    }
-    check(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
+  template <class Step, class Start>
+  static cudaGraphExec_t capture(const Step& step, const std::vector<Launch>& launches, Start start) {
+    const cudaGraph_t graph = Recording().record(Dependencies(step, launches), int(launches.size()), start);
     cudaGraphExec_t made = nullptr;
     check(cudaGraphInstantiate(&made, graph, 0), "cudaGraphInstantiate");
     check(cudaGraphDestroy(graph), "cudaGraphDestroy");
-    check(cudaStreamDestroy(stream), "cudaStreamDestroy");
     return made;
   }
   void forget_oldest() {
@@ -74,7 +62,7 @@ class RecordedSteps {
   }
 
   std::mutex mutex_;
-  std::vector<Step> steps_;
+  std::vector<Recorded> steps_;
   long time_ = 0;
 };
 
@@ -93,14 +81,14 @@ struct Begun {
   void record(void* event) { after.push_back(static_cast<cudaEvent_t>(event)); }
   void commit() {
     Queues& on = queues();
-    const auto start = [this](cudaStream_t stream) { start_on(stream); };
     const bool whole = step.program && !looks_for_mistakes();
     if (!launches.empty()) {
+      const auto start_one = [this](int i, cudaStream_t stream) { start(launches[std::size_t(i)], stream); };
       if (const cudaGraphExec_t graph =
-              whole ? RecordedSteps<Launch>::instance().find(step.program, device_of_thread(), launches, start)
-                    : nullptr)
+              whole ? RecordedSteps<Launch>::instance().find(step, device_of_thread(), launches, start_one) : nullptr)
         check(cudaGraphLaunch(graph, on.kernels), "cudaGraphLaunch");
-      else start(on.kernels);
+      else
+        for (const Launch& call : launches) start(call, on.kernels);
     }
     for (const cudaEvent_t event : after) check(cudaEventRecord(event, on.kernels), "cudaEventRecord");
   }
@@ -114,18 +102,15 @@ struct Begun {
     }();
     return asked;
   }
-  void start_on(cudaStream_t stream) const {
+  void start(const Launch& call, cudaStream_t stream) const {
     Running& now = running();
     const Running before = now;
-    now.stream = stream;
+    now = {stream, call.unless, queues().overlaps};
     try {
-      for (const Launch& call : launches) {
-        now.unless = call.unless;
-        call.run(call.arguments, 0, call.items);
-        if (looks_for_mistakes())
-          if (const cudaError_t error = cudaStreamSynchronize(stream); error != cudaSuccess)
-            fail(error, step.text(call).c_str());
-      }
+      call.run(call.arguments, 0, call.items);
+      if (looks_for_mistakes())
+        if (const cudaError_t error = cudaStreamSynchronize(stream); error != cudaSuccess)
+          fail(error, step.text(call).c_str());
     } catch (...) {
       now = before;
       throw;

@@ -1,0 +1,88 @@
+// What the target Cuda says where there is no GPU, no driver, or too little memory, and where a call of CUDA fails.
+#define TENON_TARGET cuda
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include <tenon/ops/ops.hpp>
+
+#include "../../support/tensors.hpp"
+
+using namespace tenon;
+
+#if defined(TENON_CUDA_EMULATOR)  // hardware does not fail when it is told to
+namespace {
+/// What set_context says, with so many GPUs, or where asking for them fails.
+std::string refused(int devices, cudaError_t error, ContextChange wanted) {
+  emulator::devices = devices, emulator::devices_error = error;
+  std::string message;
+  try {
+    const ContextScope scope(wanted);
+  } catch (const Error& e) {
+    message = e.what();
+  }
+  emulator::devices = 1, emulator::devices_error = cudaSuccess;
+  return message;
+}
+bool has(const std::string& text, const char* part) { return text.find(part) != text.npos; }
+
+/// 12, computed on the GPU from tensors of so many elements.
+template <int count = 4>
+float computed() {
+  const ContextScope scope({.device_target = "GPU"});
+  const auto x = Tensor<float, Shape<count>>::full(4);
+  return (x * 2.0f + x).data()[count - 1];
+}
+}  // namespace
+
+TEST_CASE("no GPU, no driver, a GPU that is not there: one sentence each, and the CPU goes on") {
+  CHECK(has(refused(0, cudaErrorNoDevice, {.device_target = "GPU"}),
+            "device_target 'GPU' needs an NVIDIA GPU, and CUDA finds none"));
+  CHECK(has(refused(0, cudaErrorInsufficientDriver, {.device_target = "GPU"}), "needs NVIDIA's driver 580 or newer"));
+  CHECK(has(refused(2, cudaSuccess, {.device_target = "GPU", .device_id = 2}),
+            "Argument device_id must be in 0 .. 1 for GPU, which has 2 devices here, got 2"));
+  CHECK(get_context().device_target == "CPU");
+  CHECK(computed() == 12);
+}
+
+TEST_CASE("too little memory: what is free") {
+  computed();  // queues are there
+  emulator::failure = cudaErrorMemoryAllocation;
+  std::string message;
+  for (long after = 0; message.empty() && after < 100; ++after) {
+    emulator::calls_until_failure = after;
+    try {
+      computed<100000>();  // no memory of this size is left over
+    } catch (const OutOfMemory& e) {
+      message = e.what();
+    } catch (const Error&) {
+    }
+  }
+  emulator::calls_until_failure = -1, emulator::failure = cudaErrorLaunchFailure;
+  CHECK(has(message, "GPU has no room for another "));
+  CHECK(has(message, "1048576 of 1073741824 bytes are free"));
+}
+
+TEST_CASE("every call of CUDA fails once: an exception, and the next computation is right") {
+  CHECK(computed() == 12);
+  const long before = emulator::calls;
+  computed();
+  const long calls = emulator::calls - before;
+  long failed = 0;
+  for (long after = 0; after < calls; ++after) {
+    emulator::calls_until_failure = after;
+    try {
+      computed();
+    } catch (const Error& e) {
+      ++failed;
+      CHECK(has(e.what(), "GPU"));
+    }
+    emulator::calls_until_failure = -1;
+    CHECK(computed() == 12);
+  }
+  CHECK(calls > 4);
+  CHECK(failed > calls / 2);  // others give memory back, in destructors
+}
+#endif
