@@ -1,8 +1,9 @@
 # Optional libraries: the components of find_package(tenon), and TENON_COMPONENTS where Tenon's sources are a part of
 # the project. Installed with the package. What is found becomes a target: tenon::zlib, which tenon::tenon links by
 # itself, or one that a program links that includes its header: tenon::xtensor, tenon::protozero, tenon::openssl,
-# tenon::png, tenon::json, tenon::jpeg, tenon::sqlite, tenon::lmdb, tenon::redis.
-set(tenon_components zlib xtensor protozero openssl png json jpeg sqlite lmdb redis)
+# tenon::png, tenon::json, tenon::jpeg, tenon::sqlite, tenon::lmdb, tenon::redis; or, with what nvcc needs to know,
+# tenon::cuda.
+set(tenon_components zlib xtensor protozero openssl png json jpeg sqlite lmdb redis cuda)
 
 # Looks for a component's library and makes its target. `scope`: GLOBAL for all folders of the project, or nothing.
 # Sets tenon_missing to a sentence if there is no such component or library, else to nothing.
@@ -71,6 +72,10 @@ function(tenon_find_component name scope)
     set(about "hiredis" "libhiredis-dev" "caches on a Redis server")
     tenon_find_files(TENON_HIREDIS hiredis/hiredis.h hiredis)
     set(defines REDIS)
+  elseif(name STREQUAL "cuda")
+    set(about "the CUDA Toolkit, 13 or newer" "cuda-toolkit" "GPUs")
+    find_package(CUDAToolkit 13 QUIET)
+    set(found ${CUDAToolkit_FOUND})
   elseif(name STREQUAL "cli11")  # of the tools alone
     set(about "CLI11" "libcli11-dev" "tenon-inspect and tenon-cache")
     find_package(CLI11 QUIET ${scope})
@@ -106,6 +111,12 @@ function(tenon_find_component name scope)
   endif()
   if(defines)
     target_compile_definitions(tenon::${name} INTERFACE TENON_WITH_${defines}=1)
+  endif()
+  if(name STREQUAL "cuda")
+    # CMake 3.25 does not know that nvcc has C++20.
+    target_compile_options(tenon::cuda INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;--expt-relaxed-constexpr>"
+      "$<$<COMPILE_LANGUAGE:CUDA>:--extended-lambda;-fmad=false;-ftz=true>")
+    target_compile_definitions(tenon::cuda INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:TENON_TARGET=cuda>")
   endif()
   if(name STREQUAL "xtensor" AND xtensor_VERSION VERSION_LESS 0.26)
     # clang 19 finds two specializations of it equally good, and wants this flag of its own past to choose.

@@ -43,8 +43,9 @@ static_assert(sizeof(1.0) == sizeof(double),
 #endif
 
 #if defined(__CUDACC__)
-// nvcc warns about the pragmas of exact rounding and about attributes, which are for its host compiler
-#pragma nv_diag_suppress 1675, 2189
+// nvcc warns about pragmas of exact rounding and attributes, which are for its host compiler, and about functions that
+// the host alone calls with vectors
+#pragma nv_diag_suppress 1675, 2189, 20011
 #define TENON_DEVICE __host__ __device__
 #else
 #define TENON_DEVICE

@@ -20,6 +20,7 @@ enum cudaError_t {
   cudaErrorStreamCaptureUnjoined = 904,
 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
+enum cudaDeviceAttr { cudaDevAttrComputeCapabilityMajor = 75 };
 enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal = 1 };
 enum cudaMemPoolAttr { cudaMemPoolAttrReleaseThreshold = 4 };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
@@ -129,6 +130,9 @@ inline cudaError_t cudaGetDeviceCount(int* count) {
 }
 inline cudaError_t cudaSetDevice(int device) {
   return device < emulator::devices ? emulator::call() : cudaErrorInvalidDevice;
+}
+inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
+  return emulator::call([&] { *value = 9; });
 }
 inline cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   *free = 1 << 20, *total = 1 << 30;

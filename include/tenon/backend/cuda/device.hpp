@@ -17,6 +17,11 @@ inline constexpr int warp = 32;
 /// All blocks of a body. `unless`, if given, is in the device's memory: another number than 0 there keeps them back.
 template <class Body>
 __global__ void __launch_bounds__(Body::threads) run_blocks(const Arguments a, const std::int32_t* unless) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  // The next kernel may start its blocks where there is room. Each waits here until all before it is done.
+  cudaTriggerProgrammaticLaunchCompletion();
+  cudaGridDependencySynchronize();
+#endif
   if (!unless || *unless == 0) Body::block(a);
 }
 
@@ -35,15 +40,22 @@ void launch_blocks(const Arguments& a, long blocks, int shared_bytes = 0) {
 #if defined(TENON_CUDA_EMULATOR)
   emulator::launch(now.stream, unsigned(blocks), Body::threads, shared_bytes,
                    [a, unless = now.unless] { run_blocks<Body>(a, unless); });
+  check(cudaGetLastError(), "the launch of a kernel");
 #else
   if (shared_bytes > 48 * 1024) {
     static const cudaError_t allowed =
         cudaFuncSetAttribute(run_blocks<Body>, cudaFuncAttributeMaxDynamicSharedMemorySize, 227 * 1024);
     check(allowed, "cudaFuncSetAttribute");
   }
-  run_blocks<Body><<<unsigned(blocks), Body::threads, std::size_t(shared_bytes), now.stream>>>(a, now.unless);
+  cudaLaunchAttribute overlap{};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = unsigned(blocks), config.blockDim = Body::threads;
+  config.dynamicSmemBytes = std::size_t(shared_bytes), config.stream = now.stream;
+  config.attrs = &overlap, config.numAttrs = now.overlaps;
+  check(cudaLaunchKernelEx(&config, run_blocks<Body>, a, now.unless), "the launch of a kernel");
 #endif
-  check(cudaGetLastError(), "the launch of a kernel");
 }
 template <class Body>
 void launch_blocks(const Arguments& a) {

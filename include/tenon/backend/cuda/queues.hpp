@@ -19,6 +19,7 @@ namespace tenon::inline TENON_ABI::kernel::cuda {
 struct Queues {
   cudaStream_t kernels = nullptr, in = nullptr, back = nullptr;
   cudaEvent_t before_copy = nullptr, after_copy = nullptr;  // of copies back
+  bool overlaps = false;                                    // Running::overlaps, of Hopper and newer
   std::atomic<bool> fresh_memory = false;                   // allocated since the last copy beside
   std::mutex mutex;                                         // of the two events
 };
@@ -40,10 +41,20 @@ inline int count_devices() {
   return std::min(count, 64);
 }
 
-/// The number of the GPU that this thread uses.
+/// The number of the GPU that this thread uses; -1: none yet.
 inline int& device_of_thread() {
   thread_local int device = -1;
   return device;
+}
+inline void use_device(int device) {
+  int& current = device_of_thread();
+  if (current == device) return;
+  if (const cudaError_t error = cudaSetDevice(device); error != cudaSuccess) {
+    forget(error);
+    count_devices();  // says why, if there is none
+    check(error, "cudaSetDevice");
+  }
+  current = device;
 }
 /// Set in the child of a process that has used a GPU before it forked.
 inline std::atomic<bool> lost_in_fork = false, used = false;
@@ -60,6 +71,9 @@ inline Queues& make_queues(int device) {
     check(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "cudaStreamCreate");
   for (cudaEvent_t* event : {&queues->before_copy, &queues->after_copy})
     check(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "cudaEventCreate");
+  int generation = 0;
+  check(cudaDeviceGetAttribute(&generation, cudaDevAttrComputeCapabilityMajor, device), "cudaDeviceGetAttribute");
+  queues->overlaps = generation >= 9;
   cudaMemPool_t pool{};
   check(cudaDeviceGetDefaultMemPool(&pool, device), "cudaDeviceGetDefaultMemPool");
   std::uint64_t all_of_it = ~std::uint64_t{0};  // memory that tensors let go stays for the next ones
@@ -74,9 +88,8 @@ inline Queues& queues() {
     throw_error<RuntimeError>(
         "A process that has used a GPU has forked, and its child cannot use it: CUDA does not survive a fork. Start "
         "the child by exec, or before the first use of the GPU.");
-  int& device = device_of_thread();
-  if (device < 0) check(cudaSetDevice(device = 0), "cudaSetDevice");
-  return make_queues(device);
+  if (device_of_thread() < 0) use_device(0);
+  return make_queues(device_of_thread());
 }
 
 /// Pinned memory for copies back, kept for the next ones.

@@ -12,7 +12,12 @@
 
 namespace tenon::inline TENON_ABI::kernel::cuda {
 
+/// Forgets an error that has been told, or that the next call tells again.
+inline void forget(cudaError_t error) {
+  if (error != cudaSuccess) static_cast<void>(cudaGetLastError());
+}
 [[noreturn, gnu::cold, gnu::noinline]] inline void fail(cudaError_t error, const char* what) {
+  forget(error);
   throw_error<RuntimeError>("GPU: ", what, " failed: ", cudaGetErrorString(error), " (", cudaGetErrorName(error),
                             "). After an error of a kernel the process can no longer use the GPU: start it again, "
                             "with CUDA_LAUNCH_BLOCKING=1 to learn which kernel it was.");
@@ -26,6 +31,7 @@ inline void check(cudaError_t error, const char* what) {
 struct Running {
   cudaStream_t stream = nullptr;
   const std::int32_t* unless = nullptr;  // in the device's memory
+  bool overlaps = false;                 // a kernel may start its blocks before all those of the last one have ended
 };
 inline Running& running() {
   thread_local Running now;

@@ -13,12 +13,7 @@ struct Cuda {
   static constexpr bool has_bits_of_cpu = true;
 
   static int devices() { return kernel::cuda::count_devices(); }
-  static void use_device(int device) {
-    int& current = kernel::cuda::device_of_thread();
-    if (current == device) return;
-    kernel::cuda::check(cudaSetDevice(device), "cudaSetDevice");
-    current = device;
-  }
+  static void use_device(int device) { kernel::cuda::use_device(device); }
 
   /// Throws OutOfMemory with what is free.
   static std::byte* allocate(std::size_t bytes) {
@@ -26,7 +21,7 @@ struct Cuda {
     void* block = nullptr;
     const cudaError_t error = cudaMallocAsync(&block, bytes, on.kernels);
     if (error == cudaErrorMemoryAllocation) {
-      static_cast<void>(cudaGetLastError());
+      kernel::cuda::forget(error);
       std::size_t free = 0, total = 0;
       kernel::cuda::check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
       throw_error<OutOfMemory>("GPU has no room for another ", bytes, " bytes: ", free, " of ", total,
@@ -39,7 +34,7 @@ struct Cuda {
   /// After all kernels that are in the queue.
   static void free(std::byte* block) {
     if (kernel::cuda::lost_in_fork) return;
-    static_cast<void>(cudaFreeAsync(block, kernel::cuda::queues().kernels));  // an error shows at the next call
+    kernel::cuda::forget(cudaFreeAsync(block, kernel::cuda::queues().kernels));
   }
   static std::byte* allocate_pinned(std::size_t bytes) {
     void* block = nullptr;
@@ -47,7 +42,7 @@ struct Cuda {
     kernel::cuda::check(cudaMallocHost(&block, bytes), "cudaMallocHost");
     return static_cast<std::byte*>(block);
   }
-  static void free_pinned(std::byte* block) { static_cast<void>(cudaFreeHost(block)); }
+  static void free_pinned(std::byte* block) { kernel::cuda::forget(cudaFreeHost(block)); }
 
   static void* make_event() {
     cudaEvent_t event = nullptr;
@@ -55,7 +50,7 @@ struct Cuda {
     kernel::cuda::check(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "cudaEventCreate");
     return event;
   }
-  static void free_event(void* event) { static_cast<void>(cudaEventDestroy(static_cast<cudaEvent_t>(event))); }
+  static void free_event(void* event) { kernel::cuda::forget(cudaEventDestroy(static_cast<cudaEvent_t>(event))); }
   static void wait_event(void* event) {
     kernel::cuda::check(cudaEventSynchronize(static_cast<cudaEvent_t>(event)), "a kernel or copy");
   }
