@@ -42,6 +42,51 @@ TEST_CASE("every dtype: numbers of elements, repeated elements, one side of a di
   });
 }
 
+TEST_CASE("elements of every size: parts, borders, other orders of the axes, joined tensors, rows of a table") {
+  const auto check = []<class T>(T) {
+    CAPTURE(name(dtype_of<T>));
+    const auto x = random_tensor<T, Shape<dyn, 9, 13>>(7, 0, 9, 5);
+    const auto even = random_tensor<T, Shape<dyn, 3, 4, 32>>(7, 0, 9, 3);
+    check_bits([](const auto& v) { return slice<Part{}, Part{.step = -1}, Part{1, 12, 2}>(v); }, x);
+    check_bits([](const auto& v) { return slice<Part{}, Part{}, Part{1, -1}, Part{16}>(v); }, even);
+    check_bits([](const auto& v) { return std::get<1>(split_sizes<-1, 2, 11>(v)); }, x);
+    check_bits([](const auto& v) { return split<0, 3>(v)[2]; }, random_tensor<T, Shape<times<3>, 2>>(9, 0, 9, 5));
+    check_bits([](const auto& v) { return pad<Margin{}, Margin{0, 2}, Margin{1, 3}>(v, 1); }, x);
+    check_bits([](const auto& v) { return pad<Margin{}, Margin{2, 1}, Margin{1}>(v, 1); }, even);
+    check_bits([](const auto& v) { return transpose<0, 2, 1>(v); }, x);
+    check_bits([](const auto& v) { return transpose<0, 2, 1, 3>(v); }, even);
+    check_bits([](const auto& v) { return transpose<0, 3, 1, 2>(v); }, even);
+    check_bits([](const auto& v) { return transpose<2, 1, 0>(v); }, random_tensor<T, Shape<33, 3, 65>>(9, 0, 9));
+    check_bits([](const auto& u, const auto& v) { return concat<-1>(u, v, u); }, x,
+               random_tensor<T, Shape<dyn, 9, 2>>(9, 0, 9, 5));
+    check_bits([](const auto& u, const auto& v) { return concat<0>(u, v, u); }, even,
+               random_tensor<T, Shape<times<2>, 3, 4, 32>>(9, 0, 9, 3));
+    check_bits([](const auto& u, const auto& v) { return concat<1>(u, v); }, even, even);
+    const auto numbers = random_tensor<std::int64_t, Shape<dyn, 2>>(2, -5, 5, 9);
+    check_bits([](const auto& table, const auto& i) { return gather(table, i); },
+               random_tensor<T, Shape<5, 3>>(1, 0, 9), numbers);
+    check_bits([](const auto& table, const auto& i) { return gather(table, i); },
+               random_tensor<T, Shape<5, 32>>(1, 0, 9), numbers);
+  };
+  check(std::int8_t{1}), check(bfloat16(1.0f)), check(1.0f), check(1.0);
+}
+
+TEST_CASE("gradients of parts") {
+  const auto check = []<class T>(T) {
+    CAPTURE(name(dtype_of<T>));
+    const auto x = random_tensor<T, Shape<times<3>, 4, 5>>(7, -2, 2, 4);
+    both_modes(
+        [](const auto& v) {
+          const auto [a, b, c] = split<0, 3>(v);
+          return pad<Margin{}, Margin{1, 1}, Margin{0, 2}>(tril(a) + b * stop_gradient(c), 2);
+        },
+        x);
+    both_modes([](const auto& v) { return concat<1>(slice<Part{}, Part{.step = -3}>(v), v); }, x);
+    both_modes([](const auto& v) { return transpose<0, 2, 1>(slice<Part{}, Part{1}, Part{.step = 2}>(v)); }, x);
+  };
+  check(1.0f), check(float16(1.0f));
+}
+
 TEST_CASE("constant tables") {
   const auto x = random_tensor<float, Shape<2>>(1);
   check_bits([](const auto& v) { return ops::constant<Primes>(v); }, x);

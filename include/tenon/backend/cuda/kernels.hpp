@@ -7,7 +7,9 @@
 #include <tenon/backend/cuda/gemm/matmul.hpp>
 #include <tenon/backend/cuda/loss/softmax_cross_entropy.hpp>
 #include <tenon/backend/cuda/movement/convert.hpp>
+#include <tenon/backend/cuda/movement/copy.hpp>
 #include <tenon/backend/cuda/movement/fill.hpp>
+#include <tenon/backend/cuda/movement/gather.hpp>
 #include <tenon/backend/cuda/optimizer/update.hpp>
 #include <tenon/backend/cuda/pool/pool2d.hpp>
 #include <tenon/backend/cuda/reduce/argmax.hpp>

@@ -8,7 +8,7 @@ namespace tenon::inline TENON_ABI::kernel {
 
 /// Row of the table for a number that may count from the end; -1 if there is none.
 template <class I>
-inline long table_row(I number, long rows) {
+TENON_DEVICE inline long table_row(I number, long rows) {
   const long row = long(number) < 0 ? long(number) + rows : long(number);
   return row >= 0 && row < rows ? row : -1;
 }
