@@ -3,7 +3,10 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include <tenon/nn/nn.hpp>
+#include <tenon/ops/overflow_check.hpp>
 
 #include "beside_cpu.hpp"
 
@@ -80,4 +83,25 @@ TEST_CASE("all updates that are defined element by element") {
   check_update<ApplyAsgd, 1>(nn::ASGD{.learning_rate = 0.05, .t0 = 1, .weight_decay = 0.25f});
   check_update<ApplyRprop, 2>(nn::Rprop{.learning_rate = 0.05});
   check_update<ApplyLamb, 2>(nn::Lamb{.learning_rate = 0.05, .weight_decay = 0.25f});
+}
+
+TEST_CASE("a flag is set by what is not finite, and stays set") {
+  const auto check = []<class T>(T) {
+    const ContextScope scope({.device_target = "GPU"});
+    for (const float wrong : {INFINITY, -INFINITY, NAN}) {
+      const auto flag = Tensor<std::int32_t, Shape<>>::full(0);
+      auto gradient = random_tensor<T, Shape<3001>>(1);
+      gradient.data()[7] = T(65504.0f);
+      const auto look = [&] { apply<ops::OverflowCheck>(std::source_location::current(), flag, gradient); };
+      look();
+      CHECK(flag.item() == 0);
+      gradient.data()[3000] = T(wrong);
+      look();
+      CHECK(flag.item() == 1);
+      gradient.data()[3000] = T(1.0f);
+      look();
+      CHECK(flag.item() == 1);
+    }
+  };
+  check(1.0f), check(1.0), check(float16(1.0f)), check(bfloat16(1.0f));
 }

@@ -293,3 +293,7 @@ template <class T>
 T __ldg(const T* data) {
   return *data;
 }
+template <class T>
+T atomicExch(T* at, T value) {
+  return __atomic_exchange_n(at, value, __ATOMIC_RELAXED);
+}

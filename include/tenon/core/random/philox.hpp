@@ -37,7 +37,7 @@ constexpr std::uint64_t hash_bytes(const char* bytes, std::uint64_t length,
   return seed;
 }
 /// Mixes a number into a hash. Small numbers and small seeds give different results, too.
-constexpr std::uint64_t hash_number(std::uint64_t number, std::uint64_t seed) {
+TENON_DEVICE constexpr std::uint64_t hash_number(std::uint64_t number, std::uint64_t seed) {
   std::uint64_t z = (seed + 0x9e3779b97f4a7c15ull) * 0xd1342543de82ef95ull + number;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;

@@ -10,6 +10,16 @@ namespace ops {
 struct Dropout;
 }
 
+namespace kernel {
+/// An element is dropped if the upper 24 bits of its word, as a number in [0, 1), are below the rate: if they are less
+/// than this.
+TENON_DEVICE inline std::uint32_t dropped_words(float rate) {
+  const float words = rate * 0x1p24f;
+  const auto whole = static_cast<std::uint32_t>(words);
+  return whole + (static_cast<float>(whole) < words);
+}
+}  // namespace kernel
+
 template <>
 struct Kernel<Cpu, ops::Dropout> {
   template <class Call>
@@ -26,7 +36,7 @@ struct Kernel<Cpu, ops::Dropout> {
     using C = Compute<T>;
     const float rate = *a.operand<float>(1);
     const C scale = C(1) / (C(1) - C(rate));
-    const std::uint32_t dropped = dropped_words(rate);
+    const std::uint32_t dropped = kernel::dropped_words(rate);
     const std::uint64_t *state = a.operand<std::uint64_t>(2), key = hash_number(a.immediate, state[0]);
     const long count = Call::result.count(a.n);
     for (long group = begin; group < end; ++group) {
@@ -45,12 +55,6 @@ struct Kernel<Cpu, ops::Dropout> {
   }
 
  private:
-  // An element is dropped if the upper 24 bits of its word, as a number in [0, 1), are below the rate.
-  static std::uint32_t dropped_words(float rate) {
-    const float words = rate * 0x1p24f;
-    const auto whole = static_cast<std::uint32_t>(words);
-    return whole + (static_cast<float>(whole) < words);
-  }
   // By bits, so that an infinite element becomes 0 when it is dropped, and vectors need no branch.
   template <class T, class C>
   [[gnu::always_inline]] static void apply_mask(const std::int32_t* kept, const T* x, T* y, C scale, long count) {
