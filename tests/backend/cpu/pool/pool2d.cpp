@@ -8,6 +8,7 @@
 #include <tenon/backend/cpu/pool/plane_blocks.hpp>
 #include <tenon/core/error.hpp>
 
+#include "../../../support/sum_order.hpp"
 #include "../reference.hpp"
 
 using namespace tenon;
@@ -25,6 +26,20 @@ void each(const Pool2dSizes& s, long i, long j, Body&& body) {
       const long y = i * s.stride_h + r - s.pad_top, x = j * s.stride_w + k - s.pad_left;
       if (y >= 0 && y < s.h && x >= 0 && x < s.w) body(y * s.w + x);
     }
+}
+
+/// The sum of a large window: each of its rows is a run, or all of them together are one if they are whole rows.
+template <class T>
+Value<T> large_sum(const Pool2dSizes& s, long i, long j, const T* from) {
+  std::vector<std::vector<Value<T>>> runs;
+  long row = -1;
+  each(s, i, j, [&](long at) {
+    if (at / s.w != row) runs.emplace_back(), row = at / s.w;
+    runs.back().push_back(Value<T>(from[at]));
+  });
+  if (long(runs[0].size()) == s.w)
+    for (; runs.size() > 1; runs.erase(runs.begin() + 1)) runs[0].insert(runs[0].end(), runs[1].begin(), runs[1].end());
+  return support::runs_sum(runs);
 }
 
 template <class T>
@@ -47,6 +62,7 @@ struct Expected {
           const Value<T> gradient = dy[size_t((plane * s.oh + i) * s.ow + j)],
                          divisor = Value<T>(count_include_pad ? s.kh * s.kw : count);
           maximum.push_back(from[best]);
+          if (s.kh * s.kw > 128) sum = large_sum(s, i, j, from);
           average.push_back(T(sum / divisor));
           to_maximum[size_t(best)] = Value<T>(to_maximum[size_t(best)] + gradient);
           each(s, i, j, [&](long at) { to_average[size_t(at)] += gradient / divisor; });
@@ -261,6 +277,19 @@ TEST_CASE("pool2d: the layers of networks") {
   check<float>({7, 56, 56, 28, 28, 3, 3, 2, 2, 1, 1}, false, 20);
   check<float>({2, 9, 701, 5, 351, 3, 3, 2, 2, 1, 1}, false, 21);   // planes that no band holds
   check<bfloat16>({3, 17, 33, 9, 17, 4, 1, 2, 2, 2, 0}, true, 22);  // windows of one column
+}
+
+TEST_CASE_TEMPLATE("pool2d: large windows are sums of rows", T, float, double, float16, bfloat16) {
+  check<T>({3, 28, 28, 1, 1, 28, 28, 1, 1, 0, 0}, false, 24);    // global
+  check<T>({2, 56, 55, 1, 1, 56, 55, 1, 1, 0, 0}, false, 25);    // of many chains
+  check<T>({5, 32, 32, 2, 2, 16, 16, 16, 16, 0, 0}, true, 26);   // whole lanes
+  check<T>({2, 40, 41, 9, 10, 17, 13, 3, 3, 0, 0}, true, 27);    // with a rest
+  check<T>({3, 20, 23, 11, 10, 12, 17, 2, 2, 6, 8}, false, 28);  // cut by the padding
+  check<T>({3, 20, 23, 11, 10, 12, 17, 2, 2, 6, 8}, true, 29);
+  check<T>({2, 150, 5, 2, 5, 140, 1, 9, 1, 0, 0}, false, 30);      // of one column
+  check<T>({2, 4, 300, 4, 3, 1, 140, 1, 80, 0, 0}, false, 31);     // of one row
+  check<T>({2, 30, 13, 3, 1, 10, 13, 10, 1, 0, 0}, false, 32);     // of whole rows
+  check<T>({2, 12, 12, 2, 2, 16, 16, 11, 11, 15, 15}, false, 33);  // one pixel of which meets the image
 }
 
 TEST_CASE("pool2d: wide windows, in bands that are full (with a sanitizer: nothing is read behind them)") {

@@ -217,6 +217,13 @@ template <class P>
 
 [[gnu::noinline]] TENON_INLINE void nchw16n_avg_pool2d(const Pool2dSizes& s, const float* x, float* y,
                                                        bool count_include_pad, long begin, long end) {
+  if (detail::is_large(s))
+    return detail::each_nchw16n_window(s, x, y, begin, end,
+                                       [&](const detail::PoolWindow& at, const float* from, float* to) {
+                                         const float count = float(detail::divisor(s, at, count_include_pad));
+                                         detail::add_window(from, detail::runs_of(s, at), s.w * block_samples, to);
+                                         for (int k = 0; k < block_samples; ++k) to[k] = to[k] / count;
+                                       });
   detail::nchw16n_pool<detail::SampleSum>(
       s, x, y, begin, end, [&s, count_include_pad](auto value, const detail::PoolWindow& at) {
         return value / detail::SampleVector(float(detail::divisor(s, at, count_include_pad)));

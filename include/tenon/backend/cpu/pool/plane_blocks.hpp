@@ -28,7 +28,9 @@ constexpr bool in_blocks(const Pool2dSizes& s, long most_windows) {
   return s.ow <= most_windows && pool2d_block_bytes(s) <= most_block_bytes;
 }
 constexpr bool max_in_blocks(const Pool2dSizes& s) { return in_blocks(s, most_block_windows) && !are_2x2<float>(s); }
-constexpr bool avg_in_blocks(const Pool2dSizes& s) { return in_blocks(s, most_block_windows) && !lie_open<float>(s); }
+constexpr bool avg_in_blocks(const Pool2dSizes& s) {
+  return in_blocks(s, most_block_windows) && !lie_open<float>(s) && !is_large(s);
+}
 constexpr bool avg_backward_in_blocks(const Pool2dSizes& s) { return in_blocks(s, most_gradient_block_windows); }
 }  // namespace detail
 

@@ -5,6 +5,7 @@
 #include <tenon/backend/cpu/pool/window.hpp>
 #if TENON_DEFINES
 #include <tenon/backend/cpu/pool/grid.hpp>
+#include <tenon/backend/cpu/pool/large_window.hpp>
 #include <tenon/backend/cpu/pool/max_gradient.hpp>
 #include <tenon/backend/cpu/pool/one_by_one.hpp>
 #include <tenon/backend/cpu/reduce/all_finite.hpp>
@@ -54,7 +55,8 @@ template <class T, class P>
 [[gnu::noinline]] void max_pool2d_backward(const Pool2dSizes& s, const P* places, const T* dy, T* dx, long begin,
                                            long end, void* workspace);
 
-/// y = (((0 + x0) + x1) + ...) / count over the elements of x in each window; count is kh * kw, or without
+/// y = (((0 + x0) + x1) + ...) / count over the elements of x in each window, of large ones in the order of the sums of
+/// rows (backend/order.hpp); count is kh * kw, or without
 /// count_include_pad (the rule of pad mode "same") the number of these elements. Floating point only; 16-bit floats add
 /// up and divide in float.
 template <class T>
@@ -275,6 +277,7 @@ template <class T>
 void avg_pool2d(const Pool2dSizes& s, const T* x, T* y, bool count_include_pad, long begin, long end) {
   static_assert(!std::is_integral_v<T>);
   using A = detail::PoolValue<T>;
+  if (detail::is_large(s)) return detail::average_large_windows(s, x, y, count_include_pad, begin, end);
   if (const detail::PoolGrid<A> grid(s, !detail::lie_open<A>(s)); grid.rows > 0) {
     detail::GridCells<A> sums;
     const long pitch = grid.image.pitch / grid.step;

@@ -137,6 +137,9 @@ constexpr bool lie_open(const Pool2dSizes& s) {
          (s.oh - 1) * s.stride_h + s.kh <= s.h && columns >= grid_step<A>;
 }
 
+/// Whether averages are sums in lanes, no longer one chain.
+constexpr bool is_large(const Pool2dSizes& s) { return long(s.kh) * s.kw > most_window_chain; }
+
 // What an average divides by: the window with the padding, or only the elements of x in it.
 constexpr long divisor(const Pool2dSizes& s, const PoolWindow& at, bool count_include_pad) {
   return count_include_pad ? long(s.kh) * s.kw : (at.bottom - at.top) * (at.right - at.left);
