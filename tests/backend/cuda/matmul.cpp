@@ -41,6 +41,16 @@ TEST_CASE("every dtype") {
   all_forms<std::uint64_t, 3, 5, 20>();
 }
 
+TEST_CASE("large tiles, whole and cut, and medium ones") {
+  const auto turned = [](const auto& x, const auto& y) { return matmul<Transposed::second>(x, y); };
+  same_there(turned, random_tensor<float, Shape<1500, 259>>(1), random_tensor<float, Shape<1410, 259>>(2));
+  const auto product = [](const auto& x, const auto& y) { return matmul<Transposed::first>(x, y); };
+  same_there(product, random_tensor<float, Shape<530, 130>>(1), random_tensor<float, Shape<530, 130>>(2));
+  same_there(product, random_tensor<float, Shape<dyn, 300>>(1, -2, 2, 530),
+             random_tensor<float, Shape<dyn, 310>>(2, -2, 2, 530));
+  same_there(turned, random_tensor<float, Shape<dyn, 300>>(1, -2, 2, 1000), random_tensor<float, Shape<600, 300>>(2));
+}
+
 TEST_CASE("stacks, which broadcast, and batches") {
   const auto product = [](const auto& x, const auto& y) { return matmul(x, y); };
   same_there(product, random_tensor<float, Shape<2, 1, 5, 7>>(1), random_tensor<float, Shape<3, 7, 9>>(2));
