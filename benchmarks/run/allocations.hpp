@@ -10,6 +10,7 @@ inline std::atomic<long> allocations{0};
 inline void count_allocation() { allocations.fetch_add(1, std::memory_order_relaxed); }
 }  // namespace benchmark
 
+#if !defined(__CUDACC__)  // to nvcc malloc is a function of the device, too
 extern "C" {
 void* __libc_malloc(std::size_t bytes);
 void* __libc_calloc(std::size_t count, std::size_t bytes);
@@ -31,3 +32,4 @@ int posix_memalign(void** p, std::size_t alignment, std::size_t bytes) {
   return benchmark::count_allocation(), (*p = __libc_memalign(alignment, bytes)) ? 0 : ENOMEM;
 }
 }
+#endif
