@@ -12,6 +12,8 @@
 #include <tenon/backend/cuda/movement/fill.hpp>
 #include <tenon/backend/cuda/movement/gather.hpp>
 #include <tenon/backend/cuda/movement/gather_grad.hpp>
+#include <tenon/backend/cuda/norm/batch_norm.hpp>
+#include <tenon/backend/cuda/norm/layer_norm.hpp>
 #include <tenon/backend/cuda/optimizer/overflow_check.hpp>
 #include <tenon/backend/cuda/optimizer/update.hpp>
 #include <tenon/backend/cuda/pool/pool2d.hpp>

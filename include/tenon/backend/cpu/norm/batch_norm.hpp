@@ -22,12 +22,34 @@ struct Normalization {
   using Row = typename Call::Op::Row;
   static constexpr long channels = Call::operand(1)[1];
   const A *mean, *variance, *gamma;
-  explicit Normalization(const Arguments& a)
+  TENON_DEVICE explicit Normalization(const Arguments& a)
       : mean(a.operand<A>(1) + Row::mean * channels),
         variance(a.operand<A>(1) + Row::variance * channels),
         gamma(a.operand<A>(Gamma)) {}
-  A deviation(long c) const { return math::sqrt(variance[c] + A(Call::config().epsilon)); }
-  A scale(long c) const { return gamma[c] / deviation(c); }
+  TENON_DEVICE A deviation(long c) const {
+    constexpr A epsilon = A(Call::config().epsilon);
+    return math::sqrt(variance[c] + epsilon);
+  }
+  TENON_DEVICE A scale(long c) const { return gamma[c] / deviation(c); }
+};
+// What the gradient of one element needs of its channel.
+template <class Call>
+struct NormGradientTerms {
+  using A = typename Call::template Operand<1>;
+  A mean, scale, mean_dy, slope;  // slope: mean(dy xhat) / sqrt(variance + epsilon)
+
+  TENON_DEVICE NormGradientTerms(const Arguments& a, long c) {
+    using Layout = ChannelLayout<Call>;
+    const Normalization<Call, 3> of(a);
+    const A elements = static_cast<A>(Layout::samples(a.n) * Layout::spatial);
+    mean = of.mean[c], scale = of.scale(c);
+    mean_dy = a.operand<A>(5)[c] / elements;
+    slope = a.operand<A>(4)[c] / elements / of.deviation(c);
+    if (a.operand<A>(1)[Call::Op::Row::unbiased_variance * Layout::channels + c] < 0) mean_dy = slope = 0;  // frozen
+  }
+  TENON_DEVICE A operator()(auto x, auto dy) const {
+    return scale * (static_cast<A>(dy) - mean_dy - (static_cast<A>(x) - mean) * slope);
+  }
 };
 }  // namespace kernel
 
@@ -192,29 +214,7 @@ struct Kernel<Cpu, ops::BatchNormInputGrad> {
 
  private:
   template <class Call>
-  struct Terms;
-  template <class Call>
   static void run_planes(const Arguments& a, long begin, long end, long plane);
-};
-// What the gradient of one element needs of its channel.
-template <class Call>
-struct Kernel<Cpu, ops::BatchNormInputGrad>::Terms {
-  using T = typename Call::Result;
-  using A = typename Call::template Operand<1>;
-  A mean, scale, mean_dy, slope;  // slope: mean(dy xhat) / sqrt(variance + epsilon)
-
-  Terms(const Arguments& a, long c) {
-    using Layout = kernel::ChannelLayout<Call>;
-    const kernel::Normalization<Call, 3> of(a);
-    const A elements = static_cast<A>(Layout::samples(a.n) * Layout::spatial);
-    mean = of.mean[c], scale = of.scale(c);
-    mean_dy = a.operand<A>(5)[c] / elements;
-    slope = a.operand<A>(4)[c] / elements / of.deviation(c);
-    if (a.operand<A>(1)[Call::Op::Row::unbiased_variance * Layout::channels + c] < 0) mean_dy = slope = 0;  // frozen
-  }
-  A operator()(auto x, auto dy) const {
-    return scale * (static_cast<A>(dy) - mean_dy - (static_cast<A>(x) - mean) * slope);
-  }
 };
 template <class Call>
 void Kernel<Cpu, ops::BatchNormInputGrad>::run(const Arguments& a, long begin, long end) {
@@ -223,7 +223,7 @@ void Kernel<Cpu, ops::BatchNormInputGrad>::run(const Arguments& a, long begin, l
   if constexpr (Layout::spatial == 1) {
     const T *const x = a.operand<T>(0), *const dy = a.operand<T>(2);
     for (long c = 0; c < Layout::channels; ++c) {
-      const Terms<Call> element(a, c);
+      const kernel::NormGradientTerms<Call> element(a, c);
       for (long i = begin * Layout::channels + c; i < end * Layout::channels; i += Layout::channels)
         a.result<T>()[i] = static_cast<T>(element(x[i], dy[i]));
     }
@@ -236,7 +236,7 @@ void Kernel<Cpu, ops::BatchNormInputGrad>::run_planes(const Arguments& a, long b
   using T = typename Call::Result;
   for (long plane = begin; plane < end; ++plane)
     kernel::map_unrolled<true, true>(a.result<T>() + plane * size, size,
-                                     Terms<Call>(a, plane % kernel::ChannelLayout<Call>::channels),
+                                     kernel::NormGradientTerms<Call>(a, plane % kernel::ChannelLayout<Call>::channels),
                                      a.operand<T>(0) + plane * size, a.operand<T>(2) + plane * size);
 }
 

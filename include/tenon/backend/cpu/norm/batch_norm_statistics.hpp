@@ -17,7 +17,10 @@ template <class Call, int OperandNumber = 0>
 struct ChannelLayout {
   static constexpr TensorType x = Call::operand(OperandNumber);
   static constexpr long channels = x[1], spatial = x.span(2, x.rank);
-  static constexpr long samples(long n) { return x.size(0, n); }
+  TENON_DEVICE static constexpr long samples(long n) {
+    constexpr TensorType batch = Call::operand(OperandNumber);
+    return batch.size(0, n);
+  }
   // Sums of these keep the order of backend/cpu/nchw16n/layout.hpp, in both layouts.
   static constexpr bool images = is_image(x);
   static constexpr ImageBatch batch(long n, bool blocks) { return {samples(n), channels, spatial, blocks}; }

@@ -160,7 +160,7 @@ struct Moments {
 /// Those of `count` elements, from a mean that was rounded on the way: what the elements' distances from it add up to,
 /// and what the distances' squares do.
 template <class A>
-inline Moments<A> corrected_moments(A rounded, A distances, A squares, A count) {
+TENON_DEVICE inline Moments<A> corrected_moments(A rounded, A distances, A squares, A count) {
   A rest = distances * (A(1) / count);
   if (!(rest - rest == 0)) rest = 0;  // an infinite mean stays one
   const A deviation = squares - distances * rest;

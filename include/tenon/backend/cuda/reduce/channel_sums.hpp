@@ -60,31 +60,32 @@ __device__ inline float sum_of_samples(float sample) {
   for (int step = 1; step < lanes; step *= 2) sample += __shfl_xor_sync(~0u, sample, step, lanes);
   return sample;
 }
-/// y[channel]: a half warp per channel, which has a lane per sample of a block of 16.
+/// The sum of what of_sample(s) gives for samples s = 0 .. n - 1, for a half warp: blocks of 16 in chains of 8.
+template <class Sample>
+__device__ float sum_over_samples(long n, Sample of_sample) {
+  Tree<float> tree;
+  float chain = 0;
+  for (long first = 0, in_chain = 0; first < n; first += lanes) {
+    const long sample = first + lane_of_row();
+    chain += sum_of_samples(sample < n ? of_sample(sample) : 0.0f);
+    if (++in_chain == block_chain) tree.add(chain, Add()), chain = 0, in_chain = 0;
+  }
+  return tree.finish(chain, Add()) + 0;
+}
+/// y[channel]: a half warp per channel.
 template <class C>
 struct SampleSums {
   using P = Planes<C>;
-  static constexpr int threads = 128, channels_of_block = threads / lanes;
-  static long blocks(long) { return blocks_for(P::channels, channels_of_block); }
+  static constexpr int threads = 128;
+  static long blocks(long) { return blocks_for(P::channels, threads / lanes); }
   __device__ static void block(const Arguments& a) {
     constexpr long channels = P::channels, segments = P::segments;
-    const long own = long(blockIdx.x) * channels_of_block + row_of_block(), c = own < channels ? own : channels - 1;
-    constexpr Add add;
-    Tree<float> tree;
-    float chain = 0;
-    for (long first = 0, in_chain = 0; first < a.n; first += lanes) {
-      const long sample = first + lane_of_row();
-      float sum = 0;
-      if (sample < a.n) {
-        const float* const sums = reinterpret_cast<const float*>(a.workspace) + (sample * channels + c) * segments;
-        Tree<float> of_sample;
-        for (long s = 0; s + 1 < segments; ++s) of_sample.add(sums[s], add);
-        if (segments > 0) sum = of_sample.finish(sums[segments - 1], add);
-      }
-      chain += sum_of_samples(sum);
-      if (++in_chain == block_chain) tree.add(chain, add), chain = 0, in_chain = 0;
-    }
-    if (own < channels && lane_of_row() == 0) a.result<float>()[c] = tree.finish(chain, add) + 0;
+    const long own = thread_of_grid() / lanes, c = own < channels ? own : channels - 1;
+    const float total = sum_over_samples(a.n, [&](long sample) {
+      const float* const sums = reinterpret_cast<const float*>(a.workspace) + (sample * channels + c) * segments;
+      return segments > 0 ? sum_of_entries<float>(0, segments, Add(), [=](long s) { return sums[s]; }) : 0.0f;
+    });
+    if (own < channels && lane_of_row() == 0) a.result<float>()[c] = total;
   }
 };
 

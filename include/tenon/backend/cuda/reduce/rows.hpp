@@ -42,17 +42,21 @@ class RowTeam {
   __device__ void each(F f) const {
     for (long round = 0; round < rounds(); ++round) each_of_round(round, f);
   }
-  /// The sum of term(k, i) over the row, in all of its threads.
-  template <class A, class Term>
-  __device__ A sum(Term term) const {
+  /// The sum over the row of what add(total, k, i) adds to a total, in all threads of the row.
+  template <class A, class Adding>
+  __device__ A sum_by(Adding add) const {
     Tree<A, tree_levels - std::bit_width(unsigned(parts)) + 1> tree;
     for (long round = 0;; ++round) {
       A value = 0;
-      each_of_round(round, [&](int k, long i) { value += term(k, i); });
+      each_of_round(round, [&](int k, long i) { add(value, k, i); });
       value = of_parts(sum_of_lanes(value), pieces() - round * parts, Add());
       if (round + 1 == rounds()) return tree.finish(value, Add());
       tree.add(value, Add());
     }
+  }
+  template <class A, class Term>
+  __device__ A sum(Term term) const {
+    return sum_by<A>([&](A& total, int k, long i) { total += term(k, i); });
   }
   /// The largest of value(k, i), in all threads of the row. A NaN is passed over.
   template <class A, class Value>

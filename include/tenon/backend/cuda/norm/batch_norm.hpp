@@ -1,0 +1,90 @@
+// Batch normalization of elements, the gradient of the input, moving statistics.
+#pragma once
+#include <tenon/backend/cpu/norm/batch_norm.hpp>
+#include <tenon/backend/cuda/norm/batch_norm_sums.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI {
+
+namespace kernel::cuda {
+
+/// y[i] = f(i) with what a channel has in common: a thread computes four neighbours where they are of one channel.
+template <class C, class Channel>
+struct PerChannel {
+  static constexpr long spatial = ChannelLayout<C>::spatial, channels = ChannelLayout<C>::channels;
+  static constexpr int threads = 256, together = spatial % 4 == 0 ? 4 : 1;
+  static long blocks(long n) { return blocks_for(result_count<C>(n), threads * together); }
+  __device__ static void block(const Arguments& a) {
+    const long first = thread_of_grid() * together;
+    if (first >= result_count<C>(a.n)) return;
+    const Channel channel(a, first / spatial % channels);
+#pragma unroll
+    for (int k = 0; k < together; ++k)
+      a.result<typename C::Result>()[first + k] = static_cast<typename C::Result>(channel(first + k));
+  }
+};
+
+template <class C>
+struct Normalized {
+  using T = typename C::Result;
+  using A = typename C::template Operand<1>;
+  const T* x;
+  A mean, scale, shift;
+  __device__ Normalized(const Arguments& a, long c) : x(a.operand<T>(0)) {
+    const Normalization<C, 2> of(a);
+    mean = of.mean[c], scale = of.scale(c), shift = a.operand<A>(3)[c];
+  }
+  __device__ A operator()(long i) const { return (static_cast<A>(x[i]) - mean) * scale + shift; }
+};
+template <class C>
+using NormalizedElements = PerChannel<C, Normalized<C>>;
+
+template <class C>
+struct NormGradient {
+  using T = typename C::Result;
+  const T *x, *dy;
+  NormGradientTerms<C> terms;
+  __device__ NormGradient(const Arguments& a, long c) : x(a.operand<T>(0)), dy(a.operand<T>(2)), terms(a, c) {}
+  __device__ auto operator()(long i) const { return terms(x[i], dy[i]); }
+};
+template <class C>
+using NormGradientElements = PerChannel<C, NormGradient<C>>;
+
+struct MovingStatistics {
+  template <class C>
+  __device__ static void at(const Arguments& a, long c) {
+    using T = typename C::Result;
+    constexpr T keep = T(C::config().momentum), take = T(1) - keep;
+    constexpr long channels = C::result[0], row = C::config().row;
+    const T* const statistics = a.operand<T>(1);
+    T& moving = a.changed<T>(0)[c];
+    if (!(statistics[C::Op::Row::unbiased_variance * channels + c] < 0))
+      moving = keep * moving + take * statistics[row * channels + c];
+  }
+};
+struct ScaleOfChannel {
+  template <class C>
+  __device__ static void at(const Arguments& a, long c) {
+    using T = typename C::Result;
+    constexpr T epsilon = T(C::config().epsilon);
+    a.result<T>()[c] = a.operand<T>(0)[c] / math::sqrt(a.operand<T>(1)[c] + epsilon);
+  }
+};
+
+}  // namespace kernel::cuda
+
+template <>
+struct Kernel<Cuda, ops::BatchNorm> : kernel::cuda::Launches<kernel::cuda::NormalizedElements> {
+  static constexpr KernelFacts facts{.cheap = true};
+};
+template <>
+struct Kernel<Cuda, ops::BatchNormInputGrad> : kernel::cuda::Launches<kernel::cuda::NormGradientElements> {
+  static constexpr KernelFacts facts{.in_place = true};
+};
+template <>
+struct Kernel<Cuda, ops::UpdateMoving> : kernel::cuda::Elements<kernel::cuda::MovingStatistics> {};
+template <>
+struct Kernel<Cuda, ops::BatchNormScale> : kernel::cuda::Elements<kernel::cuda::ScaleOfChannel> {};
+
+}  // namespace tenon
+TENON_EXACT_END

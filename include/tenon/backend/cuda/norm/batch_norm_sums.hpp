@@ -1,0 +1,291 @@
+// Batch normalization: statistics of a batch, and sums for the gradients, per channel.
+#pragma once
+#include <tenon/backend/cpu/norm/batch_norm.hpp>
+#include <tenon/backend/cuda/reduce/channel_sums.hpp>
+#include <tenon/backend/cuda/reduce/columns.hpp>
+#include <tenon/backend/cuda/reduce/rows.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel::cuda {
+
+/// The sums of a channel: add<s>(total, i) adds element i of the batch, [n, channels, spatial], to sum s; `Terms` has
+/// these, and what columns.hpp asks of columns but the rows.
+template <class Terms>
+struct OfSamples : Terms {
+  using C = typename Terms::C;
+  static constexpr long columns = ChannelLayout<C>::channels;
+  using Terms::Terms;
+  TENON_DEVICE static long rows(long n) { return ChannelLayout<C>::samples(n); }
+  template <int s>
+  __device__ void add(typename Terms::A& total, long row) const {
+    Terms::template add<s>(total, row * columns + this->channel);
+  }
+};
+
+// Planes: first the sums of each, [sum][plane] in the workspace, then those of the samples.
+template <class C>
+TENON_DEVICE long planes_of(long n) {
+  return ChannelLayout<C>::samples(n) * ChannelLayout<C>::channels;
+}
+/// Float32 images: chains of 8 pixels as a tree, a warp per plane. Missing chains are +0, which no sum shows at last.
+template <class Terms>
+struct ImagePlanes {
+  using C = typename Terms::C;
+  static constexpr int threads = 128, planes = threads / warp;
+  static long blocks(long n) { return blocks_for(planes_of<C>(n), planes); }
+  __device__ static void block(const Arguments& a) {
+    if (Terms::skipped(a)) return;
+    const long all = planes_of<C>(a.n), own = thread_of_grid() / warp, plane = own < all ? own : all - 1;
+    const Terms terms(a, plane % ChannelLayout<C>::channels);
+    [&]<int... s>(std::integer_sequence<int, s...>) {
+      ((sum_up<s>(a, terms, plane, own < all)), ...);
+    }(std::make_integer_sequence<int, Terms::sums>());
+  }
+
+ private:
+  template <int s>
+  __device__ static void sum_up(const Arguments& a, const Terms& terms, long plane, bool exists) {
+    constexpr long spatial = ChannelLayout<C>::spatial;
+    const int lane = int(threadIdx.x) % warp;
+    Tree<float> tree;
+    float total = 0;
+    for (long first = 0; first < spatial; first += warp * lane_chain) {
+      if (first > 0) tree.add(total, Add());
+      total = 0;
+      const long begin = first + lane * lane_chain;
+#pragma unroll
+      for (int q = 0; q < int(lane_chain); ++q)
+        if (begin + q < spatial) terms.template add<s>(total, plane * spatial + begin + q);
+#pragma unroll
+      for (int step = 1; step < warp; step *= 2) total += __shfl_xor_sync(~0u, total, step);
+    }
+    total = tree.finish(total, Add());
+    if (exists && lane == 0) reinterpret_cast<float*>(a.workspace)[s * planes_of<C>(a.n) + plane] = total;
+  }
+};
+/// The samples of images: blocks of 16 in chains of 8, a half warp per channel.
+template <class Terms>
+struct ImageSamples {
+  using C = typename Terms::C;
+  static constexpr int threads = 128;
+  static long blocks(long) { return blocks_for(ChannelLayout<C>::channels, threads / lanes); }
+  __device__ static void block(const Arguments& a) {
+    if (Terms::skipped(a)) return;
+    constexpr long channels = ChannelLayout<C>::channels;
+    const long own = thread_of_grid() / lanes, c = own < channels ? own : channels - 1;
+    const long planes = planes_of<C>(a.n);
+    float total[Terms::sums];
+#pragma unroll
+    for (int s = 0; s < Terms::sums; ++s) {
+      const float* const sums = reinterpret_cast<const float*>(a.workspace) + s * planes + c;
+      total[s] = sum_over_samples(ChannelLayout<C>::samples(a.n), [=](long sample) { return sums[sample * channels]; });
+    }
+    if (own < channels && lane_of_row() == 0) Terms(a, c).store(total);
+  }
+};
+
+/// Planes of other types: each a row, in the order of lane_sum; samples in chains of 32.
+template <class Terms>
+struct OtherPlanes {
+  using C = typename Terms::C;
+  using Team = RowTeam<ChannelLayout<C>::spatial>;
+  static constexpr int threads = Team::threads;
+  static long blocks(long n) { return Team::blocks(planes_of<C>(n)); }
+  __device__ static void block(const Arguments& a) {
+    if (Terms::skipped(a)) return;
+    const Team team(planes_of<C>(a.n), 0);
+    const Terms terms(a, team.row() % ChannelLayout<C>::channels);
+    [&]<int... s>(std::integer_sequence<int, s...>) {
+      ((sum_up<s>(a, team, terms)), ...);
+    }(std::make_integer_sequence<int, Terms::sums>());
+  }
+
+ private:
+  template <int s>
+  __device__ static void sum_up(const Arguments& a, const Team& team, const Terms& terms) {
+    using A = typename Terms::A;
+    const long start = team.row() * team.count();
+    const A total = team.template sum_by<A>([&](A& sum, int, long i) { terms.template add<s>(sum, start + i); });
+    if (team.is_first()) reinterpret_cast<A*>(a.workspace)[s * planes_of<C>(a.n) + team.row()] = total;
+  }
+};
+template <class Terms>
+struct OtherSamples {
+  using C = typename Terms::C;
+  static constexpr int threads = 128;
+  static long blocks(long) { return blocks_for(ChannelLayout<C>::channels, threads); }
+  __device__ static void block(const Arguments& a) {
+    using A = typename Terms::A;
+    constexpr long channels = ChannelLayout<C>::channels;
+    const long c = thread_of_grid(), samples = ChannelLayout<C>::samples(a.n);
+    if (c >= channels || Terms::skipped(a)) return;
+    A total[Terms::sums];
+#pragma unroll
+    for (int s = 0; s < Terms::sums; ++s) {
+      const A* const sums = reinterpret_cast<const A*>(a.workspace) + s * planes_of<C>(a.n) + c;
+      Tree<A> tree;
+      A chain = 0;
+      for (long sample = 0, in_chain = 0; sample < samples; ++sample) {
+        chain += sums[sample * channels];
+        if (++in_chain == sum_chain) tree.add(chain, Add()), chain = 0, in_chain = 0;
+      }
+      total[s] = tree.finish(chain, Add()) + 0;
+    }
+    Terms(a, c).store(total);
+  }
+};
+
+/// Sums up `Terms` for all channels.
+template <class Terms>
+void sum_per_channel(const Arguments& a) {
+  using Layout = ChannelLayout<typename Terms::C>;
+  if constexpr (Layout::images) {
+    launch_blocks<ImagePlanes<Terms>>(a);
+    launch_blocks<ImageSamples<Terms>>(a);
+  } else if constexpr (Layout::spatial == 1) {
+    sum_columns<OfSamples<Terms>>(a);
+  } else {
+    launch_blocks<OtherPlanes<Terms>>(a);
+    launch_blocks<OtherSamples<Terms>>(a);
+  }
+}
+template <class Terms>
+constexpr long bytes_per_channel(long n) {
+  using Layout = ChannelLayout<typename Terms::C>;
+  if constexpr (!Layout::images && Layout::spatial == 1) return ColumnTiles<OfSamples<Terms>>::bytes(n);
+  else return Terms::sums * Layout::samples(n) * Layout::channels * long(sizeof(typename Terms::A));
+}
+
+/// What the statistics of C have in common: rows of the result, and whether they are frozen.
+template <class Call>
+struct StatisticTerms {
+  using C = Call;
+  using A = typename C::Result;
+  using T = typename C::template Operand<0>;
+  using Row = typename C::Op::Row;
+  const Arguments& a;
+  long channel;
+
+  __device__ StatisticTerms(const Arguments& arguments, long c) : a(arguments), channel(c) {}
+  __device__ A& row(int r) const { return a.result<A>()[r * ChannelLayout<C>::channels + channel]; }
+  __device__ static bool skipped([[maybe_unused]] const Arguments& a) {
+    if constexpr (C::operands > 1) return *a.operand<float>(3) != 0;
+    else return false;
+  }
+  __device__ long elements() const { return ChannelLayout<C>::samples(a.n) * ChannelLayout<C>::spatial; }
+  __device__ A value(long i) const { return static_cast<A>(a.operand<T>(0)[i]); }
+};
+/// First the mean, rounded on the way.
+template <class C>
+struct MeanTerms : StatisticTerms<C> {
+  using A = typename StatisticTerms<C>::A;
+  using Row = typename StatisticTerms<C>::Row;
+  static constexpr int sums = 1;
+  using StatisticTerms<C>::StatisticTerms;
+  template <int>
+  __device__ void add(A& total, long i) const {
+    total += this->value(i);
+  }
+  __device__ void store(const A (&total)[sums]) const {
+    this->row(Row::mean) = total[0] / static_cast<A>(this->elements());
+  }
+};
+/// Then the distances from it, and their squares.
+template <class C>
+struct DistanceTerms : StatisticTerms<C> {
+  using A = typename StatisticTerms<C>::A;
+  using Row = typename StatisticTerms<C>::Row;
+  static constexpr int sums = 2;
+  A mean;
+  __device__ DistanceTerms(const Arguments& a, long c) : StatisticTerms<C>(a, c) { mean = this->row(Row::mean); }
+  template <int s>
+  __device__ void add(A& total, long i) const {
+    const A distance = this->value(i) - mean;
+    if constexpr (s == 0) total += distance;
+    else if constexpr (ChannelLayout<C>::images) total = fmadd(distance, distance, total);
+    else total += distance * distance;
+  }
+  __device__ void store(const A (&total)[sums]) const {
+    const long count = this->elements();
+    const Moments<A> moments = corrected_moments(mean, total[0], total[1], static_cast<A>(count));
+    this->row(Row::mean) = moments.mean;
+    this->row(Row::unbiased_variance) = moments.deviation / static_cast<A>(count > 1 ? count - 1 : 1);
+    this->row(Row::variance) = moments.deviation / static_cast<A>(count);
+  }
+};
+/// Frozen statistics are the moving ones.
+template <class C>
+struct FrozenStatistics {
+  static constexpr int threads = 128;
+  static long blocks(long) { return blocks_for(ChannelLayout<C>::channels, threads); }
+  __device__ static void block(const Arguments& a) {
+    using Terms = StatisticTerms<C>;
+    using A = typename Terms::A;
+    const long c = thread_of_grid();
+    if (c >= ChannelLayout<C>::channels || !Terms::skipped(a)) return;
+    const Terms of(a, c);
+    of.row(Terms::Row::mean) = a.operand<A>(1)[c];
+    of.row(Terms::Row::variance) = a.operand<A>(2)[c];
+    of.row(Terms::Row::unbiased_variance) = A(-1);
+  }
+};
+
+/// Sums of dy, and of dy (x - mean).
+template <class Call>
+struct GradientTerms {
+  using C = Call;
+  using A = typename C::Result;
+  using T = typename C::template Operand<0>;
+  using Row = typename C::Op::Row;
+  static constexpr int sums = 2;
+  const Arguments& a;
+  long channel;
+  A mean;
+
+  __device__ GradientTerms(const Arguments& arguments, long c) : a(arguments), channel(c), mean(row(Row::mean)) {}
+  __device__ static bool skipped(const Arguments&) { return false; }
+  __device__ A row(int r) const { return a.operand<A>(1)[r * ChannelLayout<C>::channels + channel]; }
+  template <int s>
+  __device__ void add(A& total, long i) const {
+    const A gradient = static_cast<A>(a.operand<T>(2)[i]);
+    if constexpr (s == 0) total += gradient;
+    else total += gradient * (static_cast<A>(a.operand<T>(0)[i]) - mean);
+  }
+  __device__ void store(const A (&total)[sums]) const {
+    constexpr A epsilon = A(C::config().epsilon);
+    if constexpr (has_result<C, 1>) result_of<C, 1>(a)[channel] = total[0];
+    a.result<A>()[channel] = total[1] / math::sqrt(row(Row::variance) + epsilon);
+  }
+};
+
+}  // namespace tenon::kernel::cuda
+
+namespace tenon::inline TENON_ABI {
+
+template <>
+struct Kernel<Cuda, ops::BatchNormStatistics> : kernel::cuda::Whole {
+  template <class Call>
+  static constexpr long workspace(long n) {
+    return kernel::cuda::bytes_per_channel<kernel::cuda::DistanceTerms<Call>>(n);
+  }
+  template <class Call>
+  static void run(const Arguments& a, long, long) {
+    if constexpr (Call::operands > 1) kernel::cuda::launch_blocks<kernel::cuda::FrozenStatistics<Call>>(a);
+    kernel::cuda::sum_per_channel<kernel::cuda::MeanTerms<Call>>(a);
+    kernel::cuda::sum_per_channel<kernel::cuda::DistanceTerms<Call>>(a);
+  }
+};
+template <>
+struct Kernel<Cuda, ops::BatchNormSums> : kernel::cuda::Whole {
+  template <class Call>
+  static constexpr long workspace(long n) {
+    return kernel::cuda::bytes_per_channel<kernel::cuda::GradientTerms<Call>>(n);
+  }
+  template <class Call>
+  static void run(const Arguments& a, long, long) {
+    kernel::cuda::sum_per_channel<kernel::cuda::GradientTerms<Call>>(a);
+  }
+};
+
+}  // namespace tenon
+TENON_EXACT_END
