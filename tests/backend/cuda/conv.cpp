@@ -36,6 +36,12 @@ TEST_CASE("strides, dilations, paddings") {
         3>(2);
 }
 
+TEST_CASE("a sample of several segments, of whole rows or parts of a row") {
+  check<valid, float, 2, 30, 30, 3, 3>(18);
+  check<Conv2dOptions{}, float, 1, 3, 600, 2, 3>(2);
+  check<Conv2dOptions{.pad_mode = PadMode::valid}, float, 3, 17, 33, 5, 1>(3);
+}
+
 TEST_CASE("groups, depthwise, and one tap") {
   check<Conv2dOptions{.groups = 2}, float, 4, 6, 7, 6, 3>(2);
   check<Conv2dOptions{.groups = 5}, float, 5, 6, 7, 5, 3>(2);

@@ -35,6 +35,15 @@ TEST_CASE("windows that overlap") {
         float, 2, 6, 5>(2);
 }
 
+TEST_CASE("averages of large windows") {
+  check<Pool2dOptions{.kernel = 12, .stride = 5}, float, 2, 33, 26>(2);
+  check<Pool2dOptions{.kernel = {30, 33}}, float, 3, 30, 33>(3);
+  check<Pool2dOptions{.kernel = {200, 1}}, float, 1, 205, 3>(2);
+  check<Pool2dOptions{.kernel = 12, .stride = 11, .pad_mode = PadMode::same}, float, 1, 23, 23>(2);
+  check<Pool2dOptions{.kernel = 12}, double, 1, 12, 13>(2);
+  check<Pool2dOptions{.kernel = 12}, bfloat16, 1, 12, 13>(2);
+}
+
 TEST_CASE("every dtype") {
   check<two, double, 2, 8, 8>(2);
   check<two, float16, 2, 8, 8>(2);

@@ -18,11 +18,12 @@ inline constexpr double scale_0 = 1 / (double(a2) * b2), scale_a = 1 / (2.0 * a2
                         scale_b = 1 / (2.0 * b2 * (b2 - a2));
 
 #if TENON_DEFINES
+// constexpr, because nvcc compiles such functions for the device where V is a number, and not where it is a vector.
 // The image at the points.
 struct OfImage {
   static constexpr int in = points, out = points;
   template <class V>
-  [[gnu::always_inline]] static void line(const V* d, V* r) {
+  [[gnu::always_inline]] static constexpr void line(const V* d, V* r) {
     const V even_a = fmadd(V(-b2), d[2], d[4]), odd_a = fmadd(V(-b2), d[1], d[3]), even_b = fmadd(V(-a2), d[2], d[4]),
             odd_b = fmadd(V(-a2), d[1], d[3]);
     r[0] = fmadd(V(a2 * b2), d[0], fmadd(V(-(a2 + b2)), d[2], d[4]));
@@ -35,7 +36,7 @@ struct OfImage {
 struct OfKernel {
   static constexpr int in = kernel, out = points;
   template <class V>
-  [[gnu::always_inline]] static void line(const V* g, V* r) {
+  [[gnu::always_inline]] static constexpr void line(const V* g, V* r) {
     const V even_a = fmadd(V(a2), g[2], g[0]), even_b = fmadd(V(b2), g[2], g[0]);
     r[0] = V(float(scale_0)) * g[0];
     r[1] = V(float(scale_a)) * fmadd(V(a), g[1], even_a), r[2] = V(float(scale_a)) * fmadd(V(-a), g[1], even_a);
@@ -46,7 +47,7 @@ struct OfKernel {
 struct OfGradient {
   static constexpr int in = tile, out = points;
   template <class V>
-  [[gnu::always_inline]] static void line(const V* g, V* r) {
+  [[gnu::always_inline]] static constexpr void line(const V* g, V* r) {
     const V even_a = fmadd(V(a2), g[2], g[0]), odd_a = fmadd(V(a2), g[3], g[1]), even_b = fmadd(V(b2), g[2], g[0]),
             odd_b = fmadd(V(b2), g[3], g[1]);
     r[0] = V(float(scale_0)) * g[0];
@@ -59,7 +60,7 @@ struct OfGradient {
 struct ToTile {
   static constexpr int in = points, out = tile;
   template <class V>
-  [[gnu::always_inline]] static void line(const V* m, V* r) {
+  [[gnu::always_inline]] static constexpr void line(const V* m, V* r) {
     const V even_a = m[1] + m[2], odd_a = m[1] - m[2], even_b = m[3] + m[4], odd_b = m[3] - m[4];
     r[0] = m[0] + even_a + even_b;
     r[1] = fmadd(V(b), odd_b, V(a) * odd_a);
@@ -70,7 +71,7 @@ struct ToTile {
 struct ToKernel {
   static constexpr int in = points, out = kernel;
   template <class V>
-  [[gnu::always_inline]] static void line(const V* m, V* r) {
+  [[gnu::always_inline]] static constexpr void line(const V* m, V* r) {
     const V even_a = m[1] + m[2], odd_a = m[1] - m[2], even_b = m[3] + m[4], odd_b = m[3] - m[4];
     r[0] = m[0] + even_a + even_b;
     r[1] = fmadd(V(b), odd_b, V(a) * odd_a);
@@ -88,17 +89,16 @@ struct StoreAt {
   }
 };
 
-/// Along columns, then along rows: put(i, j, V) for each of the Out x Out results of the In x In vectors at from[i *
-/// row + j * column].
-template <class Transform, class V, class Put>
-[[gnu::always_inline]] inline void both_ways(const float* from, long row, long column, Put&& put) {
+/// Along columns, then along rows: put(i, j, V) for each of the Out x Out results of the In x In values load(i, j).
+template <class Transform, class V, class Load, class Put>
+[[gnu::always_inline]] constexpr void both_ways_of(Load&& load, Put&& put) {
   constexpr int in = Transform::in, out = Transform::out;
   V middle[out][in], result[out];
 #pragma GCC unroll 8
   for (int j = 0; j < in; ++j) {
     V line[in];
 #pragma GCC unroll 8
-    for (int i = 0; i < in; ++i) line[i] = V::load(from + i * row + j * column);
+    for (int i = 0; i < in; ++i) line[i] = load(i, j);
     Transform::line(line, result);
 #pragma GCC unroll 8
     for (int i = 0; i < out; ++i) middle[i][j] = result[i];
@@ -109,6 +109,12 @@ template <class Transform, class V, class Put>
 #pragma GCC unroll 8
     for (int j = 0; j < out; ++j) put(i, j, result[j]);
   }
+}
+/// The same of the vectors at from[i * row + j * column].
+template <class Transform, class V, class Put>
+[[gnu::always_inline]] inline void both_ways(const float* from, long row, long column, Put&& put) {
+  both_ways_of<Transform, V>(
+      [=](int i, int j) __attribute__((always_inline)) { return V::load(from + i * row + j * column); }, put);
 }
 #endif  // TENON_DEFINES
 

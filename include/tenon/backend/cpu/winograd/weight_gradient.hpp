@@ -15,6 +15,7 @@ inline constexpr long winograd_slab = 32, winograd_chain = 64;
 // Tiles are counted through blocks of 16 samples. This many make a chain that it has 64 steps where blocks are full, or
 // in a batch of less than 16 just as many or some more. Longer chains would round more, shorter ones take longer. An
 // item is some rows o. As many of them as there is room for sums are computed in one pass over the tiles.
+constexpr long winograd_chain_tiles(long n) { return n > 0 ? ceil_div(winograd_chain, tile_of(n)) : 1; }
 struct WinogradWeight {
   Conv2dSizes s;
   bool blocks;
@@ -34,7 +35,7 @@ struct WinogradWeight {
   w.s = s, w.blocks = blocks;
   w.across = ceil_div(s.ow, winograd::tile), w.per_image = ceil_div(s.oh, winograd::tile) * w.across,
   w.tiles = ceil_div(s.n, block_samples) * w.per_image;
-  w.samples = tile_of(s.n), w.chain = w.samples > 0 ? ceil_div(winograd_chain, w.samples) : 1;
+  w.samples = tile_of(s.n), w.chain = winograd_chain_tiles(s.n);
   w.inputs = round_up(s.c, simd_width<float>);
   w.rows = s.o < 2 * tile_rows ? s.o : 2 * tile_rows, w.items = ceil_div(s.o, w.rows);
   w.pass = winograd_fitting(costs.sums, point * w.inputs, w.rows, w.items * w.rows);

@@ -1,8 +1,8 @@
-// MatMul, and by which tiles products are computed.
+// MatMul.
 #pragma once
 #include <tenon/backend/cpu/gemm/matmul.hpp>
 #include <tenon/backend/cuda/epilogue.hpp>
-#include <tenon/backend/cuda/gemm/product.hpp>
+#include <tenon/backend/cuda/gemm/tiles.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {
@@ -46,37 +46,6 @@ struct MatrixProduct {
   }
 };
 
-/// Tiles by which products are computed. The bits are those of any other.
-struct LargeTile : ProductTile<128, 128, 8, 8, 8> {};
-struct MediumTile : ProductTile<64, 64, 4, 4, 16> {};
-template <int parts>
-struct SmallTile : ProductTile<16, 32, 2, 4, 32, parts> {};
-
-/// Blocks that keep a GPU busy: a larger tile pays where it leaves this many.
-inline constexpr long enough_blocks = 132;
-template <class Tile>
-constexpr bool fills(const ProductExtent& e) {
-  return blocks_for(e.rows, Tile::rows) * blocks_for(e.columns, Tile::columns) * e.products >= enough_blocks;
-}
-/// Starts a product of float32 by the tile that its sizes ask for. Rows, steps, and products are 0 where they depend on
-/// the batch.
-template <class Source, long rows, long columns, long steps, long products>
-void launch_product(const Arguments& a) {
-  constexpr int parts = steps > 2 * segment_units<float> ? 4 : steps > segment_units<float> ? 2 : 1;
-  using Small = SmallTile<parts>;
-  if constexpr (rows > 0 && products > 0) {
-    constexpr ProductExtent e{rows, columns, products};
-    using Tile =
-        std::conditional_t<fills<LargeTile>(e), LargeTile, std::conditional_t<fills<MediumTile>(e), MediumTile, Small>>;
-    ProductBlocks<Source, Tile>::launch(a);
-  } else {
-    const ProductExtent e = Source::extent(a.n);
-    if constexpr (columns > LargeTile::columns / 2 && (rows == 0 || rows > LargeTile::rows / 2))
-      if (fills<LargeTile>(e)) return ProductBlocks<Source, LargeTile>::launch(a);
-    fills<MediumTile>(e) ? ProductBlocks<Source, MediumTile>::launch(a) : ProductBlocks<Source, Small>::launch(a);
-  }
-}
-
 }  // namespace kernel::cuda
 
 template <>
@@ -88,8 +57,8 @@ struct Kernel<Cuda, ops::MatMul> : kernel::cuda::Whole {
     if constexpr (std::is_same_v<typename C::Result, float>) {
       constexpr auto one = Source::sizes(1), two = Source::sizes(2);
       constexpr auto known = [](long x, long y) { return x == y ? x : 0; };
-      kernel::cuda::launch_product<Source, known(one.m, two.m), one.n, known(one.k, two.k),
-                                   known(one.stack, two.stack)>(a);
+      kernel::cuda::launch_product<Source, known(one.m, two.m), one.n, known(one.stack, two.stack),
+                                   known(one.k, two.k)>(a);
     } else kernel::cuda::ProductBlocks<Source, kernel::cuda::MediumTile>::launch(a);
   }
 };

@@ -1,7 +1,8 @@
-// Pooling and its gradients: a thread per element.
+// Pooling and its gradients: a thread per element, of averages of large windows a half warp.
 #pragma once
 #include <tenon/backend/cpu/pool/pool2d_kernel.hpp>
 #include <tenon/backend/cuda/epilogue.hpp>
+#include <tenon/backend/cuda/reduce/tree.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {
@@ -94,6 +95,35 @@ struct AvgPoolElement {
     a.template result<T>()[i] = static_cast<T>(sum / static_cast<A>(pool_divisor<C>(s, at.row, at.column)));
   }
 };
+/// Averages of large windows: a half warp per window, whose lanes add up chains as trees.
+template <class C>
+struct LargeAverages {
+  using T = typename C::Result;
+  using A = Compute<T>;
+  static constexpr int threads = 128, windows = threads / lanes;
+  static long blocks(long n) { return blocks_for(result_count<C>(n), windows); }
+  __device__ static void block(const Arguments& a) {
+    constexpr Pool2dSizes s = PoolKernel<AvgPool<false>, false>::one_sample<C>;
+    const long count = result_count<C>(a.n), own = long(blockIdx.x) * windows + row_of_block(),
+               i = own < count ? own : count - 1;  // all lanes of a warp meet in fold_half_warp
+    const PoolPosition at(i, s.oh, s.ow);
+    const auto window = kernel::detail::window(s, at.row, at.column);
+    const auto of = kernel::detail::runs_of(s, window);
+    const T* run = a.operand<T>(0) + (at.plane * s.h + window.top) * s.w + window.left;
+    const bool one = of.length == 1, is_long = one || of.runs * ((of.length + lanes - 1) / lanes) > lane_chain;
+    Tree<A> tree;
+    A chain(0);
+    long rows = 0;
+    for (long r = 0; r < of.runs; ++r, run += s.w)
+      for (long place = lane_of_row(); place - lane_of_row() < of.length; place += lanes) {
+        chain = chain + (place < of.length ? static_cast<A>(run[place]) : A(0));
+        if (is_long && ++rows % lane_chain == 0) tree.add(chain, Add()), chain = A(0);
+      }
+    const A lane = is_long ? tree.finish(chain, Add()) : chain, all = fold_half_warp(lane, Add());
+    if (own < count && lane_of_row() == 0)
+      a.result<T>()[i] = static_cast<T>((one ? lane : all) / static_cast<A>(pool_divisor<C>(s, at.row, at.column)));
+  }
+};
 /// Operand dy.
 struct AvgPoolGradientElement {
   template <class C>
@@ -120,7 +150,14 @@ struct Kernel<Cuda, ops::MaxPool2dGrad> : kernel::cuda::Elements<kernel::cuda::M
   static constexpr KernelFacts facts{.epilogue = true, .channel_axis = 1};
 };
 template <>
-struct Kernel<Cuda, ops::AvgPool2d> : kernel::cuda::Elements<kernel::cuda::AvgPoolElement> {};
+struct Kernel<Cuda, ops::AvgPool2d> : kernel::cuda::Whole {
+  template <class C>
+  static void run(const Arguments& a, long, long) {
+    constexpr bool large = kernel::detail::is_large(kernel::PoolKernel<kernel::AvgPool<false>, false>::one_sample<C>);
+    using Windows = kernel::cuda::PerElement<kernel::cuda::AvgPoolElement, C>;
+    kernel::cuda::launch_blocks<std::conditional_t<large, kernel::cuda::LargeAverages<C>, Windows>>(a);
+  }
+};
 template <>
 struct Kernel<Cuda, ops::AvgPool2dGrad> : kernel::cuda::Elements<kernel::cuda::AvgPoolGradientElement> {};
 
