@@ -14,43 +14,56 @@ struct Planes {
                         down = segment.rows ? (height + segment.rows - 1) / segment.rows : 0, segments = across * down;
 };
 
-/// Sums of segments: partial[plane][segment]. A thread adds up a segment; its warp reads 32 pixels of each of its 32
-/// segments at a time into shared memory, so that neighbouring threads read neighbouring pixels.
+/// Sums of segments: partial[plane][segment]. A thread adds up a segment, whose pixels are neighbours in memory: whole
+/// rows, or a part of one. It loads 32 of them, then adds these, so that it waits once for all.
 template <class C>
 struct SegmentSums {
   using P = Planes<C>;
-  static constexpr int threads = 128, pitch = warp + 1;
+  static constexpr int threads = warp, quads = 8;  // few threads: segments are few
+  // Every segment begins at a multiple of 16 bytes.
+  static constexpr bool aligned = P::height * P::width % 4 == 0 && P::segment.rows * P::width % 4 == 0 &&
+                                  (P::across == 1 || P::segment.columns % 4 == 0);
+  struct alignas(16) Quad {
+    float pixel[4];
+  };
+
   static long count(long n) { return n * P::channels * P::segments; }
   static long blocks(long n) { return blocks_for(count(n), threads); }
   __device__ static void block(const Arguments& a) {
     constexpr PixelSegments s = P::segment;
     constexpr long segments = P::segments, across = P::across, height = P::height, width = P::width;
-    __shared__ float staged[threads * pitch];
-    const int lane = int(threadIdx.x) % warp, first_thread = int(threadIdx.x) - lane;
-    float* const own_pixels = staged + first_thread * pitch;
-    const long all = a.n * P::channels * segments, first = long(blockIdx.x) * threads + first_thread;
-    const auto start_of = [&](long index) {
-      const long in_plane = index % segments;
-      return index / segments * height * width + in_plane / across * s.rows * width + in_plane % across * s.columns;
-    };
-    const auto pixels_of = [&](long index) {
-      if (index >= all) return 0l;
-      const long down = index % segments / across * s.rows, right = index % segments % across * s.columns,
-                 rows = height - down < s.rows ? height - down : s.rows,
-                 columns = width - right < s.columns ? width - right : s.columns;
-      return rows * columns;  // whole rows, or a part of one: neighbours in memory
-    };
-    const long own = first + lane, pixels = pixels_of(own);
+    const long own = thread_of_grid();
+    if (own >= a.n * P::channels * segments) return;
+    const long down = own % segments / across * s.rows, right = own % segments % across * s.columns,
+               rows = height - down < s.rows ? height - down : s.rows,
+               columns = width - right < s.columns ? width - right : s.columns;
+    const float* const x = a.operand<float>(0) + own / segments * height * width + down * width + right;
+    const bool in_quads = aligned && reinterpret_cast<std::uintptr_t>(x) % sizeof(Quad) == 0;
+    reinterpret_cast<float*>(a.workspace)[own] =
+        float(in_quads ? sum_of<true>(x, rows * columns) : sum_of<false>(x, rows * columns));
+  }
+
+ private:
+  template <bool in_quads>
+  __device__ static double sum_of(const float* x, long pixels) {
     double sum = 0;
-    for (long p = 0; p < s.rows * s.columns; p += warp) {
-      for (int other = 0; other < warp; ++other)
-        if (p + lane < pixels_of(first + other))
-          own_pixels[other * pitch + lane] = a.operand<float>(0)[start_of(first + other) + p + lane];
-      __syncwarp();
-      for (int q = 0; q < warp && p + q < pixels; ++q) sum += double(own_pixels[lane * pitch + q]);
-      __syncwarp();
+    long p = 0;
+    for (; p + 4 * quads <= pixels; p += 4 * quads) {
+      Quad loaded[quads];
+#pragma unroll
+      for (int q = 0; q < quads; ++q) {
+        if constexpr (in_quads) loaded[q] = reinterpret_cast<const Quad*>(x + p)[q];
+        else
+#pragma unroll
+          for (int i = 0; i < 4; ++i) loaded[q].pixel[i] = x[p + 4 * q + i];
+      }
+#pragma unroll
+      for (int q = 0; q < quads; ++q)
+#pragma unroll
+        for (int i = 0; i < 4; ++i) sum += double(loaded[q].pixel[i]);
     }
-    if (own < all) reinterpret_cast<float*>(a.workspace)[own] = float(sum);
+    for (; p < pixels; ++p) sum += double(x[p]);
+    return sum;
   }
 };
 
