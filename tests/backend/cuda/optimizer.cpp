@@ -85,6 +85,93 @@ TEST_CASE("all updates that are defined element by element") {
   check_update<ApplyLamb, 2>(nn::Lamb{.learning_rate = 0.05, .weight_decay = 0.25f});
 }
 
+namespace {
+/// The two sums of Op over a parameter of shape S, and the numbers that Renewed makes of them.
+template <class Op, class Renewed, class T, class S, class G = T, class Optimizer, class... Moments>
+void check_norms(const Optimizer& optimizer, const Moments&... moments) {
+  CAPTURE(Op::name);
+  CAPTURE(name(dtype_of<T>));
+  CAPTURE(S::dims);
+  const auto parameter = random_tensor<T, S>(1, -1, 1);
+  const auto sums = [](const auto&... x) { return apply<Op>(std::source_location::current(), x...); };
+  const auto gradient = random_tensor<G, S>(2, -1, 1);
+  const auto numbers = numbers_of(optimizer);
+  check_bits(sums, parameter, gradient, moments..., numbers);
+  check_bits(
+      [](const auto& two, const auto& n, const auto& p) {
+        if constexpr (std::is_same_v<Renewed, ops::AdafactorNumbers>)
+          return apply<Renewed>(std::source_location::current(), two, n, p);
+        else return apply<Renewed>(std::source_location::current(), two, n);
+      },
+      sums(parameter, gradient, moments..., numbers), numbers, parameter);
+}
+/// All that AdaFactor computes of a gradient for a parameter of shape S, whose matrices have means of
+/// the shapes Rows and Columns.
+template <class T, class S, class Rows, class Columns, class G = T>
+void check_adafactor() {
+  using namespace ops;
+  using A = Compute<T>;
+  const auto numbers = numbers_of(nn::AdaFactor{.weight_decay = 0.25f});
+  const auto gradient = random_tensor<G, S>(2, -1, 1);
+  const auto row = random_tensor<A, Rows>(3, 0.125, 1), row_factor = random_tensor<A, Rows>(4, 0.5, 2);
+  const auto column = random_tensor<A, Columns>(5, 0.125, 1), column_factor = random_tensor<A, Columns>(6, 0.5, 2);
+  const auto means = []<class Of>(Of, const auto& given, const auto& g, const auto& n) {
+    auto mean = given.copy();
+    apply<AdafactorMeans, AdafactorMeans::Config{Of::value}>(std::source_location::current(), mean, g, n);
+    return mean;
+  };
+  check_bits([=](const auto&... x) { return means(std::integral_constant<int, 1>(), x...); }, row, gradient, numbers);
+  check_bits([=](const auto&... x) { return means(std::integral_constant<int, 0>(), x...); }, column, gradient,
+             numbers);
+  const auto factors = []<class Of>(Of, const auto& mean) {
+    return apply<AdafactorFactors, AdafactorMeans::Config{Of::value}>(std::source_location::current(), mean);
+  };
+  check_bits([=](const auto& x) { return factors(std::integral_constant<int, 1>(), x); }, row);
+  check_bits([=](const auto& x) { return factors(std::integral_constant<int, 0>(), x); }, column);
+  check_norms<AdafactorSquares, AdafactorNumbers, T, S, G>(nn::AdaFactor{}, row_factor, column_factor);
+  check_bits(
+      [](const auto& given, const auto& g, const auto& r, const auto& c, const auto& velocity, const auto& n) {
+        auto p = given.copy(), moment = velocity.copy();
+        apply<ApplyAdafactor, ApplyAdafactor::Config{1, 1}>(std::source_location::current(), p, g, r, c, moment, n);
+        return p + moment;
+      },
+      random_tensor<T, S>(1, -1, 1), gradient, row_factor, column_factor, random_tensor<T, S>(7, -1, 1), numbers);
+}
+}  // namespace
+
+TEST_CASE("sums of squares over whole parameters, in pieces that are full or not, and numbers made of them") {
+  using namespace ops;
+  const auto lamb = []<class T, class S, class G>(T, S, G) {
+    check_norms<LambSquares, LambNumbers, T, S, G>(nn::Lamb{.learning_rate = 0.05, .weight_decay = 0.25f},
+                                                   random_tensor<T, S>(3, 0.125, 1), random_tensor<T, S>(4, 0.125, 1));
+  };
+  lamb(1.0f, Shape<1>(), 1.0f), lamb(1.0f, Shape<1024>(), 1.0f), lamb(1.0f, Shape<37, 83>(), float16());
+  lamb(1.0, Shape<1025>(), 1.0), lamb(float16(), Shape<37, 83>(), float16());
+  lamb(bfloat16(), Shape<1023>(), bfloat16());
+  const nn::LARS lars(nn::Momentum{.learning_rate = 0.05, .momentum = 0.5f, .weight_decay = 0.25f});
+  check_norms<LarsSquares, LarsNumbers, float, Shape<17, 61>>(lars);
+  check_norms<LarsSquares, LarsNumbers, double, Shape<17, 61>>(lars);
+}
+
+TEST_CASE("numbers made of more pieces than a lane's chain has") {
+  const auto numbers = numbers_of(nn::Lamb{.learning_rate = 0.05});
+  check_bits(
+      [](const auto& sums, const auto& n) { return apply<ops::LambNumbers>(std::source_location::current(), sums, n); },
+      random_tensor<float, Shape<2, 20011>>(1, 0, 1), numbers);
+  for (const double squares : {0.0, 0.25, 9.0, double(INFINITY), double(NAN)})
+    check_bits([](const auto&... x) { return apply<ops::ClipNumbers>(std::source_location::current(), x...); }, numbers,
+               Tensor<double, Shape<>>::full(squares), Tensor<float, Shape<>>::full(1.5f));
+}
+
+TEST_CASE("AdaFactor: rows and columns that are longer than chains, many short rows, matrices") {
+  check_adafactor<float, Shape<2, 70, 33>, Shape<2, 70>, Shape<2, 33>>();
+  check_adafactor<float, Shape<700, 3>, Shape<700>, Shape<3>, float16>();
+  check_adafactor<float, Shape<3, 2100>, Shape<3>, Shape<2100>>();
+  check_adafactor<double, Shape<40, 9>, Shape<40>, Shape<9>>();
+  check_adafactor<float16, Shape<40, 9>, Shape<40>, Shape<9>>();
+  check_adafactor<bfloat16, Shape<1100, 9>, Shape<1100>, Shape<9>>();
+}
+
 TEST_CASE("a flag is set by what is not finite, and stays set") {
   const auto check = []<class T>(T) {
     const ContextScope scope({.device_target = "GPU"});

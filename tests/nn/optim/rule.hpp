@@ -124,16 +124,19 @@ void compare_with_rule(const Wide<T, S>& net, const WholeRule& rule, const nn::L
 
 #if defined(TENON_TARGET)
 inline constexpr std::string_view targets[]{Cpu::name, OtherTarget::name};
+inline constexpr bool other_has_bits_of_cpu = requires { requires OtherTarget::has_bits_of_cpu; };
 #else
+inline constexpr bool other_has_bits_of_cpu = false;
 inline constexpr std::string_view targets[]{Cpu::name};
 #endif
 
 /// Trains 3 steps with the optimizer on 1 and on 3 threads in both modes, compares every element with the rule, and the
-/// bits of a target with each other.
+/// bits of a target with each other, and with those of the CPU where the target promises them.
 template <class T, class S, class Optimizer>
 void check_whole_rule(const Optimizer& optimizer, const WholeRule& rule, double tolerance) {
+  std::string first;
   for (const std::string_view target : targets) {
-    std::string first;
+    if constexpr (!other_has_bits_of_cpu) first.clear();
     for (const Mode mode : modes)
       for (const int threads : {1, 3}) {
         const ContextScope scope({.mode = mode, .device_target = target, .num_threads = threads});

@@ -14,6 +14,8 @@
 #include <tenon/backend/cuda/movement/gather_grad.hpp>
 #include <tenon/backend/cuda/norm/batch_norm.hpp>
 #include <tenon/backend/cuda/norm/layer_norm.hpp>
+#include <tenon/backend/cuda/optimizer/adafactor.hpp>
+#include <tenon/backend/cuda/optimizer/norms.hpp>
 #include <tenon/backend/cuda/optimizer/overflow_check.hpp>
 #include <tenon/backend/cuda/optimizer/update.hpp>
 #include <tenon/backend/cuda/pool/pool2d.hpp>

@@ -37,7 +37,7 @@ struct AdafactorSquares : UpdateSums<AdafactorSquares, "AdaFactorSquares"> {
 /// The learning rate in proportion to the parameter, and after the common three what it is after clipping.
 struct AdafactorNumbers : RenewedNumbers<AdafactorNumbers, "AdaFactorNumbers"> {
   template <class A>
-  static void renew(const A (&sum)[2], long count, float* number) {
+  TENON_DEVICE static void renew(const A (&sum)[2], long count, float* number) {
     const A size = math::sqrt(sum[0] / A(count)), smallest = A(number[7]);
     const A excess = math::sqrt(sum[1] / A(count)) / A(number[8]);
     const A rate = A(number[0]) * (number[10] == 0 ? A(1) : size <= smallest ? smallest : size);

@@ -25,7 +25,7 @@ TENON_DEVICE inline auto lamb_direction(UpdateNumbers<C> n) {
 }
 /// The quotient of two norms, 1 where one of them is 0. A norm that is NaN makes it NaN.
 template <class A>
-inline A norm_ratio(A above, A below) {
+TENON_DEVICE inline A norm_ratio(A above, A below) {
   return above == 0 || below == 0 ? A(1) : above / below;
 }
 }  // namespace detail
@@ -40,7 +40,7 @@ struct LambSquares : UpdateSums<LambSquares, "LambSquares"> {
 /// The learning rate times the ratio of the norms.
 struct LambNumbers : RenewedNumbers<LambNumbers, "LambNumbers"> {
   template <class A>
-  static void renew(const A (&sum)[2], long, float* number) {
+  TENON_DEVICE static void renew(const A (&sum)[2], long, float* number) {
     number[0] = static_cast<float>(A(number[0]) * detail::norm_ratio(math::sqrt(sum[0]), math::sqrt(sum[1])));
   }
 };

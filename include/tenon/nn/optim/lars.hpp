@@ -24,7 +24,7 @@ struct LarsSquares : UpdateSums<LarsSquares, "LarsSquares"> {
 /// decay, coefficient, epsilon, and the learning rate at which the ratio is clipped (0 if it is not clipped) follow.
 struct LarsNumbers : RenewedNumbers<LarsNumbers, "LarsNumbers"> {
   template <class A>
-  static void renew(const A (&sum)[2], long, float* number) {
+  TENON_DEVICE static void renew(const A (&sum)[2], long, float* number) {
     const float* const own = number + nn::lars_numbers;
     const A parameter = math::sqrt(sum[0]), gradient = math::sqrt(sum[1]), decay = A(own[0]), rate = A(own[3]);
     A ratio = 1;

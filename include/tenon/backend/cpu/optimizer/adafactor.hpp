@@ -153,7 +153,8 @@ struct Kernel<Cpu, ops::ApplyAdafactor> {
     return 4;
   }
   template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
+  static void run([[maybe_unused]] const Arguments& a, [[maybe_unused]] long begin, [[maybe_unused]] long end) {
+#if !defined(__CUDA_ARCH__)  // as in update_by_step
     using T = typename Call::Result;
     using A = typename Call::template Operand<2>;
     constexpr bool rows = Call::config().has_rows, moment = Call::config().has_moment;
@@ -165,6 +166,7 @@ struct Kernel<Cpu, ops::ApplyAdafactor> {
             kernel::update_elements<1 + moment>(length, f, changed, gradient + first, column);
           });
         });
+#endif
   }
 };
 

@@ -28,7 +28,8 @@ struct PieceSums {
     return 4 * Op::piece_elements;
   }
   template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
+  static void run([[maybe_unused]] const Arguments& a, [[maybe_unused]] long begin, [[maybe_unused]] long end) {
+#if !defined(__CUDA_ARCH__)  // as in update_by_step
     using A = typename Call::Result;
     static_assert(Op::piece_elements == lane_piece);
     const long elements = Call::operand(0).count(1), pieces = Call::result.extent[1];
@@ -38,6 +39,7 @@ struct PieceSums {
       a.result<A>()[piece] = sums.first;
       a.result<A>()[pieces + piece] = sums.second;
     }
+#endif
   }
 };
 
