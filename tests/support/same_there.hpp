@@ -16,7 +16,7 @@ void same_there(const F& f, const X&... x) {
   const auto here = f(x...);
   const tenon::ContextScope scope({.device_target = tenon::OtherTarget::name});
   const auto there = f(x...);
-  const bool same = SameNumbers()(here, there);
+  const bool same = detail::SameThere()(here, there);
   CHECK(same);
   if (same) return;
   for (long i = 0, shown = 0; i < here.count() && shown < 5; ++i)

@@ -16,7 +16,7 @@ void check_bits(const F& f, const X&... x) {
   const auto here = f(x...);
   const tenon::ContextScope scope({.device_target = "GPU"});
   const auto there = f(x.copy()...);
-  CHECK(SameNumbers()(here, there));
+  CHECK(detail::SameThere()(here, there));
 }
 
 /// Calls f with an element of each dtype.
