@@ -187,6 +187,11 @@ inline constexpr int nchw16n_weight_rows = 4, nchw16n_weight_taps = simd_bytes =
 /// Pixels of dy that tiles visit together. A narrower vector than a block visits them once for each part of it: the
 /// lines of all rows of a tile must stay in the first-level cache of 32 KB until then.
 inline constexpr long nchw16n_weight_pixels = simd_bytes == 64 ? 256 : 64;
+/// The same for a list of `pixels`, which are cut evenly.
+constexpr long weight_pass(long pixels) {
+  const long passes = (pixels + nchw16n_weight_pixels / 2) / nchw16n_weight_pixels;
+  return passes > 1 ? ceil_div(pixels, passes) : pixels;
+}
 
 // Of NCHW16n images, for many planes: a tile has the same tap of several planes, so it leaves out the pixels of dy
 // for which the tap meets padding, and nothing is copied. Rows of dy are walked in bands; the chains of several tiles

@@ -98,9 +98,11 @@ inline void add_block(const Conv2dSizes& s, const Nchw16nPlan& c, const float* i
           if (begin + t * width + k + 1 < taps) tap.step(s);
         }
       bool begun = false, added = false;
+      long pass = 0;
       for (const WeightPixel* from = pixels; from != last; from = tile.end) {  // all tiles of the group meet them
         const WeightPixel* const stop = pixels + segment.end(from - pixels);
-        tile.pixels = from, tile.end = stop - from <= nchw16n_weight_pixels ? stop : from + nchw16n_weight_pixels;
+        if (!begun) pass = weight_pass(stop - from);
+        tile.pixels = from, tile.end = stop - from <= pass ? stop : from + pass;
         const bool ends = tile.end == stop;
         tile.begun = begun, tile.added = added && ends;
         for (long t = 0; t < count_here; ++t) {

@@ -74,9 +74,10 @@ template <int Rows, int Taps>
   alignas(64) float chains[Rows * Taps * block_samples];  // until the end of the list
   bool begun = t.begun;
   const float* from = t.from;
+  const long pass = weight_pass(t.end - t.pixels);
   for (const WeightPixel *at = t.pixels, *stop;; at = stop) {
-    const bool last = t.end - at <= nchw16n_weight_pixels;
-    stop = last ? t.end : at + nchw16n_weight_pixels;
+    const bool last = t.end - at <= pass;
+    stop = last ? t.end : at + pass;
     float* const to = last ? t.to : chains;
     for (int lane = 0; lane < t.computed; lane += block_width)
       run_weight_chains<Rows, Taps>(t, lane, at, stop, begun, last && t.added, from, to);

@@ -30,6 +30,8 @@ template <int Rows, int Vectors>
 [[gnu::noinline]] void add_patches(const PatchTile& t) {
   using V = Simd<float, patch_lanes>;
   V sum[Rows][Vectors];
+  const float* const image = t.image;
+  float* const lanes = t.lanes;
   const long row = t.row, count = t.list.count;
   const auto* const place = t.list.place;
   const float* const gradients = t.list.gradient;
@@ -44,7 +46,7 @@ template <int Rows, int Vectors>
     for (; i < count && place[i] < *end; ++i) {
       const V gradient(gradients[i]);
       total += double(gradients[i]);
-      const float* at = t.image + place[i];
+      const float* at = image + place[i];
 #pragma GCC unroll 8
       for (int r = 0; r < Rows; ++r, at += row)
 #pragma GCC unroll 8
@@ -54,17 +56,16 @@ template <int Rows, int Vectors>
 #pragma GCC unroll 8
       for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 8
-        for (int v = 0; v < Vectors; ++v) sum[r][v] = V::load(t.lanes + (r * Vectors + v) * patch_lanes) + sum[r][v];
+        for (int v = 0; v < Vectors; ++v) sum[r][v] = V::load(lanes + (r * Vectors + v) * patch_lanes) + sum[r][v];
     }
     *t.sum = float(total);
     if (i == count) break;
-    tree.add(t.sum);
 #pragma GCC unroll 8
     for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 8
-      for (int v = 0; v < Vectors; ++v) sum[r][v].store(t.lanes + (r * Vectors + v) * patch_lanes);
+      for (int v = 0; v < Vectors; ++v) sum[r][v].store(lanes + (r * Vectors + v) * patch_lanes);
+    tree.add(t.sum);
   }
-  if (!tree.empty()) tree.finish(t.sum);
   const float* earlier = t.earlier;
   for (int level = 0; level < t.levels; ++level, earlier += t.level)
 #pragma GCC unroll 8
@@ -74,7 +75,8 @@ template <int Rows, int Vectors>
 #pragma GCC unroll 8
   for (int r = 0; r < Rows; ++r)
 #pragma GCC unroll 8
-    for (int v = 0; v < Vectors; ++v) sum[r][v].store(t.lanes + (r * Vectors + v) * patch_lanes);
+    for (int v = 0; v < Vectors; ++v) sum[r][v].store(lanes + (r * Vectors + v) * patch_lanes);
+  if (!tree.empty()) tree.finish(t.sum);
 }
 using PatchKernel = void (*)(const PatchTile&);
 
@@ -279,6 +281,7 @@ class ArgmaxInput {
         list_(patches_ + s.o * s.kh * p_.patch),
         finite_(all_finite(weight, s.o * s.c * s.taps())) {
     pack();
+    clear(segment_, p_.elements);
   }
   // The samples first .. first + count - 1.
   [[gnu::noinline]] void run(const float* lists, float* dx, long first, long count) const {
@@ -308,25 +311,30 @@ class ArgmaxInput {
   }
   void add_sample(float* image, const float* lists) const {
     const long segment = s_.input_segment();
+    clear(image, p_.elements);
     for (long first = 0; first < s_.o; first += segment) {
       float* const to = first == 0 ? image : segment_;
       add_segment(to, lists, first, first + segment < s_.o ? first + segment : s_.o);
-      if (first > 0) add(image, segment_);
+      if (first > 0) take_segment(image);
     }
     if (!finite_) add_left_out(image);
   }
   // Chains over channels of dy, then rows and columns of the kernel: the pixels of dy backwards.
   void add_segment(float* image, const float* lists, long first, long last) const {
-    clear(image, p_.elements);
     for (long o = first; o < last; ++o) {
       ArgmaxList list(lists + o * planes_.pixels(), planes_.pixels());
       if (!finite_) list = all_pixels(planes_, list, list_);
       kernel_(list, patches_ + o * s_.kh * p_.patch, image, p_.row, s_.kh);
     }
   }
-  [[gnu::noinline]] void add(float* to, const float* from) const {
+  // Adds the segment to the image, and clears it for the next one.
+  [[gnu::noinline]] void take_segment(float* image) const {
     using V = Simd<float, patch_lanes>;
-    for (long i = 0; i < p_.elements; i += V::width) (V::load(to + i) + V::load(from + i)).store(to + i);
+    float* const segment = segment_;
+    for (long i = 0, count = p_.elements; i < count; i += V::width) {
+      (V::load(image + i) + V::load(segment + i)).store(image + i);
+      V(0.0f).store(segment + i);
+    }
   }
   // Products of weights that are not finite with the zeros around dy.
   [[gnu::noinline, gnu::cold]] void add_left_out(float* image) const {
