@@ -1,5 +1,7 @@
 // All kernels of the target Cuda.
 #pragma once
+#include <tenon/backend/cuda/attention/attention.hpp>
+#include <tenon/backend/cuda/attention/attention_grad.hpp>
 #include <tenon/backend/cuda/attention/softmax.hpp>
 #include <tenon/backend/cuda/conv/conv2d.hpp>
 #include <tenon/backend/cuda/conv/weight_gradient.hpp>

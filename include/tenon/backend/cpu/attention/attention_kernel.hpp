@@ -35,8 +35,9 @@ struct AttentionLayout {
     return {base + head / heads * shape.queries * features + head % heads * shape.width, features};
   }
   template <class A>
-  static A scale() {
-    return Call::config().scale != 0 ? A(Call::config().scale) : A(1) / math::sqrt(A(shape.width));
+  TENON_DEVICE static A scale() {
+    constexpr A given = A(Call::config().scale), width = A(features / heads);
+    return given != 0 ? given : A(1) / math::sqrt(width);
   }
 };
 }  // namespace kernel
