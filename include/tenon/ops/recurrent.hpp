@@ -60,11 +60,16 @@ constexpr ResultTypes recurrent_results(const TensorType& x, int hidden, int sta
 template <class Op>
 struct RecurrentDerivative {
   Derivative& d;
-  int hidden = d.type(Op::weight)[1];
-  int bias = d.operands() > Op::weight + 1 && d.type(Op::weight + 1).rank == 1 ? Op::weight + 1 : 0;
-  int first = d.operands() > Op::weight + 1 + (bias > 0) ? d.operands() - 1 : 0;  // 0: left out
-  int reverse = d.config<Op>().reverse;
-  TensorType gates = with_width(d.type(Op::weight)[0]);  // of the gradient of the gates' arguments, [n, T, gates * H]
+  int hidden, bias = 0, first = 0, reverse;  // 0: left out
+  TensorType gates;                          // of the gradient of the gates' arguments, [n, T, gates * H]
+
+  // A constructor: nvcc evaluates no initializers that refer to d.
+  constexpr explicit RecurrentDerivative(Derivative& of)
+      : d(of), hidden(of.type(Op::weight)[1]), reverse(of.config<Op>().reverse), gates(of.type(0)) {
+    if (of.operands() > Op::weight + 1 && of.type(Op::weight + 1).rank == 1) bias = Op::weight + 1;
+    if (of.operands() > Op::weight + 1 + (bias > 0)) first = of.operands() - 1;
+    gates.extent[2] = of.type(Op::weight)[0];
+  }
 
   constexpr TensorType with_width(int width) const {
     TensorType t = d.type(0);

@@ -8,6 +8,7 @@
 #include <tenon/backend/cuda/dropout.hpp>
 #include <tenon/backend/cuda/elementwise.hpp>
 #include <tenon/backend/cuda/gemm/matmul.hpp>
+#include <tenon/backend/cuda/loss/ctc_loss.hpp>
 #include <tenon/backend/cuda/loss/softmax_cross_entropy.hpp>
 #include <tenon/backend/cuda/movement/convert.hpp>
 #include <tenon/backend/cuda/movement/copy.hpp>
@@ -21,6 +22,8 @@
 #include <tenon/backend/cuda/optimizer/overflow_check.hpp>
 #include <tenon/backend/cuda/optimizer/update.hpp>
 #include <tenon/backend/cuda/pool/pool2d.hpp>
+#include <tenon/backend/cuda/recurrent/recurrent.hpp>
+#include <tenon/backend/cuda/recurrent/recurrent_grad.hpp>
 #include <tenon/backend/cuda/reduce/argmax.hpp>
 #include <tenon/backend/cuda/reduce/reduction.hpp>
 #include <tenon/backend/cuda/reduce/sum_of_squares.hpp>

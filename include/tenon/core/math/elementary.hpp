@@ -23,7 +23,8 @@ template <class T, int Width>
 TENON_DEVICE inline float floor(float x) { return __builtin_floorf(x); }
 TENON_DEVICE inline double floor(double x) { return __builtin_floor(x); }
 
-// For code that is the same for an element and for a vector of them: of vectors Simd's own, lane by lane.
+// For code that is the same for an element and for a vector of them: of vectors Simd's own, lane by lane. nvcc refuses
+// vectors in __device__ functions, but lets device code call constexpr ones for elements.
 
 /// a > b ? x : y.
 template <class V>
@@ -33,13 +34,13 @@ template <class V>
 }
 /// a > b ? a : b, hence b where either is NaN.
 template <class V>
-[[gnu::always_inline]] TENON_DEVICE inline V larger(V a, V b) {
+[[gnu::always_inline]] constexpr V larger(V a, V b) {
   if constexpr (std::is_arithmetic_v<V>) return a > b ? a : b;
   else return max(a, b);
 }
 /// a < b ? a : b, hence b where either is NaN.
 template <class V>
-[[gnu::always_inline]] TENON_DEVICE inline V smaller(V a, V b) {
+[[gnu::always_inline]] constexpr V smaller(V a, V b) {
   if constexpr (std::is_arithmetic_v<V>) return a < b ? a : b;
   else return min(a, b);
 }

@@ -23,42 +23,47 @@ struct CtcSample {
   const I* target;
   long frames, classes, length, blank;
 
-  long states() const { return 2 * length + 1; }
-  long label(long state) const { return state % 2 ? static_cast<long>(target[state / 2]) : blank; }
-  double log_prob(long frame, long state) const {
+  TENON_DEVICE long states() const { return 2 * length + 1; }
+  TENON_DEVICE long label(long state) const { return state % 2 ? static_cast<long>(target[state / 2]) : blank; }
+  TENON_DEVICE double log_prob(long frame, long state) const {
     return static_cast<double>(log_probs[frame * classes + label(state)]);
   }
   /// Whether a path may continue to `state` from the label two states before it, without a blank between the two.
-  bool skips_blank(long state) const { return state % 2 && state >= 3 && label(state) != label(state - 2); }
+  TENON_DEVICE bool skips_blank(long state) const {
+    return state % 2 && state >= 3 && label(state) != label(state - 2);
+  }
 };
 
 namespace detail {
 inline constexpr double log_of_zero = -std::numeric_limits<double>::infinity();
 
 /// log(e^a + e^b + e^c)
-inline double log_sum(double a, double b, double c) {
-  double largest = a;
-  for (const double x : {b, c}) largest = x > largest || x != x ? x : largest;
+TENON_DEVICE inline double log_sum(double a, double b, double c) {
+  double largest = b > a || b != b ? b : a;
+  largest = c > largest || c != c ? c : largest;
   if (largest == log_of_zero) return largest;
   return largest + math::log(math::exp(a - largest) + math::exp(b - largest) + math::exp(c - largest));
 }
 }  // namespace detail
 
-/// From the paths to each state at frame - 1 to those at frame, in place. Frame 0 begins in one of the first two.
+/// From the paths to each state at frame - 1 to those to one at frame. Frame 0 begins in one of the first two.
+template <class T, class I>
+TENON_DEVICE double ctc_paths_to(const CtcSample<T, I>& sample, long frame, long s, const double* before) {
+  using detail::log_of_zero;
+  double paths = s < 2 ? 0 : log_of_zero;
+  if (frame > 0)
+    paths = detail::log_sum(before[s], s >= 1 ? before[s - 1] : log_of_zero,
+                            sample.skips_blank(s) ? before[s - 2] : log_of_zero);
+  return paths + sample.log_prob(frame, s);
+}
 template <class T, class I>
 void ctc_forward(const CtcSample<T, I>& sample, long frame, const double* before, double* now) {
-  using detail::log_of_zero;
-  for (long s = sample.states(); s-- > 0;) {  // from after, as `before` may be `now`
-    double paths = s < 2 ? 0 : log_of_zero;
-    if (frame > 0)
-      paths = detail::log_sum(before[s], s >= 1 ? before[s - 1] : log_of_zero,
-                              sample.skips_blank(s) ? before[s - 2] : log_of_zero);
-    now[s] = paths + sample.log_prob(frame, s);
-  }
+  for (long s = sample.states(); s-- > 0;)  // from after, as `before` may be `now`
+    now[s] = ctc_paths_to(sample, frame, s, before);
 }
 /// log of the sum over all paths, of which ctc_forward has made those to each state at the last frame.
 template <class T, class I>
-double ctc_total(const CtcSample<T, I>& sample, const double* last) {
+TENON_DEVICE double ctc_total(const CtcSample<T, I>& sample, const double* last) {
   const long states = sample.states();
   if (sample.frames == 0) return states == 1 ? 0 : detail::log_of_zero;
   return detail::log_sum(last[states - 1], states > 1 ? last[states - 2] : detail::log_of_zero, detail::log_of_zero);
@@ -69,20 +74,30 @@ template <class T, class I>
   return ctc_total(sample, paths);
 }
 
-/// From the paths from each state at frame + 1 to the end, to those from each state at frame, in place. They leave out
-/// the log-probability of the state that they begin in.
+/// The paths from a state at the last frame to the end. Here and below they leave out the log-probability of the state
+/// that they begin in.
 template <class T, class I>
-void ctc_backward(const CtcSample<T, I>& sample, long frame, double* paths) {
+TENON_DEVICE double ctc_paths_at_end(const CtcSample<T, I>& sample, long s) {
+  return s >= sample.states() - 2 ? 0 : detail::log_of_zero;
+}
+/// Those from a state at an earlier frame, from those at the frame after, with their log-probabilities.
+template <class T, class I>
+TENON_DEVICE double ctc_paths_from(const CtcSample<T, I>& sample, long s, const double* after) {
   using detail::log_of_zero;
   const long states = sample.states();
+  return detail::log_sum(after[s], s + 1 < states ? after[s + 1] : log_of_zero,
+                         s + 2 < states && sample.skips_blank(s + 2) ? after[s + 2] : log_of_zero);
+}
+/// From the paths from each state at frame + 1 to the end, to those from each state at frame, in place.
+template <class T, class I>
+void ctc_backward(const CtcSample<T, I>& sample, long frame, double* paths) {
+  const long states = sample.states();
   if (frame == sample.frames - 1) {
-    for (long s = 0; s < states; ++s) paths[s] = s >= states - 2 ? 0 : log_of_zero;
+    for (long s = 0; s < states; ++s) paths[s] = ctc_paths_at_end(sample, s);
     return;
   }
   for (long s = 0; s < states; ++s) paths[s] += sample.log_prob(frame + 1, s);
-  for (long s = 0; s < states; ++s)
-    paths[s] = detail::log_sum(paths[s], s + 1 < states ? paths[s + 1] : log_of_zero,
-                               s + 2 < states && sample.skips_blank(s + 2) ? paths[s + 2] : log_of_zero);
+  for (long s = 0; s < states; ++s) paths[s] = ctc_paths_from(sample, s, paths);
 }
 
 /// (e^log_prob - the share of the paths that have this class at this frame) dy, for the frames of the sample. `scratch`
@@ -112,22 +127,23 @@ template <class T, class I>
 
 /// Sample `row` of a call with log_probs, targets, input_lengths, target_lengths as operands 0 to 3.
 template <class Call>
-auto ctc_sample(const Arguments& a, long row) {
+TENON_DEVICE auto ctc_sample(const Arguments& a, long row) {
   using T = typename Call::template Operand<0>;
   using I = typename Call::template Operand<1>;
-  constexpr long frames = Call::operand(0)[1], classes = Call::operand(0)[2], longest = Call::operand(1)[1];
+  constexpr long frames = Call::operand(0)[1], classes = Call::operand(0)[2], longest = Call::operand(1)[1],
+                 blank = Call::config().blank;
   return CtcSample<T, I>{a.operand<T>(0) + row * frames * classes,
                          a.operand<I>(1) + row * longest,
                          static_cast<long>(a.operand<typename Call::template Operand<2>>(2)[row]),
                          classes,
                          static_cast<long>(a.operand<typename Call::template Operand<3>>(3)[row]),
-                         Call::config().blank};
+                         blank};
 }
 /// Whether the lengths of a sample are those of a part of its frames and of its target.
 template <class Call>
-bool ctc_lengths_fit(const auto& sample) {
-  return sample.frames >= 0 && sample.frames <= Call::operand(0)[1] && sample.length >= 0 &&
-         sample.length <= Call::operand(1)[1];
+TENON_DEVICE bool ctc_lengths_fit(const auto& sample) {
+  constexpr long frames = Call::operand(0)[1], longest = Call::operand(1)[1];
+  return sample.frames >= 0 && sample.frames <= frames && sample.length >= 0 && sample.length <= longest;
 }
 template <class Call>
 inline constexpr long ctc_states = 2 * Call::operand(1)[1] + 1;

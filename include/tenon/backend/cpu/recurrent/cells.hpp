@@ -12,7 +12,7 @@ namespace tenon::inline TENON_ABI::kernel {
 
 // A cell has the number of its `gates`, of the `states` that the next step gets (h, and of LSTM also c), and of the
 // `parts` that are kept for the gradient. Its time loop multiplies x with a weight, or gets it `projected`. The
-// functions get vectors of consecutive units:
+// functions get vectors of consecutive units, or one unit:
 //   forward(own, input, carried, part)        h, from what the gates get by h (and x, if the loop multiplies it) and
 //                                             from the projected input; changes the last state and writes the parts
 //   backward(part, before, dh, carried, gradient)
@@ -27,15 +27,15 @@ struct LstmCell {
   static constexpr bool projected = false;
 #if TENON_DEFINES
   template <class V, class Own, class Input>
-  [[gnu::always_inline]] static inline V forward(Own own, Input, V& c, V (&part)[parts]) {
+  [[gnu::always_inline]] static constexpr V forward(Own own, Input, V& c, V (&part)[parts]) {
     const V i = gate_sigmoid(own(0)), f = gate_sigmoid(own(1)), g = gate_tanh(own(2)), o = gate_sigmoid(own(3));
     c = fmadd(f, c, i * g);
     part[0] = i, part[1] = f, part[2] = g, part[3] = o, part[4] = c;
     return o * gate_tanh(c);
   }
   template <class V>
-  [[gnu::always_inline]] static inline void backward(const V (&part)[parts], V before, V dh, V& dc,
-                                                     V (&gradient)[gates]) {
+  [[gnu::always_inline]] static constexpr void backward(const V (&part)[parts], V before, V dh, V& dc,
+                                                        V (&gradient)[gates]) {
     const V one(1), i = part[0], f = part[1], g = part[2], o = part[3], t = gate_tanh(part[4]);
     const V sum = fmadd(dh * o, one - t * t, dc);
     dc = sum * f;
@@ -43,7 +43,7 @@ struct LstmCell {
     gradient[2] = sum * i * (one - g * g), gradient[3] = dh * t * (o * (one - o));
   }
   template <class V>
-  [[gnu::always_inline]] static inline V hidden_share(const V (&)[parts], long, V gradient) {
+  [[gnu::always_inline]] static constexpr V hidden_share(const V (&)[parts], long, V gradient) {
     return gradient;
   }
 #endif
@@ -56,15 +56,15 @@ struct GruCell {
   static constexpr bool projected = true;
 #if TENON_DEFINES
   template <class V, class Own, class Input>
-  [[gnu::always_inline]] static inline V forward(Own own, Input input, V& h, V (&part)[parts]) {
+  [[gnu::always_inline]] static constexpr V forward(Own own, Input input, V& h, V (&part)[parts]) {
     const V r = gate_sigmoid(input(0) + own(0)), z = gate_sigmoid(input(1) + own(1)), q = own(2);
     const V m = gate_tanh(fmadd(r, q, input(2)));
     part[0] = r, part[1] = z, part[2] = m, part[3] = q;
     return h = fmadd(z, h - m, m);
   }
   template <class V>
-  [[gnu::always_inline]] static inline void backward(const V (&part)[parts], V before, V dh, V& carried,
-                                                     V (&gradient)[gates]) {
+  [[gnu::always_inline]] static constexpr void backward(const V (&part)[parts], V before, V dh, V& carried,
+                                                        V (&gradient)[gates]) {
     const V one(1), r = part[0], z = part[1], m = part[2], total = dh + carried;
     carried = total * z;
     gradient[2] = total * (one - z) * (one - m * m);
@@ -72,7 +72,7 @@ struct GruCell {
     gradient[0] = gradient[2] * part[3] * (r * (one - r));
   }
   template <class V>
-  [[gnu::always_inline]] static inline V hidden_share(const V (&part)[parts], long gate, V gradient) {
+  [[gnu::always_inline]] static constexpr V hidden_share(const V (&part)[parts], long gate, V gradient) {
     return gate == 2 ? gradient * part[0] : gradient;
   }
 #endif

@@ -1,0 +1,108 @@
+// The gradients of LSTM and GRU: a block of threads walks back over the steps of a sample.
+#pragma once
+#include <tenon/backend/cuda/recurrent/recurrent.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel::cuda {
+
+/// Operands: what is kept, the weight of h, [h one step earlier, if it is the only state,] [the gradient of all h,]
+/// [that of the last states,] [first states, if there are others].
+template <class C, class Cell>
+struct TimeLoopBack {
+  using A = typename C::Result;
+  static constexpr long hidden = C::operand(1)[1], gates = Cell::gates * hidden, parts = Cell::parts * hidden,
+                        steps = C::result[1], segments = (gates + segment_units<A> - 1) / segment_units<A>;
+  static constexpr bool h_alone = Cell::states == 1, reverse = C::config().reverse != 0,
+                        of_all = C::config().of_all != 0, of_last = C::config().of_last != 0;
+  static constexpr int all = 2 + h_alone, last = all + of_all, first = last + of_last;
+  static constexpr long wanted = hidden * segments;  // chains at a time
+  static constexpr int threads = wanted < 512 ? int((wanted + warp - 1) / warp * warp) : 512;
+  static constexpr int bytes = int((gates + (segments + 1) * hidden) * long(sizeof(A)));
+
+  TENON_DEVICE static long samples(long n) { return result_count<C>(n) / (steps * gates > 0 ? steps * gates : 1); }
+  TENON_DEVICE static long at(long sample, long step) { return sample * steps + (reverse ? steps - 1 - step : step); }
+  static long blocks(long n) { return samples(n); }
+  __device__ static void block(const Arguments& a) {
+    A *const row = reinterpret_cast<A*>(dynamic_shared()), *const carried = row + gates, *const sums = carried + hidden;
+    const long sample = blockIdx.x;
+    for (long u = threadIdx.x; u < hidden; u += threads) {
+      carried[u] = 0;
+      if constexpr (Cell::states > 1 && of_last) carried[u] = a.operand<A>(last)[(2 * sample + 1) * hidden + u];
+    }
+    for (long step = steps; step-- > 0;) {
+      const bool at_end = step + 1 == steps;
+      __syncthreads();
+      if (!at_end) multiply(a, row, sums);
+      __syncthreads();
+      for (long u = threadIdx.x; u < hidden; u += threads) {
+        A after = 0;
+        if (!at_end) {
+          after = sums[u];
+          for (long s = 1; s < segments; ++s) after += sums[s * hidden + u];
+        } else if constexpr (of_last) after = a.operand<A>(last)[sample * Cell::states * hidden + u];
+        go_back(a, sample, step, u, after, row, carried[u]);
+      }
+    }
+    if constexpr (has_result<C, 1>)
+      for (long u = threadIdx.x; u < hidden; u += threads) result_of<C, 1>(a)[sample * hidden + u] = carried[u];
+  }
+
+ private:
+  /// sums[segment][unit] of the row of shares times the weight.
+  __device__ static void multiply(const Arguments& a, const A* row, A* sums) {
+    const A* const weight = a.operand<A>(1);
+    for (long i = threadIdx.x; i < wanted; i += threads) {
+      const long begin = i / hidden * segment_units<A>,
+                 end = gates < begin + segment_units<A> ? gates : begin + segment_units<A>;
+      A chain = 0;
+#pragma unroll 8
+      for (long p = begin; p < end; ++p) chain = fmadd(row[p], weight[p * hidden + i % hidden], chain);
+      sums[i] = chain;
+    }
+  }
+  __device__ static A before(const Arguments& a, long sample, long step, long u) {
+    if constexpr (h_alone) return a.operand<A>(2)[at(sample, step) * hidden + u];
+    else {
+      if (step > 0) return a.operand<A>(0)[at(sample, step - 1) * parts + (Cell::parts - 1) * hidden + u];
+      if constexpr (first < C::operands)
+        return a.operand<A>(first)[(sample * Cell::states + Cell::states - 1) * hidden + u];
+      else return A(0);
+    }
+  }
+  __device__ static void go_back(const Arguments& a, long sample, long step, long u, A after, A* row, A& carried) {
+    const long own = at(sample, step);
+    A part[Cell::parts], gradient[Cell::gates], above = 0;
+#pragma unroll
+    for (int k = 0; k < int(Cell::parts); ++k) part[k] = a.operand<A>(0)[own * parts + k * hidden + u];
+    if constexpr (of_all) above = a.operand<A>(all)[own * hidden + u];
+    Cell::backward(part, before(a, sample, step, u), above + after, carried, gradient);
+#pragma unroll
+    for (int k = 0; k < int(Cell::gates); ++k) {
+      const A share = Cell::hidden_share(part, k, gradient[k]);
+      row[k * hidden + u] = share;
+      if constexpr (Cell::projected && has_result<C, 2>) result_of<C, 2>(a)[own * gates + k * hidden + u] = share;
+      a.result<A>()[own * gates + k * hidden + u] = gradient[k];
+    }
+  }
+};
+
+template <class Cell>
+struct RecurrentLayerGrad : Whole {
+  template <class Call>
+  static void run(const Arguments& a, long, long) {
+    using Loop = TimeLoopBack<Call, Cell>;
+    launch_blocks<Loop>(a, Loop::blocks(a.n), Loop::bytes);
+  }
+};
+
+}  // namespace tenon::kernel::cuda
+
+namespace tenon::inline TENON_ABI {
+
+template <>
+struct Kernel<Cuda, ops::LstmGrad> : kernel::cuda::RecurrentLayerGrad<kernel::LstmCell> {};
+template <>
+struct Kernel<Cuda, ops::GruGrad> : kernel::cuda::RecurrentLayerGrad<kernel::GruCell> {};
+
+}  // namespace tenon
+TENON_EXACT_END
