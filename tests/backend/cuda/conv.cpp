@@ -42,6 +42,17 @@ TEST_CASE("a sample of several segments, of whole rows or parts of a row") {
   check<Conv2dOptions{.pad_mode = PadMode::valid}, float, 3, 17, 33, 5, 1>(3);
 }
 
+TEST_CASE("as products: strides, whose phases may have no taps, dilations, groups, blocks of samples") {
+  check<Conv2dOptions{.stride = 2}, float, 17, 9, 8, 18, 3>(2);
+  check<Conv2dOptions{.stride = 2, .dilation = 2}, float, 16, 9, 9, 16, 3>(2);
+  check<Conv2dOptions{.stride = {3, 2}, .pad_mode = PadMode::valid}, float, 32, 8, 8, 20, 2>(2);
+  check<Conv2dOptions{.stride = 2, .pad_mode = PadMode::valid}, float, 70, 5, 5, 70, 1>(2);
+  check<Conv2dOptions{.pad_mode = PadMode::pad, .padding = {2, 1, 0, 2}, .dilation = {1, 2}, .groups = 2}, float, 32, 7,
+        8, 36, 3>(19);
+  check<Conv2dOptions{}, float, 3, 30, 31, 40, 3>(5);
+  check<Conv2dOptions{}, float, 130, 3, 3, 130, 3>(37);
+}
+
 TEST_CASE("groups, depthwise, and one tap") {
   check<Conv2dOptions{.groups = 2}, float, 4, 6, 7, 6, 3>(2);
   check<Conv2dOptions{.groups = 5}, float, 5, 6, 7, 5, 3>(2);

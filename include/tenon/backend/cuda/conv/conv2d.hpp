@@ -1,20 +1,12 @@
 // Convolution and its gradient for the input: a thread per element, whose chains run over channels and taps.
 #pragma once
 #include <tenon/backend/cpu/conv/conv2d_kernel.hpp>
-#include <tenon/backend/cuda/epilogue.hpp>
+#include <tenon/backend/cuda/conv/conv_product.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {
 
 namespace kernel::cuda {
-
-/// The sizes of a call that computes the tensor at -1, for one sample.
-template <class C, ConvTensors at>
-inline constexpr Conv2dSizes conv_call_sizes = [] {
-  const auto type = [](int which) { return which < 0 ? C::result : C::operand(which); };
-  const Conv2dSizes s = conv_sizes(type(at.x), type(at.weight), type(at.y), C::config()).of(1);
-  return at.x < 0 ? s.for_input() : s;
-}();
 
 /// Channels of a segment; of other types than float32 all are one chain.
 template <class T>
@@ -90,16 +82,34 @@ struct ConvInputElement {
   }
 };
 
+/// A convolution as a product where that pays, else element by element.
+template <template <class> class Product, class Element>
+struct ConvWays : Whole {
+  static constexpr KernelFacts facts{.epilogue = true, .channel_axis = 1};
+  template <class C>
+  static void run(const Arguments& a, long, long) {
+    if constexpr (as_product<C>()) {
+      constexpr ProductExtent one = Product<C>::extent(1), two = Product<C>::extent(2);
+      launch_product<Product<C>, one.rows, one.columns == two.columns ? one.columns : 0, one.products,
+                     Product<C>::most_steps>(a);
+    } else launch_blocks<PerElement<Element, C>>(a);
+  }
+
+ private:
+  template <class C>
+  static constexpr bool as_product() {
+    if constexpr (!std::is_same_v<typename C::Result, float>) return false;
+    else return pays_as_product(Product<C>::extent(1).rows, Product<C>::most_steps);
+  }
+};
+
 }  // namespace kernel::cuda
 
 template <>
-struct Kernel<Cuda, ops::Conv2d> : kernel::cuda::Elements<kernel::cuda::ConvolvedElement> {
-  static constexpr KernelFacts facts{.epilogue = true, .channel_axis = 1};
-};
+struct Kernel<Cuda, ops::Conv2d> : kernel::cuda::ConvWays<kernel::cuda::ConvProduct, kernel::cuda::ConvolvedElement> {};
 template <>
-struct Kernel<Cuda, ops::Conv2dBackwardInput> : kernel::cuda::Elements<kernel::cuda::ConvInputElement> {
-  static constexpr KernelFacts facts{.epilogue = true, .channel_axis = 1};
-};
+struct Kernel<Cuda, ops::Conv2dBackwardInput>
+    : kernel::cuda::ConvWays<kernel::cuda::ConvInputProduct, kernel::cuda::ConvInputElement> {};
 
 }  // namespace tenon
 TENON_EXACT_END

@@ -29,37 +29,41 @@ struct alignas(count * sizeof(A) < 16 ? count * sizeof(A) : 16) Factors {
 template <class A, int lines, class Tile, class Factor>
 struct StagedLines {
   static constexpr int each = lines * Tile::depth / Tile::part_threads, pitch = lines + 4;
-  // Neighbouring threads read neighbouring elements.
-  static constexpr bool by_steps = Factor::steps_are_neighbours,
-                        one_line = !by_steps && Tile::part_threads % lines == 0;
+  // Neighbouring threads read neighbouring elements: each those of one step, or of one line.
+  static constexpr bool by_steps = Factor::steps_are_neighbours;
+  static constexpr int own = by_steps ? Tile::depth : lines, others = Tile::part_threads / own;
+  static_assert(Tile::part_threads % own == 0);
 
   const Factor& factor;
   long first;
-  int thread;
+  int mine, other;
   typename Factor::Line line;
   A value[each];
 
-  __device__ StagedLines(const Factor& from, long first_line, int own)
-      : factor(from), first(first_line), thread(own), line(from.line(first_line + own % lines)) {}
-  __device__ int step_of(int i) const {
-    const int e = thread + i * Tile::part_threads;
-    return by_steps ? e % Tile::depth : e / lines;
-  }
-  __device__ int line_of(int i) const {
-    const int e = thread + i * Tile::part_threads;
-    return by_steps ? e / Tile::depth : e % lines;
-  }
+  __device__ StagedLines(const Factor& from, long first_line, int thread)
+      : factor(from),
+        first(first_line),
+        mine(thread % own),
+        other(thread / own),
+        line(from.line(first_line + (by_steps ? 0 : mine))) {}
   __device__ void fetch(long step, long end) {
+    if constexpr (by_steps) {
+      const bool there = step + mine < end;
+      const auto at = factor.step(there ? step + mine : step);
 #pragma unroll
-    for (int i = 0; i < each; ++i) {
-      const long s = step + step_of(i);
-      if constexpr (one_line) value[i] = s < end ? factor.at(line, s) : A(0);
-      else value[i] = s < end ? factor.at(factor.line(first + line_of(i)), s) : A(0);
+      for (int i = 0; i < each; ++i) value[i] = there ? factor.at(factor.line(first + other + i * others), at) : A(0);
+    } else {
+#pragma unroll
+      for (int i = 0; i < each; ++i) {
+        const long s = step + other + i * others;
+        value[i] = s < end ? factor.at(line, factor.step(s)) : A(0);
+      }
     }
   }
   __device__ void store(A* to) const {
+    A* const from = to + (by_steps ? mine * pitch + other : other * pitch + mine);
 #pragma unroll
-    for (int i = 0; i < each; ++i) to[step_of(i) * pitch + line_of(i)] = value[i];
+    for (int i = 0; i < each; ++i) from[i * others * (by_steps ? 1 : pitch)] = value[i];
   }
 };
 }  // namespace detail
@@ -69,11 +73,15 @@ struct StagedLines {
 ///     using T                               the type of elements
 ///     static Extent extent(long n)          rows, columns, and products of a batch: where they differ, the most
 ///     Source(a, index)                      product number `index`, with
-///     left, right                           its factors: Line line(long), at(line, step), and whether the steps of a
-///                                           line are neighbours in memory; beyond the last line it is 0
-///     rows, columns, steps                  its sizes
-///     segments(), segment_begin(i)          where segment i begins; none is longer than the one before it
+///     left, right                           its factors: Line line(long), Step step(long), at(line, step), and
+///                                           whether the steps of a line are neighbours in memory; beyond the last
+///                                           line it is 0
+///     rows, columns                         its sizes
+///     segments(), segment_begin(i)          where segment i begins; with several parts none is longer than the first
 ///     put(a, row, column, value)            takes an element of the result
+///
+/// Where it has `samples`, a power of two, the product is a sum over so many samples as a tree, neighbours first, of
+/// which `of_sample()` segments are one, added one after the other; missing ones are +0.
 template <class Source, class Tile>
 struct ProductBlocks {
   using T = typename Source::T;
@@ -83,6 +91,7 @@ struct ProductBlocks {
   // Sums of several segments wait in shared memory where a thread has many.
   static constexpr bool aside = parts == 1 && tr * tc > 16;
   static constexpr int row_chunk = tr < 4 ? tr : 4, column_chunk = tc < 4 ? tc : 4;
+  static constexpr bool is_tree = requires(const Source s) { s.samples; };
   using Left = detail::StagedLines<A, Tile::rows, Tile, typename Source::Left>;
   using Right = detail::StagedLines<A, Tile::columns, Tile, typename Source::Right>;
   static constexpr int stage = depth * (Left::pitch + Right::pitch), sums = parts > 1 || aside ? tr *tc *threads : 0;
@@ -93,7 +102,11 @@ struct ProductBlocks {
     const auto all = Source::extent(n);
     return blocks_for(all.rows, Tile::rows) * blocks_for(all.columns, Tile::columns) * all.products;
   }
-  static void launch(const Arguments& a) { launch_blocks<ProductBlocks>(a, blocks(a.n), shared_bytes); }
+  /// `levels`: of the tree over samples.
+  static void launch(const Arguments& a, int levels = 0) {
+    launch_blocks<ProductBlocks>(a, blocks(a.n),
+                                 (2 * parts * stage + sums + levels * tr * tc * threads) * int(sizeof(A)));
+  }
 
   __device__ static void block(const Arguments& a) {
     const auto all = Source::extent(a.n);
@@ -168,6 +181,12 @@ struct ProductBlocks {
         __syncthreads();
       }
     }
+    if constexpr (is_tree)
+      for (int missing = int(segments / source.of_sample()); missing < source.samples; ++missing) {
+#pragma unroll
+        for (int q = 0; q < share; ++q) total[q] = A(0);
+        join_sample(missing);
+      }
     put(a);
   }
   __device__ void clear() {
@@ -214,7 +233,12 @@ struct ProductBlocks {
   // Adds the segments of a round to the totals, one after the other.
   __device__ void finish_segments(long first, long segments) {
     A* const sums_of = shared + 2 * parts * stage;
-    if constexpr (parts == 1) {
+    if constexpr (is_tree) {
+      const int per_sample = source.of_sample(), place = int(first) % per_sample;
+#pragma unroll
+      for (int q = 0; q < share; ++q) total[q] = place == 0 ? sum[q / tc][q % tc] : total[q] + sum[q / tc][q % tc];
+      if (place + 1 == per_sample) join_sample(int(first) / per_sample);
+    } else if constexpr (parts == 1) {
 #pragma unroll
       for (int q = 0; q < share; ++q) {
         const A own = sum[q / tc][q % tc];
@@ -237,6 +261,21 @@ struct ProductBlocks {
       __syncthreads();
     }
     clear();
+  }
+  // The total is the sum of sample number `index`: adds those before it whose neighbour it completes.
+  __device__ void join_sample(int index) {
+    A* level = shared + 2 * stage + thread;
+    for (; index & 1; index >>= 1, level += tr * tc * threads)
+#pragma unroll
+      for (int q = 0; q < share; ++q) total[q] = level[q * threads] + total[q];
+    if (level == shared + 2 * stage + thread + levels_of(source.samples) * tr * tc * threads) return;
+#pragma unroll
+    for (int q = 0; q < share; ++q) level[q * threads] = total[q];
+  }
+  __device__ static int levels_of(int samples) {
+    int levels = 0;
+    for (; samples > 1; samples /= 2) ++levels;
+    return levels;
   }
   __device__ void put(const Arguments& a) {
 #pragma unroll
@@ -267,10 +306,10 @@ struct MatrixLines {
     const Element* from;
     bool there;
   };
+  using Step = long;
   __device__ Line line(long l) const { return {from + (rows ? l * pitch : l), l < lines}; }
-  __device__ A at(const Line& l, long step) const {
-    return l.there ? widened(l.from[rows ? step : step * pitch]) : A(0);
-  }
+  __device__ Step step(long s) const { return rows ? s : s * pitch; }
+  __device__ A at(const Line& l, Step step) const { return l.there ? widened(l.from[step]) : A(0); }
 };
 
 }  // namespace tenon::kernel::cuda

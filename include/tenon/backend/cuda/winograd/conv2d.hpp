@@ -2,7 +2,8 @@
 // of matrices at each, tiles of results from these.
 #pragma once
 #include <tenon/backend/cpu/winograd/conv2d_kernel.hpp>
-#include <tenon/backend/cuda/conv/conv2d.hpp>
+#include <tenon/backend/cuda/conv/conv_call.hpp>
+#include <tenon/backend/cuda/epilogue.hpp>
 #include <tenon/backend/cuda/gemm/tiles.hpp>
 
 TENON_EXACT_BEGIN
@@ -19,17 +20,13 @@ struct WinogradParts {
   static constexpr bool flipped = plan.flipped;
   static constexpr long planes = plan.planes, rows = plan.rows, across = plan.across, per_image = plan.per_image,
                         weights = winograd::products * rows * planes;
-  static constexpr bool batched = (at.x < 0 ? C::result : C::operand(at.x)).batched();
 
-  TENON_DEVICE static constexpr long tiles(long n) { return (batched ? n : samples_of_one) * per_image; }
+  TENON_DEVICE static constexpr long tiles(long n) { return call_samples<C, at>(n) * per_image; }
   TENON_DEVICE static constexpr long image_at() { return weights; }
   TENON_DEVICE static constexpr long products_at(long n) { return weights + winograd::products * planes * tiles(n); }
   static constexpr long bytes(long n) {
     return (products_at(n) + winograd::products * rows * tiles(n)) * long(sizeof(float));
   }
-
- private:
-  static constexpr long samples_of_one = (at.x < 0 ? C::result : C::operand(at.x)).size(0, 1);
 };
 
 /// A thread per tile of a plane.

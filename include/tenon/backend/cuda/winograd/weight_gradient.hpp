@@ -16,10 +16,8 @@ struct WinogradSteps {
   static constexpr Conv2dSizes sizes = conv_call_sizes<C, gives_dw>;
   static constexpr long across = ceil_div(sizes.ow, winograd::tile),
                         per_image = ceil_div(sizes.oh, winograd::tile) * across, inputs = sizes.c, outputs = sizes.o;
-  static constexpr bool batched = C::operand(0).batched();
-  static constexpr long samples_of_one = C::operand(0).size(0, 1);
 
-  TENON_DEVICE static constexpr long samples(long n) { return batched ? n : samples_of_one; }
+  TENON_DEVICE static constexpr long samples(long n) { return call_samples<C, gives_dw>(n); }
   TENON_DEVICE static constexpr long steps(long n) { return samples(n) * per_image; }
   TENON_DEVICE static constexpr long gradients_at(long n) { return winograd::products * inputs * steps(n); }
   TENON_DEVICE static constexpr long products_at(long n) {
