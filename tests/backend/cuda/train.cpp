@@ -54,3 +54,11 @@ TEST_CASE("LeNet with Momentum") {
   CHECK(emulator::graph_launches > 0);
 #endif
 }
+
+TEST_CASE("batch normalization, dropout, an addition around layers") {
+  check_equal<support::SmallResNet>(target_test::images<3, 8, 8>(10, 4, 5), nn::Adam{.learning_rate = 0.01f});
+}
+
+TEST_CASE("a language model: embeddings, layer normalization, attention") {
+  check_equal<target_test::LanguageModel>(target_test::texts(10, 4), nn::Adam{.learning_rate = 0.01f});
+}
