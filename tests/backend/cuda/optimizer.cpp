@@ -49,26 +49,29 @@ void check_step(const Optimizer& optimizer, long count, std::index_sequence<Mome
   for (std::size_t k = 0; k < here.size(); ++k) CHECK(support::detail::SameThere()(here[k], there[k]));
   if (count > 1) CHECK(!SameNumbers()(here[0], random_tensor<T, Shape<dyn>>(1, -1, 1, count)));
 }
-template <class Op, int moments, auto config = NoConfig{}, class Optimizer>
+template <class Op, int moments, auto config = NoConfig{}, bool every_dtype = false, class Optimizer>
 void check_update(const Optimizer& optimizer) {
   const auto check = [&]<class T, class G>(T, G, long count) {
     check_step<Op, config, T, G>(optimizer, count, std::make_index_sequence<std::size_t(moments)>());
   };
   for (const long count : {1, 4, 1999}) check(1.0f, 1.0f, count);
-  check(1.0, 1.0, 257), check(float16(1), float16(1), 257), check(bfloat16(1), bfloat16(1), 257);
-  check(1.0f, float16(1), 259), check(1.0f, bfloat16(1), 256);
+  check(1.0, 1.0, 257), check(float16(1), float16(1), 257);
+  if constexpr (every_dtype) {
+    check(bfloat16(1), bfloat16(1), 257);
+    check(1.0f, float16(1), 259), check(1.0f, bfloat16(1), 256);
+  }
 }
 }  // namespace
 
 TEST_CASE("all updates that are defined element by element") {
   using namespace ops;
-  check_update<ApplyMomentum, 1, ApplyMomentumConfig{}>(nn::Momentum{.learning_rate = 0.1, .momentum = 0.9f});
+  check_update<ApplyMomentum, 1, ApplyMomentumConfig{}, true>(nn::Momentum{.learning_rate = 0.1, .momentum = 0.9f});
   check_update<ApplyMomentum, 1, ApplyMomentumConfig{1}>(
       nn::NesterovMomentum{.learning_rate = 0.1, .momentum = 0.9f, .weight_decay = 0.25f, .loss_scale = 4});
   check_update<ApplySgd, 1, ApplySgdConfig{}>(
       nn::SGD{.learning_rate = 0.1, .momentum = 0.9f, .dampening = 0.25f, .weight_decay = 0.25f});
   check_update<ApplySgd, 1, ApplySgdConfig{1}>(nn::NesterovSGD{.learning_rate = 0.1, .momentum = 0.9f});
-  check_update<ApplyAdam, 2, ApplyAdamConfig{}>(nn::Adam{.learning_rate = 0.05, .weight_decay = 0.25f});
+  check_update<ApplyAdam, 2, ApplyAdamConfig{}, true>(nn::Adam{.learning_rate = 0.05, .weight_decay = 0.25f});
   check_update<ApplyAdam, 3, ApplyAdamConfig{1, 1}>(
       nn::AdamWith<nn::AdamConfig{.use_nesterov = true, .use_amsgrad = true}>{.learning_rate = 0.05});
   check_update<ApplyAdamWeightDecay, 2>(nn::AdamWeightDecay{.learning_rate = 0.05, .weight_decay = 0.25f});

@@ -108,7 +108,7 @@ template <class A, class T, class I>
     detail::RowTrees<A> trees(workspace, last - first, chains, length);
     auto* const taken =
         static_cast<std::uint8_t*>(workspace) + detail::RowTrees<A>::bytes(last - first, chains, length);
-    std::memset(taken, 0, std::size_t(last - first));  // places of each row's chain
+    for (long own = 0; own < last - first; ++own) taken[own] = 0;  // places of each row's chain
     for (long i = 0; i < indices; ++i) {
       const long row = table_row(index[i], rows), own = row - first;
       if (row < first || row >= last) continue;
