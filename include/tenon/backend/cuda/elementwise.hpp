@@ -17,6 +17,8 @@ __device__ typename C::Result element_of(V... v) {
   if constexpr (C::steps > 0) return static_cast<T>(FusedFunction<T, typename C::Joined>()(v...));
   else if constexpr (requires { Kernel<Cuda, typename C::Op>::template element<T>(v...); })
     return Kernel<Cuda, typename C::Op>::template element<T>(v...);
+  else if constexpr (requires { requires tenon::detail::is_set(C::Op::copies); })
+    return (v, ...);  // a NaN of 16 bits stays as it is
   else return static_cast<T>(C::Op::evaluate(v...));
 }
 
