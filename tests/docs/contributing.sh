@@ -77,6 +77,7 @@ for check in direction names reachable files builtins; do
     { cat "$work/report"; echo "layout/$check refuses what the pages write"; exit 1; }
 done
 sh "$tree/tests/docs/operators.sh" "$tree" --write
+sh "$tree/tests/docs/kernels.sh" "$tree" "$cxx" --write
 if command -v clang-format-19 >/dev/null; then
   cp "$source/.clang-format" "$tree/"
   (cd "$tree" && cut -d ' ' -f 2 "$work/files" | grep -E '[.](hpp|cpp)$' | xargs clang-format-19 --dry-run -Werror)
