@@ -1,5 +1,7 @@
 // Elements that a thread loads and stores with one instruction: what 16 bytes hold.
 #pragma once
+#include <bit>
+
 #include <tenon/backend/cuda/device.hpp>
 
 namespace tenon::inline TENON_ABI::kernel::cuda {
@@ -12,13 +14,22 @@ struct alignas(sizeof(E) * count) Neighbours {
 template <class T>
 inline constexpr int together_of = 16 / int(sizeof(T)) > 1 ? 16 / int(sizeof(T)) : 1;
 
+template <int count>
+struct alignas(4 * count) Words {
+  std::uint32_t word[count];
+};
+
 /// Element `first` of `from` and those after it, of which there are `left`. Beyond the last one, that one.
 template <int count, class E>
 __device__ Neighbours<E, count> load_neighbours(const E* from, long first, long left) {
   Neighbours<E, count> own;
   from += first;
-  if (left >= count && reinterpret_cast<std::uintptr_t>(from) % sizeof own == 0)
-    return *reinterpret_cast<const Neighbours<E, count>*>(from);
+  if (left >= count && reinterpret_cast<std::uintptr_t>(from) % sizeof own == 0) {
+    // nvcc loads small elements by fours
+    if constexpr (sizeof(E) < 4 && sizeof own > 4 * sizeof(E))
+      return std::bit_cast<Neighbours<E, count>>(*reinterpret_cast<const Words<int(sizeof own) / 4>*>(from));
+    else return *reinterpret_cast<const Neighbours<E, count>*>(from);
+  }
 #pragma unroll
   for (int i = 0; i < count; ++i) own.element[i] = from[i < left ? i : left - 1];
   return own;

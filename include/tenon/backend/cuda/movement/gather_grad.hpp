@@ -1,6 +1,8 @@
 // The gradient of gather: rows are summed by number in the order of backend/order.hpp. Their places are sorted by row,
 // each chain of sum_chain places is added up on its own, then the chains of a row as a tree.
 #pragma once
+#include <bit>
+
 #include <tenon/backend/cpu/movement/gather.hpp>
 #include <tenon/backend/cuda/neighbours.hpp>
 #include <tenon/backend/cuda/reduce/tree.hpp>
@@ -108,37 +110,54 @@ struct Zero {
   }
 };
 
+/// Terms that are loaded before they are added up: they come at once.
+inline constexpr int terms_at_once = 8;
+
 /// A warp for each sorted place and some columns: it adds up the chain that begins there.
 template <class C>
 struct SumChains {
   using Sums = SumsByRow<C>;
   using A = typename Sums::A;
   using T = typename Sums::T;
+  static_assert(sum_chain == warp);
   static constexpr int threads = 256, together = together_of<T>;
   static constexpr long slabs = blocks_for(Sums::length, warp* together);
   static long blocks(long n) { return blocks_for(Sums::places(n) * slabs, threads / warp); }
   __device__ static void block(const Arguments& a) {
-    const long own = thread_of_grid() / warp, at = own / slabs, places = Sums::places(a.n),
-               column = (own % slabs * warp + threadIdx.x % warp) * together;
-    if (at >= places || column >= Sums::length) return;
+    const long own = thread_of_grid() / warp, at = own / slabs, places = Sums::places(a.n);
+    const int lane = int(threadIdx.x) % warp;
+    if (at >= places) return;
     const RowPlace* const keys = Sums::sorted(a);
     const long row = row_of(keys[at]);
     const auto has_row = [&](long i) { return i >= 0 && i < places && row_of(keys[i]) == row; };
-    const bool first = !has_row(at - 1);
     if (row >= Sums::rows) return;
+    const bool first = !has_row(at - 1);
     if (!first) {
       if (!has_row(at - sum_chain)) return;
       if ((at - count_smaller(keys, 0, at, row_place(row, 0))) % sum_chain != 0) return;
     }
+    // each lane has one of the chain's places
+    const bool mine = has_row(at + lane);
+    const long place = mine ? place_of(keys[at + lane]) : 0;
+    const int terms = std::popcount(__ballot_sync(~0u, mine));
+    const long column = (own % slabs * warp + lane) * together, left = Sums::length - column;
     Neighbours<A, together> sum{};
-    const long left = Sums::length - column;
-#pragma unroll 4
-    for (long i = at; i < at + sum_chain && has_row(i); ++i) {
-      const auto term = load_neighbours<together>(a.operand<T>(1), place_of(keys[i]) * Sums::length + column, left);
+    for (int begin = 0; begin < terms; begin += terms_at_once) {
+      Neighbours<T, together> term[terms_at_once];
 #pragma unroll
-      for (int k = 0; k < together; ++k)
-        sum.element[k] = static_cast<A>(sum.element[k] + static_cast<A>(term.element[k]));
+      for (int t = 0; t < terms_at_once; ++t) {
+        const long from = __shfl_sync(~0u, place, (begin + t) % warp);
+        if (begin + t < terms && left > 0)
+          term[t] = load_neighbours<together>(a.operand<T>(1), from * Sums::length + column, left);
+      }
+#pragma unroll
+      for (int t = 0; t < terms_at_once; ++t)
+#pragma unroll
+        for (int k = 0; k < together; ++k)
+          if (begin + t < terms && left > 0)
+            sum.element[k] = static_cast<A>(sum.element[k] + static_cast<A>(term[t].element[k]));
     }
+    if (left <= 0) return;
     if (!first || has_row(at + sum_chain))
       return store_neighbours(sum, Sums::sums(a) + Sums::slot(at, first) * Sums::length, column, left);
     Neighbours<T, together> total;
@@ -152,6 +171,7 @@ template <class C>
 struct SumChainsOfRows {
   using Sums = SumsByRow<C>;
   using A = typename Sums::A;
+  using T = typename Sums::T;
   static constexpr int threads = 256;
   static constexpr long slabs = blocks_for(Sums::length, warp);
   static long blocks(long n) { return blocks_for(Sums::places(n) * slabs, threads / warp); }
@@ -163,11 +183,20 @@ struct SumChainsOfRows {
     const long row = row_of(keys[at]);
     if (row >= Sums::rows || row_of(keys[at + sum_chain]) != row || (at > 0 && row_of(keys[at - 1]) == row)) return;
     const long end = at + count_smaller(keys, at, places, row_place(row + 1, 0)), last = (end - 1 - at) / sum_chain;
-    const auto sum_of_chain = [&](long c) {
-      return Sums::sums(a)[Sums::slot(at + c * sum_chain, c == 0) * Sums::length + column];
-    };
-    a.result<typename C::Result>()[row * Sums::length + column] =
-        static_cast<typename C::Result>(sum_of_entries<A>(0, last + 1, Add(), sum_of_chain));
+    Tree<A> tree;
+    A sum = 0;
+    for (long begin = 0; begin <= last; begin += terms_at_once) {
+      A chain[terms_at_once];
+#pragma unroll
+      for (int t = 0; t < terms_at_once; ++t)
+        if (const long c = begin + t; c <= last)
+          chain[t] = Sums::sums(a)[Sums::slot(at + c * sum_chain, c == 0) * Sums::length + column];
+#pragma unroll
+      for (int t = 0; t < terms_at_once; ++t)
+        if (begin + t < last) tree.add(chain[t], Add());
+        else if (begin + t == last) sum = tree.finish(chain[t], Add());
+    }
+    a.result<T>()[row * Sums::length + column] = static_cast<T>(sum);
   }
 };
 
