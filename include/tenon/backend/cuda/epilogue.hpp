@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/backend/cpu/elementwise/fused.hpp>
 #include <tenon/backend/cuda/device.hpp>
+#include <tenon/backend/cuda/neighbours.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::cuda {
@@ -20,13 +21,26 @@ __device__ typename C::Result with_steps(const Arguments& a, typename C::Result 
 }
 }  // namespace detail
 
-/// Stores element i of the result of C, which belongs to `channel`, with the steps of the epilogue.
+/// Element i of the result of C, which belongs to `channel`, after the steps of the epilogue.
 template <class C>
-__device__ void store_result(const Arguments& a, long i, [[maybe_unused]] long channel, typename C::Result value) {
+__device__ typename C::Result finished(const Arguments& a, [[maybe_unused]] long i, [[maybe_unused]] long channel,
+                                       typename C::Result value) {
   if constexpr (C::steps > 0)
-    value = detail::with_steps<C>(a, value, i, channel,
-                                  std::make_integer_sequence<int, C::operands - C::Op::operands_before_epilogue>());
-  a.template result<typename C::Result>()[i] = value;
+    return detail::with_steps<C>(a, value, i, channel,
+                                 std::make_integer_sequence<int, C::operands - C::Op::operands_before_epilogue>());
+  else return value;
+}
+template <class C>
+__device__ void store_result(const Arguments& a, long i, long channel, typename C::Result value) {
+  a.template result<typename C::Result>()[i] = finished<C>(a, i, channel, value);
+}
+/// The same for neighbours of one channel.
+template <class C, int count>
+__device__ void store_results(const Arguments& a, long first, long channel,
+                              Neighbours<typename C::Result, count> values) {
+#pragma unroll
+  for (int i = 0; i < count; ++i) values.element[i] = finished<C>(a, first + i, channel, values.element[i]);
+  store_neighbours(values, a.template result<typename C::Result>(), first, count);
 }
 
 }  // namespace tenon::kernel::cuda

@@ -1,6 +1,7 @@
 // Batch normalization of elements, the gradient of the input, moving statistics.
 #pragma once
 #include <tenon/backend/cpu/norm/batch_norm.hpp>
+#include <tenon/backend/cuda/epilogue.hpp>
 #include <tenon/backend/cuda/norm/batch_norm_sums.hpp>
 
 TENON_EXACT_BEGIN
@@ -8,19 +9,30 @@ namespace tenon::inline TENON_ABI {
 
 namespace kernel::cuda {
 
-/// y[i] = f(i) with what a channel has in common: a thread computes four neighbours where they are of one channel.
+/// Elements with what a channel has in common. A thread computes as many neighbours of one channel as 16 bytes hold.
 template <class C, class Channel>
 struct PerChannel {
+  using T = typename C::Result;
   static constexpr long spatial = ChannelLayout<C>::spatial, channels = ChannelLayout<C>::channels;
-  static constexpr int threads = 256, together = spatial % 4 == 0 ? 4 : 1;
+  static constexpr int threads = 256, together = spatial % together_of<T> == 0 ? together_of<T> : 1;
   static long blocks(long n) { return blocks_for(result_count<C>(n), threads * together); }
   __device__ static void block(const Arguments& a) {
     const long first = thread_of_grid() * together;
     if (first >= result_count<C>(a.n)) return;
-    const Channel channel(a, first / spatial % channels);
+    const long c = first / spatial % channels;
+    const Channel channel(a, c);
+    Neighbours<T, together> value[Channel::inputs], result;
 #pragma unroll
-    for (int k = 0; k < together; ++k)
-      a.result<typename C::Result>()[first + k] = static_cast<typename C::Result>(channel(first + k));
+    for (int k = 0; k < Channel::inputs; ++k)
+      value[k] = load_neighbours<together>(a.operand<T>(2 * k), first, together);
+#pragma unroll
+    for (int i = 0; i < together; ++i) {
+      T own[Channel::inputs];
+#pragma unroll
+      for (int k = 0; k < Channel::inputs; ++k) own[k] = value[k].element[i];
+      result.element[i] = static_cast<T>(channel(own));
+    }
+    store_results<C>(a, first, c, result);
   }
 };
 
@@ -28,13 +40,13 @@ template <class C>
 struct Normalized {
   using T = typename C::Result;
   using A = typename C::template Operand<1>;
-  const T* x;
+  static constexpr int inputs = 1;  // x
   A mean, scale, shift;
-  __device__ Normalized(const Arguments& a, long c) : x(a.operand<T>(0)) {
+  __device__ Normalized(const Arguments& a, long c) {
     const Normalization<C, 2> of(a);
     mean = of.mean[c], scale = of.scale(c), shift = a.operand<A>(3)[c];
   }
-  __device__ A operator()(long i) const { return (static_cast<A>(x[i]) - mean) * scale + shift; }
+  __device__ A operator()(const T* x) const { return (static_cast<A>(*x) - mean) * scale + shift; }
 };
 template <class C>
 using NormalizedElements = PerChannel<C, Normalized<C>>;
@@ -42,10 +54,10 @@ using NormalizedElements = PerChannel<C, Normalized<C>>;
 template <class C>
 struct NormGradient {
   using T = typename C::Result;
-  const T *x, *dy;
+  static constexpr int inputs = 2;  // x and dy
   NormGradientTerms<C> terms;
-  __device__ NormGradient(const Arguments& a, long c) : x(a.operand<T>(0)), dy(a.operand<T>(2)), terms(a, c) {}
-  __device__ auto operator()(long i) const { return terms(x[i], dy[i]); }
+  __device__ NormGradient(const Arguments& a, long c) : terms(a, c) {}
+  __device__ auto operator()(const T* value) const { return terms(value[0], value[1]); }
 };
 template <class C>
 using NormGradientElements = PerChannel<C, NormGradient<C>>;
@@ -75,7 +87,7 @@ struct ScaleOfChannel {
 
 template <>
 struct Kernel<Cuda, ops::BatchNorm> : kernel::cuda::Launches<kernel::cuda::NormalizedElements> {
-  static constexpr KernelFacts facts{.cheap = true};
+  static constexpr KernelFacts facts{.epilogue = true, .channel_axis = 1, .cheap = true};
 };
 template <>
 struct Kernel<Cuda, ops::BatchNormInputGrad> : kernel::cuda::Launches<kernel::cuda::NormGradientElements> {

@@ -1,6 +1,7 @@
 // Batch normalization: statistics of a batch, and sums for the gradients, per channel.
 #pragma once
 #include <tenon/backend/cpu/norm/batch_norm.hpp>
+#include <tenon/backend/cuda/neighbours.hpp>
 #include <tenon/backend/cuda/reduce/channel_sums.hpp>
 #include <tenon/backend/cuda/reduce/columns.hpp>
 #include <tenon/backend/cuda/reduce/rows.hpp>
@@ -8,8 +9,16 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::cuda {
 
-/// The sums of a channel: add<s>(total, i) adds element i of the batch, [n, channels, spatial], to sum s; `Terms` has
-/// these, and what columns.hpp asks of columns but the rows.
+/// Adds element i of the batch to sum s.
+template <int s, class Terms>
+__device__ void add_element(const Terms& terms, typename Terms::A& total, long i) {
+  typename Terms::A value[Terms::inputs];
+#pragma unroll
+  for (int k = 0; k < Terms::inputs; ++k) value[k] = static_cast<typename Terms::A>(terms.input(k)[i]);
+  terms.template add<s>(total, value);
+}
+/// The sums of a channel: `Terms` has inputs of the batch, [n, channels, spatial], add<s>(total, value) that adds an
+/// element of each to sum s, and what columns.hpp asks of columns but the rows.
 template <class Terms>
 struct OfSamples : Terms {
   using C = typename Terms::C;
@@ -18,7 +27,7 @@ struct OfSamples : Terms {
   TENON_DEVICE static long rows(long n) { return ChannelLayout<C>::samples(n); }
   template <int s>
   __device__ void add(typename Terms::A& total, long row) const {
-    Terms::template add<s>(total, row * columns + this->channel);
+    add_element<s>(*static_cast<const Terms*>(this), total, row * columns + this->channel);
   }
 };
 
@@ -31,56 +40,76 @@ TENON_DEVICE long planes_of(long n) {
 template <class Terms>
 struct ImagePlanes {
   using C = typename Terms::C;
-  static constexpr int threads = 128, planes = threads / warp;
+  static constexpr int threads = 128, planes = threads / warp, quad = 4;
+  static_assert(lane_chain == 2 * quad);
   static long blocks(long n) { return blocks_for(planes_of<C>(n), planes); }
   __device__ static void block(const Arguments& a) {
     if (Terms::skipped(a)) return;
+    constexpr long spatial = ChannelLayout<C>::spatial;
     const long all = planes_of<C>(a.n), own = thread_of_grid() / warp, plane = own < all ? own : all - 1;
     const Terms terms(a, plane % ChannelLayout<C>::channels);
-    [&]<int... s>(std::integer_sequence<int, s...>) {
-      ((sum_up<s>(a, terms, plane, own < all)), ...);
-    }(std::make_integer_sequence<int, Terms::sums>());
+    const int lane = int(threadIdx.x) % warp;
+    Tree<float> tree[Terms::sums];
+    float total[Terms::sums];
+    for (long first = 0; first < spatial || first == 0; first += warp * lane_chain) {
+      if (first > 0)
+#pragma unroll
+        for (int s = 0; s < Terms::sums; ++s) tree[s].add(total[s], Add());
+      add_chain(terms, plane * spatial, first + lane * lane_chain, total);
+#pragma unroll
+      for (int step = 1; step < warp; step *= 2)
+#pragma unroll
+        for (int s = 0; s < Terms::sums; ++s) total[s] += __shfl_xor_sync(~0u, total[s], step);
+    }
+#pragma unroll
+    for (int s = 0; s < Terms::sums; ++s) {
+      const float sum = tree[s].finish(total[s], Add());
+      if (own < all && lane == 0) reinterpret_cast<float*>(a.workspace)[s * all + plane] = sum;
+    }
   }
 
  private:
-  template <int s>
-  __device__ static void sum_up(const Arguments& a, const Terms& terms, long plane, bool exists) {
+  __device__ static void add_chain(const Terms& terms, long plane, long begin, float (&total)[Terms::sums]) {
     constexpr long spatial = ChannelLayout<C>::spatial;
-    const int lane = int(threadIdx.x) % warp;
-    Tree<float> tree;
-    float total = 0;
-    for (long first = 0; first < spatial; first += warp * lane_chain) {
-      if (first > 0) tree.add(total, Add());
-      total = 0;
-      const long begin = first + lane * lane_chain;
 #pragma unroll
-      for (int q = 0; q < int(lane_chain); ++q)
-        if (begin + q < spatial) terms.template add<s>(total, plane * spatial + begin + q);
+    for (float& sum : total) sum = 0;
+    const long left = spatial - begin;
+    if (left <= 0) return;
+    Neighbours<float, quad> pixels[Terms::inputs][2];
 #pragma unroll
-      for (int step = 1; step < warp; step *= 2) total += __shfl_xor_sync(~0u, total, step);
+    for (int k = 0; k < Terms::inputs; ++k) {
+      pixels[k][0] = load_neighbours<quad>(terms.input(k), plane + begin, left);
+      pixels[k][1] = load_neighbours<quad>(terms.input(k), plane + begin + (left > quad ? quad : 0),
+                                           left > quad ? left - quad : left);
     }
-    total = tree.finish(total, Add());
-    if (exists && lane == 0) reinterpret_cast<float*>(a.workspace)[s * planes_of<C>(a.n) + plane] = total;
+    [&]<int... s>(std::integer_sequence<int, s...>) {
+#pragma unroll
+      for (int q = 0; q < int(lane_chain); ++q) {
+        float value[Terms::inputs];
+#pragma unroll
+        for (int k = 0; k < Terms::inputs; ++k) value[k] = pixels[k][q / quad].element[q % quad];
+        if (q < left) (terms.template add<s>(total[s], value), ...);
+      }
+    }(std::make_integer_sequence<int, Terms::sums>());
   }
 };
-/// The samples of images: blocks of 16 in chains of 8, a half warp per channel.
+/// The samples of images: a block per channel.
 template <class Terms>
 struct ImageSamples {
   using C = typename Terms::C;
-  static constexpr int threads = 128;
-  static long blocks(long) { return blocks_for(ChannelLayout<C>::channels, threads / lanes); }
+  static constexpr int threads = samples_at_once;
+  static long blocks(long) { return ChannelLayout<C>::channels; }
   __device__ static void block(const Arguments& a) {
     if (Terms::skipped(a)) return;
     constexpr long channels = ChannelLayout<C>::channels;
-    const long own = thread_of_grid() / lanes, c = own < channels ? own : channels - 1;
     const long planes = planes_of<C>(a.n);
     float total[Terms::sums];
 #pragma unroll
     for (int s = 0; s < Terms::sums; ++s) {
-      const float* const sums = reinterpret_cast<const float*>(a.workspace) + s * planes + c;
+      const float* const sums = reinterpret_cast<const float*>(a.workspace) + s * planes + blockIdx.x;
       total[s] = sum_over_samples(ChannelLayout<C>::samples(a.n), [=](long sample) { return sums[sample * channels]; });
     }
-    if (own < channels && lane_of_row() == 0) Terms(a, c).store(total);
+    if (threadIdx.x == 0) Terms(a, blockIdx.x).store(total);
   }
 };
 
@@ -105,7 +134,7 @@ struct OtherPlanes {
   __device__ static void sum_up(const Arguments& a, const Team& team, const Terms& terms) {
     using A = typename Terms::A;
     const long start = team.row() * team.count();
-    const A total = team.template sum_by<A>([&](A& sum, int, long i) { terms.template add<s>(sum, start + i); });
+    const A total = team.template sum_by<A>([&](A& sum, int, long i) { add_element<s>(terms, sum, start + i); });
     if (team.is_first()) reinterpret_cast<A*>(a.workspace)[s * planes_of<C>(a.n) + team.row()] = total;
   }
 };
@@ -173,7 +202,8 @@ struct StatisticTerms {
     else return false;
   }
   __device__ long elements() const { return ChannelLayout<C>::samples(a.n) * ChannelLayout<C>::spatial; }
-  __device__ A value(long i) const { return static_cast<A>(a.operand<T>(0)[i]); }
+  static constexpr int inputs = 1;
+  __device__ const T* input(int) const { return a.operand<T>(0); }
 };
 /// First the mean, rounded on the way.
 template <class C>
@@ -183,8 +213,8 @@ struct MeanTerms : StatisticTerms<C> {
   static constexpr int sums = 1;
   using StatisticTerms<C>::StatisticTerms;
   template <int>
-  __device__ void add(A& total, long i) const {
-    total += this->value(i);
+  __device__ void add(A& total, const A* value) const {
+    total += *value;
   }
   __device__ void store(const A (&total)[sums]) const {
     this->row(Row::mean) = total[0] / static_cast<A>(this->elements());
@@ -199,8 +229,8 @@ struct DistanceTerms : StatisticTerms<C> {
   A mean;
   __device__ DistanceTerms(const Arguments& a, long c) : StatisticTerms<C>(a, c) { mean = this->row(Row::mean); }
   template <int s>
-  __device__ void add(A& total, long i) const {
-    const A distance = this->value(i) - mean;
+  __device__ void add(A& total, const A* value) const {
+    const A distance = *value - mean;
     if constexpr (s == 0) total += distance;
     else if constexpr (ChannelLayout<C>::images) total = fmadd(distance, distance, total);
     else total += distance * distance;
@@ -237,19 +267,19 @@ struct GradientTerms {
   using A = typename C::Result;
   using T = typename C::template Operand<0>;
   using Row = typename C::Op::Row;
-  static constexpr int sums = 2;
+  static constexpr int sums = 2, inputs = 2;  // x and dy
   const Arguments& a;
   long channel;
   A mean;
 
+  __device__ const T* input(int k) const { return a.operand<T>(2 * k); }
   __device__ GradientTerms(const Arguments& arguments, long c) : a(arguments), channel(c), mean(row(Row::mean)) {}
   __device__ static bool skipped(const Arguments&) { return false; }
   __device__ A row(int r) const { return a.operand<A>(1)[r * ChannelLayout<C>::channels + channel]; }
   template <int s>
-  __device__ void add(A& total, long i) const {
-    const A gradient = static_cast<A>(a.operand<T>(2)[i]);
-    if constexpr (s == 0) total += gradient;
-    else total += gradient * (static_cast<A>(a.operand<T>(0)[i]) - mean);
+  __device__ void add(A& total, const A* value) const {
+    if constexpr (s == 0) total += value[1];
+    else total += value[1] * (value[0] - mean);
   }
   __device__ void store(const A (&total)[sums]) const {
     constexpr A epsilon = A(C::config().epsilon);

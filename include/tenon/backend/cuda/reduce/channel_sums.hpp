@@ -73,32 +73,44 @@ __device__ inline float sum_of_samples(float sample) {
   for (int step = 1; step < lanes; step *= 2) sample += __shfl_xor_sync(~0u, sample, step, lanes);
   return sample;
 }
-/// The sum of what of_sample(s) gives for samples s = 0 .. n - 1, for a half warp: blocks of 16 in chains of 8.
+/// The sum of what of_sample(s) gives for samples s = 0 .. n - 1, in all threads of a block: blocks of 16 samples in
+/// chains of 8.
+inline constexpr int samples_at_once = 256;
 template <class Sample>
 __device__ float sum_over_samples(long n, Sample of_sample) {
+  constexpr int blocks = samples_at_once / lanes;
+  static_assert(blocks % block_chain == 0);
+  __shared__ float of_block[blocks];
   Tree<float> tree;
   float chain = 0;
-  for (long first = 0, in_chain = 0; first < n; first += lanes) {
-    const long sample = first + lane_of_row();
-    chain += sum_of_samples(sample < n ? of_sample(sample) : 0.0f);
-    if (++in_chain == block_chain) tree.add(chain, Add()), chain = 0, in_chain = 0;
+  for (long first = 0; first < n; first += samples_at_once) {
+    const long sample = first + threadIdx.x;
+    const float own = sum_of_samples(sample < n ? of_sample(sample) : 0.0f);
+    __syncthreads();
+    if (lane_of_row() == 0) of_block[row_of_block()] = own;
+    __syncthreads();
+#pragma unroll
+    for (int b = 0; b < blocks; ++b) {
+      if (first + b * lanes < n) chain += of_block[b];
+      if ((b + 1) % block_chain == 0 && first + b * lanes < n) tree.add(chain, Add()), chain = 0;
+    }
   }
   return tree.finish(chain, Add()) + 0;
 }
-/// y[channel]: a half warp per channel.
+/// y[channel]: a block per channel.
 template <class C>
 struct SampleSums {
   using P = Planes<C>;
-  static constexpr int threads = 128;
-  static long blocks(long) { return blocks_for(P::channels, threads / lanes); }
+  static constexpr int threads = samples_at_once;
+  static long blocks(long) { return P::channels; }
   __device__ static void block(const Arguments& a) {
     constexpr long channels = P::channels, segments = P::segments;
-    const long own = thread_of_grid() / lanes, c = own < channels ? own : channels - 1;
+    const long c = blockIdx.x;
     const float total = sum_over_samples(a.n, [&](long sample) {
       const float* const sums = reinterpret_cast<const float*>(a.workspace) + (sample * channels + c) * segments;
       return segments > 0 ? sum_of_entries<float>(0, segments, Add(), [=](long s) { return sums[s]; }) : 0.0f;
     });
-    if (own < channels && lane_of_row() == 0) a.result<float>()[c] = total;
+    if (threadIdx.x == 0) a.result<float>()[c] = total;
   }
 };
 
