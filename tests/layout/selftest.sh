@@ -51,6 +51,12 @@ good layout/reachable.sh "a reason"
 echo 'tenon/io/d.hpp  needs a library' >>tree/tests/layout/optional.txt
 bad layout/reachable.sh "a stale line" "tenon/io/d.hpp does not exist"
 
+tree; mkdir -p tree/include/tenon/backend/cuda
+cp tree/include/tenon/core/a.hpp tree/include/tenon/backend/cuda/
+good layout/nvcc.sh "a good kernel"
+printf '  if constexpr (some)\n    for (;;) {\n#pragma unroll\n' >>tree/include/tenon/backend/cuda/a.hpp
+bad layout/nvcc.sh "a loop without braces" "cuda/a.hpp:3: put the loop"
+
 tree; sed -i 2d tree/include/tenon/core/a.hpp
 bad layout/files.sh "a header without #pragma once" "core/a.hpp:2: #pragma once"
 tree; sed -i 1d tree/include/tenon/core/a.hpp

@@ -39,10 +39,11 @@ __device__ void store_neighbours(const Neighbours<E, count>& own, E* to, long fi
   to += first;
   if (left >= count && reinterpret_cast<std::uintptr_t>(to) % sizeof own == 0)
     *reinterpret_cast<Neighbours<E, count>*>(to) = own;
-  else
+  else {
 #pragma unroll
     for (int i = 0; i < count; ++i)
       if (i < left) to[i] = own.element[i];
+  }
 }
 
 /// Base of a body in which `Value::value<Call>(a, i)` is element i of the result.

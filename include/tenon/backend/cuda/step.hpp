@@ -87,8 +87,9 @@ struct Begun {
       if (const cudaGraphExec_t graph =
               whole ? RecordedSteps<Launch>::instance().find(step, device_of_thread(), launches, start_one) : nullptr)
         check(cudaGraphLaunch(graph, on.kernels), "cudaGraphLaunch");
-      else
+      else {
         for (const Launch& call : launches) start(call, on.kernels);
+      }
     }
     for (const cudaEvent_t event : after) check(cudaEventRecord(event, on.kernels), "cudaEventRecord");
   }

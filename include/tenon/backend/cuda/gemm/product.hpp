@@ -181,12 +181,13 @@ struct ProductBlocks {
         __syncthreads();
       }
     }
-    if constexpr (is_tree)
+    if constexpr (is_tree) {
       for (int missing = int(segments / source.of_sample()); missing < source.samples; ++missing) {
 #pragma unroll
         for (int q = 0; q < share; ++q) total[q] = A(0);
         join_sample(missing);
       }
+    }
     put(a);
   }
   __device__ void clear() {

@@ -39,9 +39,10 @@ struct CopyElements {
       const void* const from = i < left ? Copy::template source<C>(a, first + i) : nullptr;
       Neighbours<T, unit> part;
       if (from) part = load_neighbours<unit>(static_cast<const T*>(from), 0, unit);
-      else
+      else {
 #pragma unroll
         for (int k = 0; k < unit; ++k) part.element[k] = value;
+      }
 #pragma unroll
       for (int k = 0; k < unit; ++k) own.element[i + k] = part.element[k];
     }

@@ -43,8 +43,9 @@ struct TimeLoopBack {
         go_back(a, sample, step, u, after, row, carried[u]);
       }
     }
-    if constexpr (has_result<C, 1>)
+    if constexpr (has_result<C, 1>) {
       for (long u = threadIdx.x; u < hidden; u += threads) result_of<C, 1>(a)[sample * hidden + u] = carried[u];
+    }
   }
 
  private:

@@ -36,11 +36,12 @@ struct BestIndex {
     Best best{static_cast<Compute<T>>(x[first * inner]), std::int32_t(first)};
     for (long i = first + step; i < count; i += step)
       best.take({static_cast<Compute<T>>(x[i * inner]), std::int32_t(i)});
-    if constexpr (on_rows)
+    if constexpr (on_rows) {
 #pragma unroll
       for (int half = lanes / 2; half > 0; half /= 2)
         best.take({static_cast<Compute<T>>(__shfl_down_sync(~0u, best.value, half, lanes)),
                    __shfl_down_sync(~0u, best.at, half, lanes)});
+    }
     if (own < results && (!on_rows || lane_of_row() == 0)) a.result<std::int32_t>()[result] = best.at;
   }
 };

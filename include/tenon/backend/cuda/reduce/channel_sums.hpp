@@ -53,9 +53,10 @@ struct SegmentSums {
 #pragma unroll
       for (int q = 0; q < quads; ++q) {
         if constexpr (in_quads) loaded[q] = reinterpret_cast<const Quad*>(x + p)[q];
-        else
+        else {
 #pragma unroll
           for (int i = 0; i < 4; ++i) loaded[q].pixel[i] = x[p + 4 * q + i];
+        }
       }
 #pragma unroll
       for (int q = 0; q < quads; ++q)
