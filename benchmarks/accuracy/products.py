@@ -34,6 +34,11 @@ def pointwise_conv2d(length, data):
                     rows_of(partner(data), SECOND, 24, length).reshape(24, length, 1, 1))
 
 
+def conv2d_of_channels(length, data):
+    return measured(F.conv2d, rows_of(data, 0, 1, length).reshape(1, length // 9, 3, 3),
+                    rows_of(partner(data), SECOND, 24, length).reshape(24, length // 9, 3, 3))
+
+
 def conv2d_weight(channels, side, kernel):
     def of(length, data):
         n = length // side**2
@@ -51,6 +56,7 @@ def rows():
     yield from of("matmul of columns", (1000, 100000, 1000000), matmul_of_columns)
     yield from of("matmul of a row", (4096,), matmul_of_a_row)
     yield from of("conv2d 1x1, channels", (2048,), pointwise_conv2d)
+    yield from of("conv2d 3x3, channels", (4608,), conv2d_of_channels)
     yield from of("conv2d 1x1, gradient of weight", (50176,), conv2d_weight(16, 56, 1))
     yield from of("conv2d 3x3, gradient of weight", (50176,), conv2d_weight(2, 224, 3))
     yield from of("conv2d 3x3, gradient of weight", (1003520,), conv2d_weight(2, 112, 3))

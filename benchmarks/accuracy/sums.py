@@ -58,6 +58,11 @@ def bias_gradient(dy):
     return gradient(lambda bias: (torch.zeros_like(dy) + bias.reshape(shape)).mul(dy).sum(), dy.new_ones(dy.shape[1]))
 
 
+def gather_gradient(dy):
+    index = torch.ones(dy.shape[0], dtype=torch.long)
+    return gradient(lambda table: F.embedding(index, table).mul(dy).sum(), dy.new_ones(3, dy.shape[1]))[1]
+
+
 def channel_axes(x):
     return [0] if x.dim() == 2 else [0, 2, 3]
 
@@ -130,6 +135,7 @@ def rows():
     yield from of("softmax", three, by_rows(lambda x: x.softmax(-1), lambda exact, x: exact.amax(-1, keepdim=True)))
     yield from of("bias gradient", three, by_columns(bias_gradient, sum_of_sizes))
     yield from of("bias gradient of images", three, by_images(bias_gradient, sum_of_sizes))
+    yield from of("gather gradient", long, by_columns(gather_gradient, sum_of_sizes))
     mean, variance = (lambda x: statistics(x)[0]), (lambda x: statistics(x)[1])
     yield from of("BatchNorm1d mean", long, by_columns(mean, mean_of_sizes))
     yield from of("BatchNorm1d variance", long, by_columns(variance, lambda exact, x: exact + EPSILON))

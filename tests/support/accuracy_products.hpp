@@ -66,6 +66,22 @@ inline double pointwise_conv2d(Data data, long) {
     }
   return worst.error;
 }
+/// A 3 x 3 convolution of 512 channels at one pixel.
+inline double conv2d_of_channels(Data data, long) {
+  constexpr int channels = 512, outputs = 24, length = 9 * channels;
+  const auto x = rows<tenon::Shape<1, length>>(data, 0);
+  const auto w = rows<tenon::Shape<outputs, length>>(detail::partner(data), detail::second);
+  const auto y = tenon::ops::conv2d<tenon::Conv2dOptions{.pad_mode = tenon::PadMode::valid}>(
+      tenon::ops::reshape<tenon::Shape<1, channels, 3, 3>>(x),
+      tenon::ops::reshape<tenon::Shape<outputs, channels, 3, 3>>(w));
+  Worst worst;
+  for (long o = 0; o < outputs; ++o) {
+    detail::ExactSum exact;
+    for (long p = 0; p < length; ++p) exact.add(double(x.data()[p]), double(w.data()[o * length + p]));
+    worst.add(y.data()[o], exact.sum, exact.sizes);
+  }
+  return worst.error;
+}
 /// The gradient of the weight of a convolution, over all pixels of n images.
 template <int channels, int side, int kernel>
 double conv2d_weight(Data data, long length) {
@@ -97,6 +113,7 @@ inline constexpr Row products[]{
     {"matmul of columns", 1000000, matmul_of_columns},
     {"matmul of a row", 4096, matmul_of_a_row},
     {"conv2d 1x1, channels", 2048, pointwise_conv2d},
+    {"conv2d 3x3, channels", 4608, conv2d_of_channels},
     {"conv2d 1x1, gradient of weight", 50176, conv2d_weight<16, 56, 1>},
     {"conv2d 3x3, gradient of weight", 50176, conv2d_weight<2, 224, 3>},
     {"conv2d 3x3, gradient of weight", 1003520, conv2d_weight<2, 112, 3>},

@@ -86,6 +86,21 @@ inline double bias_gradient(Data data, long n) {
   }
   return worst.error;
 }
+/// Of a row of the table that all numbers name.
+inline double gather_gradient(Data data, long n) {
+  Worst worst;
+  const auto dy = columns<detail::Columns>(data, 0, n);
+  const auto index = Tensor<std::int32_t, Shape<dyn>>::full(1, n);
+  const auto gradient = tenon::grad([&](const auto& table) {
+    return tenon::ops::reduce_sum(tenon::ops::gather(table, index) * dy);
+  })(detail::ones<Shape<3, detail::sequences>>());
+  for (unsigned s = 0; s < detail::sequences; ++s) {
+    const auto at = [&](long i) { return double(element(data, s, i)); };
+    worst.add(gradient.data()[detail::sequences + s], detail::sum_of(n, at),
+              detail::sum_of(n, [&](long i) { return std::fabs(at(i)); }));
+  }
+  return worst.error;
+}
 template <int H, int W>
 double channel_bias_gradient(Data data, long length) {
   Worst worst;
@@ -262,6 +277,8 @@ inline constexpr Row sums[]{
     {"bias gradient of images", 10, channel_bias_gradient<1, 1>},
     {"bias gradient of images", 1000, channel_bias_gradient<10, 10>},
     {"bias gradient of images", 1000000, channel_bias_gradient<100, 100>},
+    {"gather gradient", 1000, gather_gradient},
+    {"gather gradient", 1000000, gather_gradient},
     {"BatchNorm1d mean", 1000, batch_norm_1d<detail::Part::mean>},
     {"BatchNorm1d mean", 1000000, batch_norm_1d<detail::Part::mean>},
     {"BatchNorm1d variance", 1000, batch_norm_1d<detail::Part::variance>},

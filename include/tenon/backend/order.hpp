@@ -2,7 +2,7 @@
 // results are bit-identical. It depends on the shape alone.
 //
 // A chain adds one term after the other, each product by one fmadd, starting from +0. No chain has more than 256 steps.
-// A longer sum is a sum of chains' sums (of convolutions in float32; in other types they are one chain):
+// A longer sum is a sum of chains' sums:
 //   products        chains of `segment_units` steps, added one after the other: ((s0 + s1) + s2) + ...
 //   convolutions    forward, and the gradient for the input: chains over (channel, row, column of the kernel) of whole
 //                   channels (conv_segment), added one after the other; at last + 0. Taps in the padding may be left
@@ -21,6 +21,9 @@
 //   columns         chains of `sum_chain` rows, as a SumTree
 //   rows by index   (the gradient of gather): for each row of the table chains of `sum_chain` of its places in
 //                   ascending order, as a SumTree
+// Exceptions, with one chain of any length: convolutions of other types than float32; kernels of more than 256 taps,
+// whose chains are a channel long; Winograd's algorithm, which is asked for by name, over channels; the gradients of
+// pooling at a pixel with many windows; recurrence over time; CTC.
 // A SumTree (cpu/reduce/sum_tree.hpp) adds up neighbours first: sums 0 and 1, 2 and 3, then these two, and so on; a sum
 // without a neighbour waits for the next level, lower levels are added first.
 #pragma once

@@ -36,8 +36,8 @@ struct Conv2dBackwardWeight;
 /// result      [n, O, OH, OW], extents by pad_mode (MindSpore's contract: `same` puts the odd pixel at the bottom and
 ///             right)
 /// derivative  two operators below, which have each other as derivatives
-/// order       one chain of fused multiply-adds over (channel, row, column) of the kernel per element, padding counts
-///             as 0; in float32 a 1 x 1 kernel without padding makes sums of segments, as MatMul does
+/// order       chains of fused multiply-adds over (channel, row, column) of the kernel per element, padding counts as
+///             0; in float32 segments of whole channels, at most 256 steps, one after the other (backend/order.hpp)
 /// source      MindSpore's Conv2D
 struct Conv2d : Operator<Conv2d, "Conv2D"> {
   using Config = Conv2dAttributes;

@@ -19,7 +19,8 @@ struct Gather;
 
 /// Sums rows of dy by number. Operands: numbers, dy. Result: [rows, ...]. Not for users.
 ///
-/// order       the rows of one sum in ascending order of their position, for any number of threads
+/// order       the rows of one sum in ascending order of their position, in chains of 32 that are added up as a tree
+///             (backend/order.hpp), for any number of threads
 struct GatherGrad : Operator<GatherGrad, "GatherGrad"> {
   struct Config {
     int rows = 0;

@@ -100,6 +100,7 @@ struct AvgPool2dGrad : Operator<AvgPool2dGrad, "AvgPoolGrad"> {
 /// result      [n, C, OH, OW], extents by pad_mode. With `same`, padding does not count; with `pad` it does unless
 ///             count_include_pad is false
 /// derivative  dy / count to the whole window
+/// order       one chain per window; of more than 128 elements 16 lanes and a tree, as reduce_sum (backend/order.hpp)
 /// source      MindSpore's AvgPool
 struct AvgPool2d : Operator<AvgPool2d, "AvgPool"> {
   using Config = Pool2dAttributes;

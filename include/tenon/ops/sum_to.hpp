@@ -9,7 +9,8 @@ TENON_EXACT_BEGIN
 /// x           any shape; floating-point or integer
 /// result      the wanted shape, right-aligned with x, with 1 or no axis where x is summed
 /// derivative  dy broadcast to x
-/// order       as by backend/cpu/reduce/reduce.hpp; float32 images per channel as in backend/cpu/nchw16n/layout.hpp
+/// order       as by backend/cpu/reduce/reduce.hpp; float32 images per channel in float64, in segments of at most 256
+///             pixels that are rounded and added up as a tree (backend/order.hpp)
 struct SumTo : Operator<SumTo, "SumTo"> {
   struct Config {
     int rank = 0, extent[max_rank]{};

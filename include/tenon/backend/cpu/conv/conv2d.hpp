@@ -36,8 +36,8 @@ constexpr ConvWay conv2d_way(const Conv2dSizes& s) {
 
 /// y from x (`from`), or of sizes that are for_input() dx from dy.
 /// y(o, i, j) = chain of fmadd over (c, r, k) of the group, from +0, padded taps included with a zero; rounded once to
-/// T, float32 (and bfloat16 with lanes) + 0 at last. float32 of pointwise() sizes: segments of 256 c, each a chain, one
-/// added after the other. bfloat16 goes over pairs of c: at each (pair, r, k) the second channel comes first, with a
+/// T, float32 (and bfloat16 with lanes) + 0 at last. float32: segments of c (backend/order.hpp), each a chain, added
+/// one after the other. bfloat16 goes over pairs of c: at each (pair, r, k) the second channel comes first, with a
 /// zero where an odd last one has no partner.
 /// dx(c, i, j) = chain of fmadd over (o, r, k) of the group, in ascending order, from +0, of weight(o, c, r, k) * dy(o,
 /// y, x) with y * stride + r * dilation = i + pad and likewise x. A tap without such an integer y and x (it meets one

@@ -14,10 +14,10 @@ void pack_samples(const float* x, float* y, long n, long features, long begin, l
 /// The way back: y [n, features] from the blocks [begin, end) of x.
 void unpack_samples(const float* x, float* y, long n, long features, long begin, long end);
 
-// How a sum over the batch adds up float32 images, in both layouts: first each sample for itself (a sum per channel in
-// float64, rounded to float32); then the 16 samples of a block as a tree, neighbours first, missing ones as +0; then
-// the blocks one after the other; at last +0, which turns -0 into 0. Sums per channel end a chain after every 8 blocks
-// (reduce/sum_tree.hpp). Statistics of batch norms are sums of their own: nchw16n/batch_norm.hpp.
+// How a sum over the batch adds up float32 images, in both layouts: first each sample for itself (backend/order.hpp);
+// then the 16 samples of a block as a tree, neighbours first, missing ones as +0; then the blocks one after the other;
+// at last +0, which turns -0 into 0. Sums per channel end a chain after every 8 blocks (reduce/sum_tree.hpp).
+// Statistics of batch norms are sums of their own: nchw16n/batch_norm.hpp.
 
 /// Vectors that hold the 16 samples of a feature.
 inline constexpr int block_width = simd_width<float> < block_samples ? simd_width<float> : block_samples;

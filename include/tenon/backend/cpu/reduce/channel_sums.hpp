@@ -1,4 +1,4 @@
-// Sums of float32 images per channel, in both layouts, in the order of backend/cpu/nchw16n/layout.hpp.
+// Sums of float32 images per channel, in both layouts, in the order of backend/order.hpp.
 #pragma once
 #include <tenon/core/config.hpp>
 #if TENON_DEFINES
