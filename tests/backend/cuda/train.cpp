@@ -62,3 +62,7 @@ TEST_CASE("batch normalization, dropout, an addition around layers") {
 TEST_CASE("a language model: embeddings, layer normalization, attention") {
   check_equal<target_test::LanguageModel>(target_test::texts(10, 4), nn::Adam{.learning_rate = 0.01f});
 }
+
+TEST_CASE("fully connected layers with Adam: products with the update in the place of a store") {
+  check_equal<support::Mlp>(target_test::images<20>(900, 300, 4), nn::Adam{.learning_rate = 0.01f});
+}

@@ -14,9 +14,16 @@ namespace tenon::inline TENON_ABI::kernel::cuda {
 /// Lanes of a warp.
 inline constexpr int warp = 32;
 
+/// Blocks of a body that have the registers of a multiprocessor at the same time, where it says so; else 0.
+template <class Body>
+constexpr int resident_blocks() {
+  if constexpr (requires { Body::resident; }) return Body::resident;
+  else return 0;
+}
 /// All blocks of a body. `unless`, if given, is in the device's memory: another number than 0 there keeps them back.
 template <class Body>
-__global__ void __launch_bounds__(Body::threads) run_blocks(const Arguments a, const std::int32_t* unless) {
+__global__ void __launch_bounds__(Body::threads, resident_blocks<Body>())
+    run_blocks(const Arguments a, const std::int32_t* unless) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
   // The next kernel may start its blocks where there is room. Each waits here until all before it is done.
   cudaTriggerProgrammaticLaunchCompletion();
@@ -29,6 +36,7 @@ __global__ void __launch_bounds__(Body::threads) run_blocks(const Arguments a, c
 ///
 ///     static constexpr int threads;                  of a block, a multiple of 32
 ///     static long blocks(long n);                    how many; optional where launch_blocks() is told
+///     static constexpr int resident;                 optional: this many at the same time on a multiprocessor
 ///     __device__ static void block(const Arguments&);
 ///                                                    what a block does: blockIdx.x and threadIdx.x say which part
 ///

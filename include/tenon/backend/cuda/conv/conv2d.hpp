@@ -17,16 +17,18 @@ constexpr long conv_chain(const Conv2dSizes& s) {
 
 /// A sum over the channels and taps of a group: `add(sum, c, r, k)` adds the product of a channel and a tap. bfloat16
 /// takes channels in pairs, of which the second comes first (cpu/conv/conv2d.hpp).
-template <class T, long channels, long segment, int kh, int kw, class Add>
+template <class T, int channels, int segment, int kh, int kw, class Add>
 __device__ ProductSum<T> sum_of_taps(Add add) {
   using A = ProductSum<T>;
   constexpr int unit = steps_per_unit<T>;
   A total(0);
-  for (long c0 = 0; c0 < channels; c0 += segment) {
+  for (int c0 = 0; c0 < channels; c0 += segment) {
     A sum(0);
-    const long end = c0 + segment < channels ? c0 + segment : channels;
-    for (long c = c0; c < end; c += unit)
+    const int end = c0 + segment < channels ? c0 + segment : channels;
+    for (int c = c0; c < end; c += unit)
+#pragma unroll 5
       for (int r = 0; r < kh; ++r)
+#pragma unroll
         for (int k = 0; k < kw; ++k)
 #pragma unroll
           for (int u = unit - 1; u >= 0; --u) add(sum, c + u, r, k);
@@ -42,16 +44,18 @@ struct ConvolvedElement {
     using T = typename C::Result;
     using A = ProductSum<T>;
     constexpr Conv2dSizes s = conv_call_sizes<C, gives_y>;
-    constexpr long planes = s.group_inputs(), outputs = s.group_outputs(), segment = conv_chain<T>(s);
-    const long column = i % s.ow * s.stride_w - s.pad_left, row = i / s.ow % s.oh * s.stride_h - s.pad_top,
-               channel = i / (s.ow * s.oh) % s.o, sample = i / (s.ow * s.oh * s.o);
+    constexpr int planes = int(s.group_inputs()), outputs = int(s.group_outputs()), segment = int(conv_chain<T>(s)),
+                  h = int(s.h), w_x = int(s.w), oh = int(s.oh), ow = int(s.ow);
+    const long sample = i / (s.ow * s.oh * s.o);
+    const int own = int(i - sample * (s.ow * s.oh * s.o)), column = own % ow * s.stride_w - s.pad_left,
+              row = own / ow % oh * s.stride_h - s.pad_top, channel = own / (ow * oh);
     const T* const x = a.template operand<T>(0) + (sample * s.c + channel / outputs * planes) * s.h * s.w;
-    const T* const w = a.template operand<T>(1) + channel * planes * s.kh * s.kw;
-    const A y = sum_of_taps<T, planes, segment, s.kh, s.kw>([&](A& sum, long c, int r, int k) {
-      const long at_y = row + r * s.dilation_h, at_x = column + k * s.dilation_w;
-      const bool there = c < planes, inside = there && at_y >= 0 && at_y < s.h && at_x >= 0 && at_x < s.w;
+    const T* const w = a.template operand<T>(1) + long(channel) * planes * s.kh * s.kw;
+    const A y = sum_of_taps<T, planes, segment, s.kh, s.kw>([&](A& sum, int c, int r, int k) {
+      const int at_y = row + r * s.dilation_h, at_x = column + k * s.dilation_w;
+      const bool there = c < planes, inside = there && unsigned(at_y) < unsigned(h) && unsigned(at_x) < unsigned(w_x);
       sum = fmadd(there ? widened(w[(c * s.kh + r) * s.kw + k]) : A(0),
-                  inside ? widened(x[(c * s.h + at_y) * s.w + at_x]) : A(0), sum);
+                  inside ? widened(x[(c * h + at_y) * w_x + at_x]) : A(0), sum);
     });
     store_result<C>(a, i, channel, narrowed<T>(y));
   }
@@ -64,19 +68,21 @@ struct ConvInputElement {
     using T = typename C::Result;
     using A = ProductSum<T>;
     constexpr Conv2dSizes s = conv_call_sizes<C, gives_dx>;
-    constexpr long planes = s.group_outputs(), inputs = s.group_inputs(), segment = conv_chain<T>(s);
-    const long column = i % s.w + s.pad_left, row = i / s.w % s.h + s.pad_top, channel = i / (s.w * s.h) % s.c,
-               sample = i / (s.w * s.h * s.c), group = channel / inputs;
-    const T* const w =
-        a.template operand<T>(0) + (group * planes * inputs + channel % inputs) * s.kh * s.kw;  // of o = 0
+    constexpr int planes = int(s.group_outputs()), inputs = int(s.group_inputs()), segment = int(conv_chain<T>(s)),
+                  h = int(s.h), w_x = int(s.w), oh = int(s.oh), ow = int(s.ow);
+    const long sample = i / (s.w * s.h * s.c);
+    const int own = int(i - sample * (s.w * s.h * s.c)), column = own % w_x + s.pad_left,
+              row = own / w_x % h + s.pad_top, channel = own / (w_x * h), group = channel / inputs;
+    const T* const w =  // of o = 0
+        a.template operand<T>(0) + (long(group) * planes * inputs + channel % inputs) * s.kh * s.kw;
     const T* const dy = a.template operand<T>(1) + (sample * s.o + group * planes) * s.oh * s.ow;
-    const A dx = sum_of_taps<T, planes, segment, s.kh, s.kw>([&](A& sum, long o, int r, int k) {
-      const long y = row - r * s.dilation_h, x = column - k * s.dilation_w;
+    const A dx = sum_of_taps<T, planes, segment, s.kh, s.kw>([&](A& sum, int o, int r, int k) {
+      const int y = row - r * s.dilation_h, x = column - k * s.dilation_w;
       if (y % s.stride_h != 0 || x % s.stride_w != 0) return;
-      const long at_y = y / s.stride_h, at_x = x / s.stride_w;
-      const bool there = o < planes, inside = there && y >= 0 && at_y < s.oh && x >= 0 && at_x < s.ow;
+      const int at_y = y / s.stride_h, at_x = x / s.stride_w;
+      const bool there = o < planes, inside = there && y >= 0 && at_y < oh && x >= 0 && at_x < ow;
       sum = fmadd(there ? widened(w[(o * inputs * s.kh + r) * s.kw + k]) : A(0),
-                  inside ? widened(dy[(o * s.oh + at_y) * s.ow + at_x]) : A(0), sum);
+                  inside ? widened(dy[(o * oh + at_y) * ow + at_x]) : A(0), sum);
     });
     store_result<C>(a, i, channel, narrowed<T>(dx));
   }

@@ -20,37 +20,40 @@ struct WeightElement {
   static constexpr Conv2dSizes sizes = conv_call_sizes<C, gives_dw>;
   static constexpr long count = sizes.o * sizes.group_inputs() * sizes.taps();
 
-  const T *x, *dy;   // of sample 0: the channel's plane
-  long row, column;  // of the tap, for pixel 0 of dy
+  const T *x, *dy;  // of sample 0: the channel's plane
+  int row, column;  // of the tap, for pixel 0 of dy
 
   __device__ WeightElement(const Arguments& a, long i) {
     constexpr Conv2dSizes s = sizes;
-    constexpr long inputs = s.group_inputs(), outputs = s.group_outputs();
-    const long tap = i % (s.kh * s.kw), c = i / (s.kh * s.kw) % inputs, o = i / (s.kh * s.kw) / inputs;
+    constexpr int inputs = int(s.group_inputs()), outputs = int(s.group_outputs()), taps = s.kh * s.kw;
+    const int tap = int(i % taps), c = int(i / taps) % inputs, o = int(i / taps) / inputs;
     x = a.template operand<T>(0) + (o / outputs * inputs + c) * s.h * s.w;
     dy = a.template operand<T>(1) + o * s.oh * s.ow;
     row = tap / s.kw * s.dilation_h - s.pad_top, column = tap % s.kw * s.dilation_w - s.pad_left;
   }
-  __device__ A image(long sample, long i, long j) const {
+  __device__ A image(long sample, int i, int j) const {
     constexpr Conv2dSizes s = sizes;
-    const long y = i * s.stride_h + row, at = j * s.stride_w + column;
-    return y >= 0 && y < s.h && at >= 0 && at < s.w ? widened(x[sample * s.c * s.h * s.w + y * s.w + at]) : A(0);
+    constexpr int h = int(s.h), w = int(s.w);
+    const int y = i * s.stride_h + row, at = j * s.stride_w + column;
+    const bool inside = unsigned(y) < unsigned(h) && unsigned(at) < unsigned(w);
+    return inside ? widened(x[sample * (s.c * s.h * s.w) + y * w + at]) : A(0);
   }
-  __device__ A gradient(long sample, long i, long j) const {
+  __device__ A gradient(long sample, int i, int j) const {
     constexpr Conv2dSizes s = sizes;
-    return widened(dy[(sample * s.o * s.oh + i) * s.ow + j]);
+    return widened(dy[sample * (s.o * s.oh * s.ow) + i * int(s.ow) + j]);
   }
   /// The chain of a segment of the pixels of a sample.
   __device__ A of_segment(long sample, long segment) const {
     constexpr Conv2dSizes s = sizes;
     constexpr PixelSegments segments = pixel_segments(s.oh, s.ow);
     constexpr long across = segments.side_by_side();
-    const long i0 = segment / across * segments.rows, j0 = segment % across * segments.columns,
-               rows = i0 + segments.rows < s.oh ? i0 + segments.rows : s.oh,
-               columns = j0 + segments.columns < s.ow ? j0 + segments.columns : s.ow;
+    const int i0 = int(segment / across * segments.rows), j0 = int(segment % across * segments.columns),
+              rows = int(i0 + segments.rows < s.oh ? i0 + segments.rows : s.oh),
+              columns = int(j0 + segments.columns < s.ow ? j0 + segments.columns : s.ow);
     A sum(0);
-    for (long i = i0; i < rows; ++i)
-      for (long j = j0; j < columns; ++j) sum = fmadd(image(sample, i, j), gradient(sample, i, j), sum);
+    for (int i = i0; i < rows; ++i)
+#pragma unroll 4
+      for (int j = j0; j < columns; ++j) sum = fmadd(image(sample, i, j), gradient(sample, i, j), sum);
     return sum;
   }
 };
@@ -70,7 +73,7 @@ struct WeightProduct {
     const long tiles =
         groups * ((outputs + Tile::rows - 1) / Tile::rows) * ((columns + Tile::columns - 1) / Tile::columns);
     long together = block_samples;
-    while (together > 1 && tiles * ((n + together - 1) / together) < enough_blocks) together /= 2;
+    while (together > 1 && tiles * ((n + together - 1) / together) < multiprocessors) together /= 2;
     return together;
   }
   TENON_DEVICE static constexpr ProductExtent extent(long batch) {
@@ -88,7 +91,10 @@ struct WeightProduct {
     };
     using Step = long;
     __device__ Line line(long l) const { return {from + l * pixels, l < outputs}; }
-    __device__ Step step(long s) const { return s / pixels * groups * outputs * pixels + s % pixels; }
+    __device__ Step step(long s) const {
+      const int sample = int(s) / int(pixels);
+      return sample * (groups * outputs * pixels) + (int(s) - sample * int(pixels));
+    }
     __device__ float at(const Line& l, Step s) const { return l.there ? l.from[s] : 0.0f; }
   };
   /// The image at the taps.
@@ -110,8 +116,9 @@ struct WeightProduct {
     }
     __device__ Step step(long all) const {
       constexpr Conv2dSizes s = sizes;
-      const int pixel = int(all % pixels), j = pixel % int(s.ow), i = pixel / int(s.ow);
-      return {from + all / pixels * s.c * s.h * s.w, i * s.stride_h - s.pad_top, j * s.stride_w - s.pad_left};
+      const int sample = int(all) / int(pixels), pixel = int(all) - sample * int(pixels), j = pixel % int(s.ow),
+                i = pixel / int(s.ow);
+      return {from + sample * (s.c * s.h * s.w), i * s.stride_h - s.pad_top, j * s.stride_w - s.pad_left};
     }
     __device__ float at(const Line& l, const Step& step) const {
       constexpr Conv2dSizes s = sizes;
@@ -221,8 +228,8 @@ struct ConvWeightElement {
     const WeightElement<C> of(a, i);
     A sum(0);
     for (long sample = 0; sample < samples; sample += unit)
-      for (long y = 0; y < s.oh; ++y)
-        for (long x = 0; x < s.ow; ++x)
+      for (int y = 0; y < s.oh; ++y)
+        for (int x = 0; x < s.ow; ++x)
 #pragma unroll
           for (int u = unit - 1; u >= 0; --u) {
             const bool there = sample + u < samples;

@@ -8,12 +8,14 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::cuda {
 
 /// How a block computes its tile: rows and columns of it, and of a thread's part; steps that lie in shared memory at a
-/// time; parts of the block, which compute segments of the same tile at the same time. A warp has 4 x 8 threads.
-template <int Rows, int Columns, int ThreadRows, int ThreadColumns, int Depth, int Parts = 1>
+/// time; parts of the block, which compute segments of the same tile at the same time; blocks for which a
+/// multiprocessor has registers. A warp has 4 x 8 threads.
+template <int Rows, int Columns, int ThreadRows, int ThreadColumns, int Depth, int Parts = 1, int Resident = 0>
 struct ProductTile {
   static constexpr int rows = Rows, columns = Columns, thread_rows = ThreadRows, thread_columns = ThreadColumns,
-                       depth = Depth, parts = Parts, part_threads = Rows / ThreadRows * (Columns / ThreadColumns),
-                       threads = parts * part_threads, warps_across = Columns / (8 * ThreadColumns);
+                       depth = Depth, parts = Parts, resident = Resident,
+                       part_threads = Rows / ThreadRows * (Columns / ThreadColumns), threads = parts * part_threads,
+                       warps_across = Columns / (8 * ThreadColumns);
   static_assert(Rows % (4 * ThreadRows) == 0 && Columns % (8 * ThreadColumns) == 0);
   static_assert(Rows * Depth % part_threads == 0 && Columns * Depth % part_threads == 0);
 };
@@ -86,8 +88,9 @@ template <class Source, class Tile>
 struct ProductBlocks {
   using T = typename Source::T;
   using A = ProductSum<T>;
-  static constexpr int threads = Tile::threads, parts = Tile::parts, depth = Tile::depth, tr = Tile::thread_rows,
-                       tc = Tile::thread_columns, unit = steps_per_unit<T>, share = tr * tc / parts;
+  static constexpr int threads = Tile::threads, resident = Tile::resident, parts = Tile::parts, depth = Tile::depth,
+                       tr = Tile::thread_rows, tc = Tile::thread_columns, unit = steps_per_unit<T>,
+                       share = tr * tc / parts;
   // Sums of several segments wait in shared memory where a thread has many.
   static constexpr bool aside = parts == 1 && tr * tc > 16;
   static constexpr int row_chunk = tr < 4 ? tr : 4, column_chunk = tc < 4 ? tc : 4;

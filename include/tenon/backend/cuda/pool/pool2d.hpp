@@ -11,29 +11,34 @@ namespace kernel::cuda {
 
 /// Which window of a plane an element of the result is, or which pixel.
 struct PoolPosition {
-  long plane, row, column;
+  long plane;
+  int row, column;
   TENON_DEVICE constexpr PoolPosition(long i, long height, long width)
-      : plane(i / (height * width)), row(i / width % height), column(i % width) {}
+      : plane(i / (height * width)),
+        row(int(i - plane * (height * width)) / int(width)),
+        column(int(i - plane * (height * width)) % int(width)) {}
 };
 
 /// The elements of a window in row-major order: body(place in the window, value).
 template <class T, class Body>
 __device__ void each_in_window(const Pool2dSizes& s, const PoolPosition& at, const T* plane, Body body) {
-  const long top = at.row * s.stride_h - s.pad_top, left = at.column * s.stride_w - s.pad_left;
+  const int top = at.row * s.stride_h - s.pad_top, left = at.column * s.stride_w - s.pad_left, h = int(s.h),
+            w = int(s.w);
   for (int r = 0; r < s.kh; ++r)
     for (int k = 0; k < s.kw; ++k) {
-      const long y = top + r, x = left + k;
-      if (y >= 0 && y < s.h && x >= 0 && x < s.w) body(r * s.kw + k, static_cast<Compute<T>>(plane[y * s.w + x]));
+      const int y = top + r, x = left + k;
+      if (unsigned(y) < unsigned(h) && unsigned(x) < unsigned(w))
+        body(r * s.kw + k, static_cast<Compute<T>>(plane[y * w + x]));
     }
 }
 /// The windows that hold a pixel in row-major order: body(row and column of the window, place of the pixel in it).
 template <class Body>
 __device__ void each_window(const Pool2dSizes& s, const PoolPosition& pixel, Body body) {
-  const long y = pixel.row + s.pad_top, x = pixel.column + s.pad_left;
-  const long first_i = y < s.kh ? 0 : (y - s.kh) / s.stride_h + 1, last_i = y / s.stride_h,
-             first_j = x < s.kw ? 0 : (x - s.kw) / s.stride_w + 1, last_j = x / s.stride_w;
-  for (long i = first_i; i <= last_i && i < s.oh; ++i)
-    for (long j = first_j; j <= last_j && j < s.ow; ++j) body(i, j, (y - i * s.stride_h) * s.kw + (x - j * s.stride_w));
+  const int y = pixel.row + s.pad_top, x = pixel.column + s.pad_left;
+  const int first_i = y < s.kh ? 0 : (y - s.kh) / s.stride_h + 1, last_i = y / s.stride_h,
+            first_j = x < s.kw ? 0 : (x - s.kw) / s.stride_w + 1, last_j = x / s.stride_w;
+  for (int i = first_i; i <= last_i && i < s.oh; ++i)
+    for (int j = first_j; j <= last_j && j < s.ow; ++j) body(i, j, (y - i * s.stride_h) * s.kw + (x - j * s.stride_w));
 }
 
 struct MaxPoolElement {
@@ -68,9 +73,10 @@ struct MaxPoolGradientElement {
     const auto* const places = a.template operand<typename C::template Operand<0>>(0) + at.plane * s.oh * s.ow;
     const T* const dy = a.template operand<T>(1) + at.plane * s.oh * s.ow;
     A sum(0);
-    each_window(s, at, [&](long row, long column, long place) {
-      if (places[row * s.ow + column] != place) return;
-      const A own = static_cast<A>(dy[row * s.ow + column]);
+    each_window(s, at, [&](int row, int column, int place) {
+      const int from = row * int(s.ow) + column;
+      if (places[from] != place) return;
+      const A own = static_cast<A>(dy[from]);
       sum = one_window ? own + A(-0.0f) : sum + own;
     });
     store_result<C>(a, i, at.plane % channels, static_cast<T>(sum));
@@ -134,8 +140,8 @@ struct AvgPoolGradientElement {
     const PoolPosition at(i, s.h, s.w);
     const T* const dy = a.template operand<T>(0) + at.plane * s.oh * s.ow;
     A sum(0);
-    each_window(s, at, [&](long row, long column, long) {
-      sum = sum + static_cast<A>(dy[row * s.ow + column]) / static_cast<A>(pool_divisor<C>(s, row, column));
+    each_window(s, at, [&](int row, int column, int) {
+      sum = sum + static_cast<A>(dy[row * int(s.ow) + column]) / static_cast<A>(pool_divisor<C>(s, row, column));
     });
     a.template result<T>()[i] = static_cast<T>(sum);
   }
