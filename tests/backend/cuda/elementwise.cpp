@@ -19,3 +19,18 @@ TEST_CASE("chains of steps, operands that broadcast, and rests of 16 bytes") {
   both_modes(compared, random_tensor<float, Shape<dyn, 33>>(1, -1, 1, 5),
              random_tensor<float, Shape<dyn, 33>>(2, -1, 1, 5));
 }
+
+TEST_CASE("operands whose neighbours are one number, or neighbours, in groups of 16 bytes or not") {
+  const auto chain = [](const auto& x, const auto& y) { return (x - y) * x; };
+  const auto check = [&]<class T>(T) {
+    const auto even = random_tensor<T, Shape<dyn, 3, 4, 16>>(1, -1, 1, 5);
+    both_modes(chain, even, random_tensor<T, Shape<3, 1, 1>>(2, -1, 1));
+    both_modes(chain, even, random_tensor<T, Shape<4, 16>>(3, -1, 1));
+    both_modes(chain, even, random_tensor<T, Shape<dyn, 1, 1, 1>>(4, -1, 1, 5));
+    both_modes(chain, even, random_tensor<T, Shape<dyn, 1, 4, 1>>(5, -1, 1, 5));
+    const auto odd = random_tensor<T, Shape<dyn, 3, 5, 3>>(1, -1, 1, 5);
+    both_modes(chain, odd, random_tensor<T, Shape<3, 1, 1>>(2, -1, 1));
+    both_modes(chain, odd, random_tensor<T, Shape<dyn, 1, 5, 3>>(3, -1, 1, 5));
+  };
+  check(1.0f), check(float16(1.0f));
+}

@@ -51,12 +51,16 @@ struct Elementwise {
     if constexpr (number<K>) return *from;
     else if constexpr (whole<K>) return load_neighbours<together>(from, first, left);
     else {
-      constexpr TensorType out = C::result, t = C::operand(K);
-      Neighbours<E, together> own;
+      constexpr Affine place = broadcast_from(C::result, C::operand(K));
+      if constexpr (place.repeats() % together == 0) return from[place.offset(first, a.n)];
+      else if constexpr (place.run() % together == 0)
+        return load_neighbours<together>(from, place.offset(first, a.n), together);
+      else {
+        Neighbours<E, together> own;
 #pragma unroll
-      for (int i = 0; i < together; ++i)
-        own.element[i] = from[broadcast_offset(out, t, first + (i < left ? i : left - 1))];
-      return own;
+        for (int i = 0; i < together; ++i) own.element[i] = from[place.offset(first + (i < left ? i : left - 1), a.n)];
+        return own;
+      }
     }
   }
   template <class... V>

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include <tenon/backend/cpu/movement/strided.hpp>
+#include <tenon/backend/cuda/index.hpp>
 #include <tenon/backend/cuda/movement/fill.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -58,40 +59,6 @@ struct Copies : Whole {
   }
 };
 
-/// Where elements of a row-major result come from: element (i, j, ...) is element start + i stride[0] + ... of the
-/// source, plus start_per_sample for each sample. An extent of -k is k n, and may be the first one.
-struct Affine {
-  int rank = 0;
-  long extent[max_rank]{}, stride[max_rank]{}, start = 0, start_per_sample = 0;
-
-  constexpr void add(long extent_of_axis, long stride_of_axis) {
-    if (extent_of_axis == 1) return;
-    if (rank && extent_of_axis > 0 && stride[rank - 1] == stride_of_axis * extent_of_axis) {
-      extent[rank - 1] *= extent_of_axis;  // one walk with the axis before
-      stride[rank - 1] = stride_of_axis;
-    } else {
-      extent[rank] = extent_of_axis;
-      stride[rank++] = stride_of_axis;
-    }
-  }
-  /// Neighbours of the result are neighbours in the source, this many at a time.
-  constexpr long run() const {
-    if (rank == 0 || stride[rank - 1] != 1) return 1;
-    long common = std::gcd(std::gcd(extent[rank - 1], start), start_per_sample);
-    for (int axis = 0; axis < rank - 1; ++axis) common = std::gcd(common, stride[axis]);
-    return common;
-  }
-  TENON_DEVICE constexpr long offset(long i, long n) const {
-    long at = start + start_per_sample * n;
-#pragma unroll
-    for (int axis = max_rank - 1; axis >= 0; --axis)
-      if (axis < rank) {
-        at += (axis ? i % extent[axis] : i) * stride[axis];
-        if (axis) i /= extent[axis];
-      }
-    return at;
-  }
-};
 /// Base of a kernel whose `from<Call>()`, Affine or Put, says where elements of operand 0 go.
 template <class Op>
 struct Places : Copies<Op> {

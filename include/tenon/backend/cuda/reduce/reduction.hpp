@@ -56,9 +56,9 @@ struct MeanGradient {
   template <class C>
   __device__ static void at(const Arguments& a, long i) {
     using T = typename C::Result;
-    constexpr TensorType out = C::result, dy = C::operand(0);
+    constexpr Affine place = broadcast_from(C::result, C::operand(0));
     const Compute<T> count = static_cast<Compute<T>>(result_count<C>(a.n) / operand_count<C, 0>(a.n));
-    const T gradient = a.operand<T>(0)[broadcast_offset(out, dy, i)];
+    const T gradient = a.operand<T>(0)[place.offset(i, a.n)];
     a.result<T>()[i] = static_cast<T>(static_cast<Compute<T>>(gradient) / count);
   }
 };
