@@ -50,6 +50,7 @@ benchmark::Work training(const std::string& weights, Mode mode, long batch) {
           }};
 }
 
+template <class Texts>  // a template: nvcc cannot write the type of a call elsewhere
 benchmark::Work forward(const std::string& weights, Mode mode, long batch) {
   struct State {
     Net net;
@@ -85,7 +86,7 @@ int main(int argc, char** argv) {
       const Mode mode = benchmark::mode_of(variant);
       if (name.find("/train/") != name.npos) return training<AmpLevel::O0>(weights, mode, batch);
       if (name.find("/amp/") != name.npos) return training<AmpLevel::O2>(weights, mode, batch);
-      return forward(weights, mode, batch);
+      return forward<Texts>(weights, mode, batch);
     };
   });
 }

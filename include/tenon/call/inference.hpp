@@ -126,14 +126,26 @@ struct KeepingCall {
                                                 I::attributes, nullptr, 0, ((1 << I::returns) - 2) | int(more));
 };
 
-template <class I, int... K>
-Shape<I::result_type.extent[K]...> shape_from(std::integer_sequence<int, K...>);
+#if defined(__CUDACC__)
+// nvcc writes a type as it first found it, and cannot write what has a value of class type, as I has: so extents come
+// from sizes of arrays, which are numbers to it.
+template <std::size_t size>
+struct ArraySize {};
+template <std::size_t size>
+ArraySize<size> array_size(char (*)[size]);
+template <template <int...> class S, std::size_t... size>
+S<int(size) - 2 ...> shape_from_sizes(ArraySize<size>...);
+template <template <int...> class S, class I, int... K>
+auto shape_from(std::integer_sequence<int, K...>)
+    -> decltype(shape_from_sizes<S>(array_size(static_cast<char (*)[I::result_type.extent[K] + 2]>(nullptr))...));
+#else
+template <template <int...> class S, class I, int... K>
+S<I::result_type.extent[K]...> shape_from(std::integer_sequence<int, K...>);
+#endif
 template <class I>
-using ResultShape = decltype(shape_from<I>(std::make_integer_sequence<int, I::result_type.rank>{}));
-template <class I, int... K>
-InnerShape<I::result_type.extent[K]...> inner_shape_from(std::integer_sequence<int, K...>);
+using ResultShape = decltype(shape_from<Shape, I>(std::make_integer_sequence<int, I::result_type.rank>{}));
 template <class I>
-using InnerResultShape = decltype(inner_shape_from<I>(std::make_integer_sequence<int, I::result_type.rank>{}));
+using InnerResultShape = decltype(shape_from<InnerShape, I>(std::make_integer_sequence<int, I::result_type.rank>{}));
 /// The 16-bit dtype of the network in which integers stand, float32 for none.
 template <class V>
 inline constexpr Dtype network_half = Dtype::float32;
@@ -141,8 +153,11 @@ template <class T, Dtype half, int... E>
 inline constexpr Dtype network_half<Tensor<T, HalfShape<half, E...>>> = half;
 template <class T, Dtype half, int... E>
 inline constexpr Dtype network_half<Traced<T, HalfShape<half, E...>>> = half;
-template <Dtype half, class I, int... K>
-HalfShape<half, I::result_type.extent[K]...> half_shape_from(std::integer_sequence<int, K...>);
+template <Dtype half>
+struct HalfShapes {
+  template <int... E>
+  using type = HalfShape<half, E...>;
+};
 // The shape of a result in a network; integers remember its dtype.
 template <class I, class Plain, Dtype half, bool remembers = is_half_dtype(half) && !is_floating(I::result_type.dtype)>
 struct ShapeIn {
@@ -150,7 +165,8 @@ struct ShapeIn {
 };
 template <class I, class Plain, Dtype half>
 struct ShapeIn<I, Plain, half, true> {
-  using type = decltype(half_shape_from<half, I>(std::make_integer_sequence<int, I::result_type.rank>{}));
+  using type =
+      decltype(shape_from<HalfShapes<half>::template type, I>(std::make_integer_sequence<int, I::result_type.rank>{}));
 };
 template <class... V>
 constexpr Dtype half_among() {

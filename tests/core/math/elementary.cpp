@@ -122,6 +122,33 @@ TEST_CASE("tanh") {
   CHECK(std::isnan(f(std::nanf(""))));
 }
 
+TEST_CASE("pow") {
+  for (const float y : {0.5f, -0.75f, 2.0f, 3.0f, -7.3f, 0.01f, 41.7f}) {
+    CAPTURE(y);
+    check_ulp([y](float x) { return math::pow(x, y); }, [y](double x) { return std::pow(x, double(y)); }, 1e-37f, 1e38f,
+              0.501);
+  }
+  for (const float x : {0.3f, 1.0001f, 1e-20f, 3e30f}) {
+    CAPTURE(x);
+    for (const float sign : {1.0f, -1.0f})
+      check_ulp([x](float y) { return math::pow(x, y); }, [x](double y) { return std::pow(double(x), y); },
+                sign * 1e-30f, sign * 1e6f, 0.501);
+  }
+  const float special[]{0,           1,    2,     3,     0.5f, 0.9f,     1e30f,        16777215.0f,
+                        16777216.0f, 2.5f, 3e38f, 1e38f, 0.1f, infinity, std::nanf("")};
+  for (const float x : special)
+    for (const float y : special)
+      for (const float a : {x, -x})
+        for (const float b : {y, -y}) {
+          CAPTURE(a);
+          CAPTURE(b);
+          const float power = math::pow(a, b), expected = static_cast<float>(std::pow(double(a), double(b)));
+          const bool same =
+              std::memcmp(&power, &expected, sizeof power) == 0 || (power != power && expected != expected);
+          CHECK((same || (power == 0 && std::fabs(expected) < smallest)));
+        }
+}
+
 TEST_CASE("erfc") {
   const auto f = [](float x) { return math::erfc(x); };
   const auto exact = [](double x) { return std::erfc(x); };

@@ -5,6 +5,8 @@
 #include <limits>
 
 #include <tenon/core/math/libm.hpp>
+#include <tenon/core/math/polynomial.hpp>
+#include <tenon/core/math/pow.hpp>
 #include <tenon/core/simd/simd.hpp>
 
 TENON_EXACT_BEGIN
@@ -49,15 +51,6 @@ namespace detail {
 // ln 2 in two parts; the first has few digits, so that a small whole number times it is exact.
 inline constexpr float ln2_high = 0x1.62ep-1f, ln2_low = 3.19461849453094e-05f;
 inline constexpr float infinity = std::numeric_limits<float>::infinity();
-
-// c[0] + c[1] x + c[2] x² + ..., highest power first.
-template <int N>
-[[gnu::always_inline]] TENON_DEVICE inline float polynomial(const float (&c)[N], float x) {
-  float sum = c[N - 1];
-#pragma GCC unroll 16
-  for (int i = N - 2; i >= 0; --i) sum = fmadd(sum, x, c[i]);
-  return sum;
-}
 // condition ? a : b, without the branch that a compiler may make of it, which would keep the loop around it scalar.
 [[gnu::always_inline]] TENON_DEVICE inline float choose(bool condition, float a, float b) {
   const std::uint32_t mask = 0u - static_cast<std::uint32_t>(condition);
@@ -171,13 +164,6 @@ TENON_DEVICE inline float erfc(float x) {
               factor = detail::polynomial(c, (size - 2.0f) / (size + 2.0f)) / fmadd(size, 2.0f, 1.0f);
   const float tail = fmadd(-cut, power, power) * factor;
   return x < 0 ? 2.0f - tail : tail;
-}
-TENON_DEVICE inline float pow(float x, float y) { return tenon::detail::libm::pow(x, y); }
-TENON_DEVICE inline double pow(double x, double y) { return tenon::detail::libm::pow(x, y); }
-template <class T, int Width>
-inline Simd<T, Width> pow(Simd<T, Width> x, T y) {
-  for (int lane = 0; lane < Width; ++lane) x.lanes[lane] = pow(T(x.lanes[lane]), y);
-  return x;
 }
 TENON_DEVICE inline double erfc(double x) { return tenon::detail::libm::erfc(x); }
 
