@@ -38,10 +38,12 @@ struct DeviceWalk {
   TENON_DEVICE static constexpr long rows(long n) { return vertical ? runs(n) : runs(n) * rows_of_run(n); }
   static constexpr bool one_chain = !D::chained || (is_one_chain(walk) && !(scales && D::mask & 1));
   static constexpr long chain = vertical ? sum_chain : lane_chain;
-  /// Whole chains. What is left is the rest, which may be empty.
+  /// Whole chains, and with them the rest, if rows are left.
   TENON_DEVICE static constexpr long chains(long n) {
     return one_chain || (rows(n) <= chain && !vertical) ? 0 : rows(n) / chain;
   }
+  TENON_DEVICE static constexpr bool ends_with_chain(long n) { return chains(n) > 0 && rows(n) % chain == 0; }
+  TENON_DEVICE static constexpr long entries(long n) { return chains(n) + !ends_with_chain(n); }
   __device__ static long kept_offset(long kept, long n) {
     constexpr ReduceWalk w = walk;
     if constexpr (vertical) return w.offset(kept / length(n), false) + kept % length(n);
@@ -76,16 +78,30 @@ struct OneResult {
       return i < length ? static_cast<A>(x[W::run_offset(run) + i]) : D::F::template initial<A>();
     }
   }
-  __device__ A chain(long c) const {
+  /// Chain c, or the rest.
+  __device__ A entry(long c) const {
+    constexpr typename D::F combine;
+    constexpr int at_once = 8;
     A total = D::F::template initial<A>();
-#pragma unroll 8
-    for (int r = 0; r < int(W::chain); ++r) total = typename D::F()(total, at(c * W::chain + r));
+    if (c < W::chains(n)) {
+#pragma unroll
+      for (int r = 0; r < int(W::chain); ++r) total = combine(total, at(c * W::chain + r));
+      return total;
+    }
+    const long rows = W::rows(n);
+    for (long first = c * W::chain; first < rows; first += at_once) {
+      A value[at_once];
+#pragma unroll
+      for (int r = 0; r < at_once; ++r) value[r] = at(first + r < rows ? first + r : rows - 1);
+#pragma unroll
+      for (int r = 0; r < at_once; ++r)
+        if (first + r < rows) total = combine(total, value[r]);
+    }
     return total;
   }
-  __device__ A rest() const {
-    A total = D::F::template initial<A>();
-    for (long r = W::chains(n) * W::chain; r < W::rows(n); ++r) total = typename D::F()(total, at(r));
-    return total;
+  /// A tree of whole chains ends with one of no elements.
+  __device__ A finished(A total) const {
+    return W::ends_with_chain(n) ? typename D::F()(total, D::F::template initial<A>()) : total;
   }
 };
 
@@ -102,12 +118,10 @@ struct ReduceWhole {
     const long kept = own < count ? own : count - 1;  // all lanes of a warp meet in fold_half_warp
     const OneResult<D> elements(a, kept);
     A total;
-    if constexpr (!W::one_chain) {
-      Tree<A> tree;
-      const long chains = W::chains(a.n);
-      for (long c = 0; c < chains; ++c) tree.add(elements.chain(c), typename D::F());
-      total = tree.finish(elements.rest(), typename D::F());
-    } else total = elements.rest();
+    if constexpr (W::one_chain) total = elements.entry(0);
+    else
+      total = elements.finished(
+          sum_of_entries<A>(0, W::entries(a.n), typename D::F(), [&](long c) { return elements.entry(c); }));
     if constexpr (!W::vertical) total = fold_half_warp(total, typename D::F());
     if (own < count && (W::vertical || lane_of_row() == 0))
       a.result<typename D::R>()[kept] = D::Finish::template of<typename D::C>(total, a.n);
@@ -126,14 +140,23 @@ struct Tiles {
   static constexpr int parts = threads / places, chains_of_part = W::vertical ? 1 : 8;
   static constexpr int tile = parts * chains_of_part;
 
-  TENON_DEVICE static constexpr long tiles(long n) { return W::chains(n) / tile + 1; }
+  TENON_DEVICE static constexpr long tiles(long n) { return (W::entries(n) + tile - 1) / tile; }
   /// Sums of tiles that lie side by side.
   TENON_DEVICE static constexpr long width(long n) {
     return result_count<typename D::C>(n) * (W::vertical ? 1 : lanes);
   }
   static constexpr long bytes(long n) { return tiles(n) * width(n) * long(sizeof(typename D::A)); }
 };
+/// The threads of part 0 store the result of their column, or of their row.
 template <class D>
+__device__ void store_reduced(const Arguments& a, const OneResult<D>& elements, long column, typename D::A total) {
+  using W = DeviceWalk<D>;
+  total = elements.finished(total);
+  if constexpr (!W::vertical) total = fold_half_warp(total, typename D::F());
+  if (int(threadIdx.x) < Tiles<D>::places && column < Tiles<D>::width(a.n) && (W::vertical || lane_of_row() == 0))
+    a.result<typename D::R>()[column / (W::vertical ? 1 : lanes)] = D::Finish::template of<typename D::C>(total, a.n);
+}
+template <class D, bool alone>
 struct ReduceTiles {
   using W = DeviceWalk<D>;
   using A = typename D::A;
@@ -145,18 +168,17 @@ struct ReduceTiles {
     const int place = int(threadIdx.x) % P::places;
     const long column = blockIdx.x % across * P::places + place, kept = column / (W::vertical ? 1 : lanes);
     const OneResult<D> elements(a, column < width ? kept : 0);
-    const long chains = W::chains(a.n), first = tile * P::tile,
-               last = first + P::tile < chains + 1 ? first + P::tile : chains + 1;
-    const A value = sum_of_parts<P::parts, P::places, A>(first, last, P::chains_of_part, typename D::F(), [&](long c) {
-      return c < chains ? elements.chain(c) : elements.rest();
-    });
-    if (int(threadIdx.x) < P::places && column < width)
+    const long entries = W::entries(a.n), first = tile * P::tile,
+               last = first + P::tile < entries ? first + P::tile : entries;
+    const A value = sum_of_parts<P::parts, P::places, A>(first, last, P::chains_of_part, typename D::F(),
+                                                         [&](long c) { return elements.entry(c); });
+    if constexpr (alone) store_reduced<D>(a, elements, column, value);
+    else if (int(threadIdx.x) < P::places && column < width)
       reinterpret_cast<A*>(a.workspace)[tile * width + column] = value;
   }
 };
 template <class D>
 struct CombineTiles {
-  using W = DeviceWalk<D>;
   using A = typename D::A;
   using P = Tiles<D>;
   static constexpr int threads = P::threads;
@@ -165,11 +187,9 @@ struct CombineTiles {
     const long width = P::width(a.n), own = long(blockIdx.x) * P::places + int(threadIdx.x) % P::places,
                column = own < width ? own : width - 1;
     const A* const sums = reinterpret_cast<const A*>(a.workspace) + column;
-    A total = sum_of_tiles<P::parts, P::places, P::tile, A>(P::tiles(a.n), typename D::F(),
-                                                            [=](long t) { return sums[t * width]; });
-    if constexpr (!W::vertical) total = fold_half_warp(total, typename D::F());
-    if (int(threadIdx.x) < P::places && own < width && (W::vertical || lane_of_row() == 0))
-      a.result<typename D::R>()[column / (W::vertical ? 1 : lanes)] = D::Finish::template of<typename D::C>(total, a.n);
+    const A total = sum_of_tiles<P::parts, P::places, P::tile, A>(P::tiles(a.n), typename D::F(),
+                                                                  [=](long t) { return sums[t * width]; });
+    store_reduced<D>(a, OneResult<D>(a, 0), own, total);
   }
 };
 
@@ -177,19 +197,19 @@ struct CombineTiles {
 template <class D>
 constexpr bool is_tiled(long n) {
   constexpr long enough = 1l << 14;  // lanes or columns
-  return DeviceWalk<D>::chains(n) > Tiles<D>::chains_of_part && Tiles<D>::width(n) < enough;
+  return DeviceWalk<D>::entries(n) > Tiles<D>::chains_of_part && Tiles<D>::width(n) < enough;
 }
 template <class D>
 constexpr long reduce_workspace(long n) {
-  return is_tiled<D>(n) ? Tiles<D>::bytes(n) : 0;
+  return is_tiled<D>(n) && Tiles<D>::tiles(n) > 1 ? Tiles<D>::bytes(n) : 0;
 }
 template <class D>
 void reduce_there(const Arguments& a) {
   if constexpr (!DeviceWalk<D>::one_chain)
     if (is_tiled<D>(a.n)) {
-      launch_blocks<ReduceTiles<D>>(a);
-      launch_blocks<CombineTiles<D>>(a);
-      return;
+      if (Tiles<D>::tiles(a.n) == 1) return launch_blocks<ReduceTiles<D, true>>(a);
+      launch_blocks<ReduceTiles<D, false>>(a);
+      return launch_blocks<CombineTiles<D>>(a);
     }
   launch_blocks<ReduceWhole<D>>(a);
 }
