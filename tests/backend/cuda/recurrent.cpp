@@ -22,3 +22,11 @@ TEST_CASE("GRU of more units than a segment has, and than a block has threads fo
   both_modes(layer, random_tensor<float, Shape<dyn, 3, 900>>(1, -1, 1, 2),
              random_tensor<float, Shape<900, 300>>(2, -0.1, 0.1));
 }
+TEST_CASE("LSTM and GRU whose weights are in registers, in shared memory, and beyond") {
+  const auto layer = [](const auto& x, const auto& w, const auto& u) { return std::get<0>(lstm(x, w, u)); };
+  both_modes(layer, random_tensor<float, Shape<dyn, 3, 5>>(1, -1, 1, 2), random_tensor<float, Shape<512, 5>>(2, -1, 1),
+             random_tensor<float, Shape<512, 128>>(3, -1, 1));
+  const auto gated = [](const auto& x, const auto& u) { return std::get<0>(gru(x, u)); };
+  both_modes(gated, random_tensor<float, Shape<dyn, 3, 510>>(1, -1, 1, 2),
+             random_tensor<float, Shape<510, 170>>(2, -0.1, 0.1));
+}

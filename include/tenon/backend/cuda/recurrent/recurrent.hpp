@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/backend/cpu/recurrent/recurrent.hpp>
 #include <tenon/backend/cuda/attention/attention.hpp>
+#include <tenon/backend/cuda/recurrent/kept_chains.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::cuda {
@@ -83,14 +84,18 @@ struct InputProducts {
   }
 };
 
-/// A thread per gate, as far as a block has threads, for `samples` samples at a time.
+/// A thread per gate, as far as a block has threads, for `samples` samples at a time. A block of one sample keeps what
+/// it can of the weight of h.
 template <class L, int samples_of_block>
 struct TimeLoop {
   using Cell = typename L::Cell;
   using A = typename L::A;
-  static constexpr int threads = L::gates < 512 ? int((L::gates + warp - 1) / warp * warp) : 512,
-                       samples = samples_of_block;
-  static constexpr int bytes = int(samples * (L::gates + 2 * L::hidden) * long(sizeof(A)));
+  static constexpr int threads = threads_for(L::gates), samples = samples_of_block;
+  using Kept =
+      KeptChains<A, samples == 1 && L::hidden <= segment_units<A> ? L::hidden : 0, L::gates, threads, L::gates>;
+  static constexpr long own_elements = samples * (L::gates + 2 * L::hidden);
+  static constexpr int bytes = int((own_elements + Kept::shared) * long(sizeof(A)));
+  static constexpr int gates_of_thread = int((L::gates + threads - 1) / threads);
   static long blocks(long n) { return blocks_for(L::samples(n), samples); }
 
   __device__ static void block(const Arguments& a) {
@@ -98,6 +103,7 @@ struct TimeLoop {
              *const product = carried + samples * L::hidden;
     const long first = long(blockIdx.x) * samples, all = L::samples(a.n), left = all - first,
                own = left < samples ? left : samples;
+    const Kept weight(L::weight_of_h(a) + threadIdx.x, product + samples * L::gates);
     for (long i = threadIdx.x; i < samples * L::hidden; i += threads) {
       const long sample = first + i / L::hidden, unit = i % L::hidden;
       A state = 0, cell = 0;
@@ -109,8 +115,16 @@ struct TimeLoop {
       h[i] = state, carried[i] = cell;
     }
     __syncthreads();
+    A of_x[gates_of_thread][samples];
+    load_products(a, first, own, 0, of_x);
     for (long step = 0; step < L::steps; ++step) {
-      multiply(a, first, own, step, h, product);
+      A now[gates_of_thread][samples];
+#pragma unroll
+      for (int g = 0; g < gates_of_thread; ++g)
+#pragma unroll
+        for (int s = 0; s < samples; ++s) now[g][s] = of_x[g][s];
+      if (step + 1 < L::steps) load_products(a, first, own, step + 1, of_x);  // while this step is multiplied
+      multiply(a, step > 0 || L::first, weight, h, now, product);
       __syncthreads();
       for (long i = threadIdx.x; i < own * L::hidden; i += threads)
         advance(a, first + i / L::hidden, step, i % L::hidden, product + i / L::hidden * L::gates, h[i], carried[i]);
@@ -127,45 +141,63 @@ struct TimeLoop {
   }
 
  private:
-  __device__ static void multiply(const Arguments& a, long first, long own, long step, const A* h, A* product) {
-    const bool has_h = step > 0 || L::first;
-    for (long gate = threadIdx.x; gate < L::gates; gate += threads) {
-      A total[samples], chain[samples];
+  __device__ static void load_products([[maybe_unused]] const Arguments& a, [[maybe_unused]] long first,
+                                       [[maybe_unused]] long own, [[maybe_unused]] long step,
+                                       A (&of_x)[gates_of_thread][samples]) {
+#pragma unroll
+    for (int g = 0; g < gates_of_thread; ++g)
 #pragma unroll
       for (int s = 0; s < samples; ++s) {
-        total[s] = chain[s] = 0;
+        of_x[g][s] = 0;
+        const long gate = g * threads + threadIdx.x;
         if constexpr (!Cell::projected)
-          if (s < own) total[s] = L::products(a)[L::at(first + s, step) * L::gates + gate];
+          if (s < own && gate < L::gates) of_x[g][s] = L::products(a)[L::at(first + s, step) * L::gates + gate];
       }
-      const A* const weight = L::weight_of_h(a) + gate;
-      for (long begin = 0; has_h && begin < L::hidden; begin += segment_units<A>) {
-        const long end = L::hidden < begin + segment_units<A> ? L::hidden : begin + segment_units<A>;
-        constexpr bool resumes = !Cell::projected && L::one_chain;
+  }
+  /// Products with h, added to those with x, and the bias.
+  __device__ static void multiply(const Arguments& a, bool has_h, const Kept& weight, const A* h,
+                                  A (&total)[gates_of_thread][samples], A* product) {
+    constexpr bool resumes = !Cell::projected && L::one_chain;
 #pragma unroll
-        for (int s = 0; s < samples; ++s) chain[s] = resumes ? total[s] : A(0);
-#pragma unroll 8
-        for (long p = begin; p < end; ++p) {
-          const A w = weight[p * L::gates];
-#pragma unroll
-          for (int s = 0; s < samples; ++s) chain[s] = fmadd(h[s * L::hidden + p], w, chain[s]);
+    for (int g = 0; g < gates_of_thread; ++g) {
+      const long gate = g * threads + threadIdx.x;
+      if (gate >= L::gates) return;
+      if constexpr (Kept::length > 0) {
+        if (has_h) {
+          const A chain = weight.continued(resumes ? total[g][0] : A(0), h);
+          total[g][0] = resumes || Cell::projected ? chain : total[g][0] + chain;
         }
-#pragma unroll
-        for (int s = 0; s < samples; ++s)
-          total[s] = resumes || (Cell::projected && begin == 0) ? chain[s] : total[s] + chain[s];
+      } else {
+        for (long begin = 0; has_h && begin < L::hidden; begin += segment_units<A>)
+          add_segment(L::weight_of_h(a) + gate, h, begin, total[g]);
       }
+      A bias = 0;
+      if constexpr (L::bias) bias = a.operand<A>(L::weight + 1)[gate];
 #pragma unroll
-      for (int s = 0; s < samples; ++s) product[s * L::gates + gate] = total[s];
+      for (int s = 0; s < samples; ++s) product[s * L::gates + gate] = L::bias ? total[g][s] + bias : total[g][s];
     }
+  }
+  __device__ static void add_segment(const A* weight, const A* h, long begin, A (&total)[samples]) {
+    constexpr bool resumes = !Cell::projected && L::one_chain;
+    const long end = L::hidden < begin + segment_units<A> ? L::hidden : begin + segment_units<A>;
+    A chain[samples];
+#pragma unroll
+    for (int s = 0; s < samples; ++s) chain[s] = resumes ? total[s] : A(0);
+#pragma unroll 8
+    for (long p = begin; p < end; ++p) {
+      const A w = weight[p * L::gates];
+#pragma unroll
+      for (int s = 0; s < samples; ++s) chain[s] = fmadd(h[s * L::hidden + p], w, chain[s]);
+    }
+#pragma unroll
+    for (int s = 0; s < samples; ++s)
+      total[s] = resumes || (Cell::projected && begin == 0) ? chain[s] : total[s] + chain[s];
   }
   __device__ static void advance(const Arguments& a, long sample, long step, long unit, const A* product, A& h,
                                  A& carried) {
     using C = typename L::C;
     const long at = L::at(sample, step);
-    const auto own = [&](long gate) {
-      const A value = product[gate * L::hidden + unit];
-      if constexpr (L::bias) return value + a.operand<A>(L::weight + 1)[gate * L::hidden + unit];
-      else return value;
-    };
+    const auto own = [&](long gate) { return product[gate * L::hidden + unit]; };
     const auto given = [&](long gate) { return a.operand<A>(0)[at * L::gates + gate * L::hidden + unit]; };
     A part[Cell::parts], state = Cell::states > 1 ? carried : h;
     const A out = Cell::forward(own, given, state, part);

@@ -16,8 +16,10 @@ struct TimeLoopBack {
                         of_all = C::config().of_all != 0, of_last = C::config().of_last != 0;
   static constexpr int all = 2 + h_alone, last = all + of_all, first = last + of_last;
   static constexpr long wanted = hidden * segments;  // chains at a time
-  static constexpr int threads = wanted < 512 ? int((wanted + warp - 1) / warp * warp) : 512;
-  static constexpr int bytes = int((gates + (segments + 1) * hidden) * long(sizeof(A)));
+  static constexpr int threads = threads_for(wanted), units = int((hidden + threads - 1) / threads);
+  static constexpr long chain = gates < segment_units<A> ? gates : segment_units<A>;
+  using Kept = KeptChains<A, segments * chain == gates ? chain : 0, wanted, threads, hidden>;
+  static constexpr int bytes = int((gates + (segments + 1) * hidden + Kept::shared) * long(sizeof(A)));
 
   TENON_DEVICE static long samples(long n) { return result_count<C>(n) / (steps * gates > 0 ? steps * gates : 1); }
   TENON_DEVICE static long at(long sample, long step) { return sample * steps + (reverse ? steps - 1 - step : step); }
@@ -25,22 +27,36 @@ struct TimeLoopBack {
   __device__ static void block(const Arguments& a) {
     A *const row = reinterpret_cast<A*>(dynamic_shared()), *const carried = row + gates, *const sums = carried + hidden;
     const long sample = blockIdx.x;
+    const A* const weight = a.operand<A>(1);
+    const long segment = threadIdx.x / hidden, unit = threadIdx.x % hidden;
+    const Kept kept(weight + segment * chain * hidden + unit, sums + segments * hidden);
     for (long u = threadIdx.x; u < hidden; u += threads) {
       carried[u] = 0;
       if constexpr (Cell::states > 1 && of_last) carried[u] = a.operand<A>(last)[(2 * sample + 1) * hidden + u];
     }
     for (long step = steps; step-- > 0;) {
       const bool at_end = step + 1 == steps;
+      Given given[units];  // on its way while the products are computed
+#pragma unroll
+      for (int k = 0; k < units; ++k)
+        if (const long u = k * threads + threadIdx.x; u < hidden) given[k] = of_unit(a, sample, step, u);
       __syncthreads();
-      if (!at_end) multiply(a, row, sums);
+      if (!at_end) {
+        if constexpr (Kept::length > 0) {
+          if (threadIdx.x < wanted) sums[threadIdx.x] = kept.continued(A(0), row + segment * chain);
+        } else multiply(weight, row, sums);
+      }
       __syncthreads();
-      for (long u = threadIdx.x; u < hidden; u += threads) {
+#pragma unroll
+      for (int k = 0; k < units; ++k) {
+        const long u = k * threads + threadIdx.x;
+        if (u >= hidden) break;
         A after = 0;
         if (!at_end) {
           after = sums[u];
           for (long s = 1; s < segments; ++s) after += sums[s * hidden + u];
         } else if constexpr (of_last) after = a.operand<A>(last)[sample * Cell::states * hidden + u];
-        go_back(a, sample, step, u, after, row, carried[u]);
+        go_back(a, sample, step, u, given[k], after, row, carried[u]);
       }
     }
     if constexpr (has_result<C, 1>) {
@@ -50,16 +66,29 @@ struct TimeLoopBack {
 
  private:
   /// sums[segment][unit] of the row of shares times the weight.
-  __device__ static void multiply(const Arguments& a, const A* row, A* sums) {
-    const A* const weight = a.operand<A>(1);
+  __device__ static void multiply(const A* weight, const A* row, A* sums) {
     for (long i = threadIdx.x; i < wanted; i += threads) {
       const long begin = i / hidden * segment_units<A>,
                  end = gates < begin + segment_units<A> ? gates : begin + segment_units<A>;
-      A chain = 0;
+      A sum = 0;
 #pragma unroll 8
-      for (long p = begin; p < end; ++p) chain = fmadd(row[p], weight[p * hidden + i % hidden], chain);
-      sums[i] = chain;
+      for (long p = begin; p < end; ++p) sum = fmadd(row[p], weight[p * hidden + i % hidden], sum);
+      sums[i] = sum;
     }
+  }
+  /// What a step gets from elsewhere.
+  struct Given {
+    A part[Cell::parts], before, above;
+  };
+  __device__ static Given of_unit(const Arguments& a, long sample, long step, long u) {
+    const long own = at(sample, step);
+    Given given;
+#pragma unroll
+    for (int k = 0; k < int(Cell::parts); ++k) given.part[k] = a.operand<A>(0)[own * parts + k * hidden + u];
+    given.before = before(a, sample, step, u);
+    given.above = 0;
+    if constexpr (of_all) given.above = a.operand<A>(all)[own * hidden + u];
+    return given;
   }
   __device__ static A before(const Arguments& a, long sample, long step, long u) {
     if constexpr (h_alone) return a.operand<A>(2)[at(sample, step) * hidden + u];
@@ -70,16 +99,15 @@ struct TimeLoopBack {
       else return A(0);
     }
   }
-  __device__ static void go_back(const Arguments& a, long sample, long step, long u, A after, A* row, A& carried) {
+  __device__ static void go_back(const Arguments& a, long sample, long step, long u, const Given& given, A after,
+                                 A* row, A& carried) {
     const long own = at(sample, step);
-    A part[Cell::parts], gradient[Cell::gates], above = 0;
-#pragma unroll
-    for (int k = 0; k < int(Cell::parts); ++k) part[k] = a.operand<A>(0)[own * parts + k * hidden + u];
-    if constexpr (of_all) above = a.operand<A>(all)[own * hidden + u];
-    Cell::backward(part, before(a, sample, step, u), above + after, carried, gradient);
+    A gradient[Cell::gates], state = carried;
+    Cell::backward(given.part, given.before, given.above + after, state, gradient);
+    carried = state;
 #pragma unroll
     for (int k = 0; k < int(Cell::gates); ++k) {
-      const A share = Cell::hidden_share(part, k, gradient[k]);
+      const A share = Cell::hidden_share(given.part, k, gradient[k]);
       row[k * hidden + u] = share;
       if constexpr (Cell::projected && has_result<C, 2>) result_of<C, 2>(a)[own * gates + k * hidden + u] = share;
       a.result<A>()[own * gates + k * hidden + u] = gradient[k];
