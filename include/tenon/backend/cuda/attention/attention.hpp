@@ -5,6 +5,7 @@
 #include <limits>
 
 #include <tenon/backend/cpu/attention/attention_kernel.hpp>
+#include <tenon/backend/cuda/neighbours.hpp>
 #include <tenon/backend/cuda/reduce/tree.hpp>
 #include <tenon/core/math/elementary.hpp>
 
@@ -24,6 +25,17 @@ struct Heads {
   static constexpr int threads = 256;
   /// Features that a pass of the threads over the columns of a product has.
   static constexpr int across = int(std::bit_ceil(std::size_t(width < threads ? width : threads)));
+  /// Rows of scores, and of features in shared memory: apart by a multiple of 16 bytes, features so that 8 neighbouring
+  /// rows are in different banks.
+  static constexpr int together = together_of<A>;
+  static constexpr long score_pitch = (keys + together - 1) / together * together,
+                        feature_pitch = ((width + together - 1) / together | 1) * together;
+  /// Keys that are staged at a time.
+  static constexpr int tile = [] {
+    int rows = 128;
+    while (rows > 1 && rows * feature_pitch * long(sizeof(A)) > 64 * 1024) rows /= 2;
+    return rows;
+  }();
 
   TENON_DEVICE static constexpr long count(long n) {
     return queries ? operand_count<C, 0>(n) / (queries * pitch) * heads : 0;
@@ -48,17 +60,44 @@ struct SegmentedSum {
   /// After `terms` terms.
   __device__ void end_segment(long terms) { total = terms <= segment_units<A> ? chain : total + chain, chain = 0; }
 };
-/// The sum over p = 0 .. count - 1 of a(p) b(p).
-template <class A, class X, class Y>
-__device__ A segmented_product(long count, X a, Y b) {
-  SegmentedSum<A> sum;
+/// products[i][j] = the sum over p = 0 .. count - 1 of x[i][p] y[j][p], rows aligned to 16 bytes: each value that is
+/// read is a factor of several products.
+template <class A, int rows, int columns>
+__device__ void row_products(long count, const A* const (&x)[rows], const A* const (&y)[columns],
+                             A (&products)[rows][columns]) {
+  constexpr int together = together_of<A>;
+  using Group = Neighbours<A, together>;
+  SegmentedSum<A> sum[rows][columns];
+  const auto add = [&](const auto& a, const auto& b) {
+#pragma unroll
+    for (int i = 0; i < rows; ++i)
+#pragma unroll
+      for (int j = 0; j < columns; ++j) sum[i][j].add(a(i), b(j));
+  };
   for (long first = 0; first < count || first == 0; first += segment_units<A>) {
     const long last = count < first + segment_units<A> ? count : first + segment_units<A>;
-#pragma unroll 4
-    for (long p = first; p < last; ++p) sum.add(a(p), b(p));
-    sum.end_segment(last);
+    long p = first;
+#pragma unroll 2
+    for (; p + together <= last; p += together) {
+      Group a[rows], b[columns];
+#pragma unroll
+      for (int i = 0; i < rows; ++i) a[i] = *reinterpret_cast<const Group*>(x[i] + p);
+#pragma unroll
+      for (int j = 0; j < columns; ++j) b[j] = *reinterpret_cast<const Group*>(y[j] + p);
+#pragma unroll
+      for (int q = 0; q < together; ++q)
+        add([&](int i) { return a[i].element[q]; }, [&](int j) { return b[j].element[q]; });
+    }
+    for (; p < last; ++p) add([&](int i) { return x[i][p]; }, [&](int j) { return y[j][p]; });
+#pragma unroll
+    for (int i = 0; i < rows; ++i)
+#pragma unroll
+      for (int j = 0; j < columns; ++j) sum[i][j].end_segment(last);
   }
-  return sum.total;
+#pragma unroll
+  for (int i = 0; i < rows; ++i)
+#pragma unroll
+    for (int j = 0; j < columns; ++j) products[i][j] = sum[i][j].total;
 }
 
 /// The sum of term(0) .. term(count - 1) for a half warp, as by lane_sum. `most` is no less than any count of the warp.
@@ -82,9 +121,9 @@ __device__ A half_warp_sum(long count, long most, Term term) {
 template <class H, int arrays>
 struct QueryBlock {
   using A = typename H::A;
-  static constexpr int tile = 64, most_bytes = 200 * 1024;  // keys at a time
+  static constexpr int most_bytes = 200 * 1024;
   static constexpr long elements(long queries, bool with_rows) {
-    return queries * arrays * (H::width + (with_rows ? H::keys : 0)) + tile * (H::width + 1);
+    return queries * arrays * (H::feature_pitch + (with_rows ? H::score_pitch : 0)) + H::tile * H::feature_pitch;
   }
   static constexpr bool in_memory = elements(2, true) * long(sizeof(A)) > most_bytes;
   static constexpr int queries = [] {
@@ -97,35 +136,53 @@ struct QueryBlock {
   static long blocks(long n) { return H::count(n) * blocks_of_head; }
   /// Of the workspace, from which rows(a, scratch) gives a block its own.
   TENON_DEVICE static constexpr long row_bytes(long n) {
-    return in_memory ? H::count(n) * blocks_of_head * queries * arrays * H::keys * long(sizeof(A)) : 0;
+    return in_memory ? H::count(n) * blocks_of_head * queries * arrays * H::score_pitch * long(sizeof(A)) : 0;
   }
   /// The rows; `rest` becomes what is left of the shared memory.
   __device__ static A* rows(const Arguments& a, A*& rest) {
     A* const shared = reinterpret_cast<A*>(dynamic_shared());
-    constexpr long own = queries * arrays * H::keys;
+    constexpr long own = queries * arrays * H::score_pitch;
     rest = in_memory ? shared : shared + own;
     return in_memory ? reinterpret_cast<A*>(a.workspace) + long(blockIdx.x) * own : shared;
   }
 };
 
+/// Copies rows 0 .. rows - 1 of features to shared memory; zeros for those that are not there.
+template <class H, class Row>
+__device__ void stage_rows(typename H::A* to, int rows, long existing, Row row) {
+  for (long i = threadIdx.x; i < rows * H::width; i += H::threads) {
+    const long own = i / H::width, f = i % H::width;
+    to[own * H::feature_pitch + f] = own < existing ? static_cast<typename H::A>(row(own)[f]) : typename H::A(0);
+  }
+}
 /// to[query][j] = x[query] · row j of operand `which`, for the keys j that some query of the block sees. `staged` has
-/// room for a tile of rows.
+/// room for a tile of rows. A warp has some queries, and two keys a lane.
 template <class H, int queries>
 __device__ void dot_rows(const Arguments& a, const typename H::A* x, int which, long head, long keys,
                          typename H::A* staged, typename H::A* to) {
   using A = typename H::A;
-  constexpr int tile = QueryBlock<H, 1>::tile;
-  constexpr long width = H::width, pitch = width + 1;
-  for (long first = 0; first < keys; first += tile) {
-    const long own = keys - first < tile ? keys - first : tile;
+  constexpr int rows = queries < 4 ? queries : 4, groups = queries / rows, warps = H::threads / warp;
+  const int group = int(threadIdx.x) / warp % groups, part = int(threadIdx.x) / warp / groups;
+  for (long first = 0; first < keys; first += H::tile) {
+    const long own = keys - first < H::tile ? keys - first : H::tile;
     __syncthreads();
-    for (long i = threadIdx.x; i < own * width; i += H::threads)
-      staged[i / width * pitch + i % width] = static_cast<A>(H::row(a, which, head, first + i / width)[i % width]);
+    stage_rows<H>(staged, int(own), own, [&](long i) { return H::row(a, which, head, first + i); });
     __syncthreads();
-    const long key = threadIdx.x % tile;
-    for (int query = int(threadIdx.x) / tile; key < own && query < queries; query += H::threads / tile)
-      to[query * H::keys + first + key] = segmented_product<A>(
-          width, [=](long f) { return x[query * width + f]; }, [=](long f) { return staged[key * pitch + f]; });
+    for (long key = part * 2 * warp + threadIdx.x % warp; key < own; key += warps / groups * 2 * warp) {
+      const long other = key + warp;
+      const A* query[rows];
+#pragma unroll
+      for (int i = 0; i < rows; ++i) query[i] = x + (group * rows + i) * H::feature_pitch;
+      const A* const pair[2]{staged + key * H::feature_pitch, staged + (other < own ? other : key) * H::feature_pitch};
+      A product[rows][2];
+      row_products<A, rows, 2>(H::width, query, pair, product);
+#pragma unroll
+      for (int i = 0; i < rows; ++i) {
+        A* const scores = to + (group * rows + i) * H::score_pitch + first;
+        scores[key] = product[i][0];
+        if (other < own) scores[other] = product[i][1];
+      }
+    }
   }
   __syncthreads();
 }
@@ -135,18 +192,32 @@ __device__ void weigh_rows(const Arguments& a, const typename H::A* weights, int
                            Store store) {
   using A = typename H::A;
   constexpr int groups = H::threads / H::across, each = queries > groups ? queries / groups : 1;
+  constexpr int together = H::together;
+  using Group = Neighbours<A, together>;
   const int group = int(threadIdx.x) / H::across;
   if (group >= queries) return;
   for (long f = int(threadIdx.x) % H::across; f < H::width; f += H::across) {
     SegmentedSum<A> sum[each];
+    const auto value = [&](long key) { return static_cast<A>(H::row(a, which, head, key)[f]); };
+    const auto row = [&](int m) { return weights + (group + m * groups) * H::score_pitch; };
     for (long first = 0; first < keys; first += segment_units<A>) {
       const long last = keys < first + segment_units<A> ? keys : first + segment_units<A>;
-#pragma unroll 4
-      for (long key = first; key < last; ++key) {
-        const A value = static_cast<A>(H::row(a, which, head, key)[f]);
+      long key = first;
+#pragma unroll 2
+      for (; key + together <= last; key += together) {
+        A own[together];
 #pragma unroll
-        for (int m = 0; m < each; ++m) sum[m].add(weights[(group + m * groups) * H::keys + key], value);
+        for (int k = 0; k < together; ++k) own[k] = value(key + k);
+#pragma unroll
+        for (int m = 0; m < each; ++m) {
+          const Group weight = *reinterpret_cast<const Group*>(row(m) + key);
+#pragma unroll
+          for (int k = 0; k < together; ++k) sum[m].add(weight.element[k], own[k]);
+        }
       }
+      for (; key < last; ++key)
+#pragma unroll
+        for (int m = 0; m < each; ++m) sum[m].add(row(m)[key], value(key));
 #pragma unroll
       for (int m = 0; m < each; ++m) sum[m].end_segment(last);
     }
@@ -171,14 +242,6 @@ __device__ RowOfScores<A> softmax_of_scores(A* x, long seen, long keys, A scale)
   return {most, total};
 }
 
-/// Copies the block's rows of an operand (or of dy) to shared memory; zeros after the last query.
-template <class H, int queries, class Row>
-__device__ void stage_queries(typename H::A* to, long first, Row row) {
-  for (long i = threadIdx.x; i < queries * H::width; i += H::threads)
-    to[i] = first + i / H::width < H::queries ? static_cast<typename H::A>(row(first + i / H::width)[i % H::width])
-                                              : typename H::A(0);
-}
-
 template <class C>
 struct AttentionRows {
   using H = Heads<C, 0>;
@@ -189,14 +252,14 @@ struct AttentionRows {
     using T = typename H::T;
     constexpr int queries = Block::queries;
     A* q = nullptr;
-    A *const x = Block::rows(a, q), *const staged = q + queries * H::width;
+    A *const x = Block::rows(a, q), *const staged = q + queries * H::feature_pitch;
     const long head = blockIdx.x / Block::blocks_of_head, first = blockIdx.x % Block::blocks_of_head * queries;
     const long last = first + queries < H::queries ? first + queries : H::queries, keys = H::seen(last - 1);
-    stage_queries<H, queries>(q, first, [&](long i) { return H::row(a, 0, head, i); });
+    stage_rows<H>(q, queries, last - first, [&](long i) { return H::row(a, 0, head, first + i); });
     dot_rows<H, queries>(a, q, 1, head, keys, staged, x);
     if (const int own = row_of_block(); own < queries) {  // whole warps
       const long query = first + own < last ? first + own : last - 1;
-      softmax_of_scores(x + own * H::keys, H::seen(query), keys, H::Layout::template scale<A>());
+      softmax_of_scores(x + own * H::score_pitch, H::seen(query), keys, H::Layout::template scale<A>());
     }
     __syncthreads();
     weigh_rows<H, queries>(a, x, 2, head, keys, [&](int query, long f, A value) {

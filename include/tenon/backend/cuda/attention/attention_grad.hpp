@@ -42,18 +42,18 @@ struct QueryGradients {
     using T = typename H::T;
     constexpr int queries = Block::queries;
     A* q = nullptr;
-    A *const x = Block::rows(a, q), *const slopes = x + queries * H::keys, *const dy = q + queries * H::width,
-             *const staged = dy + queries * H::width;
+    A *const x = Block::rows(a, q), *const slopes = x + queries * H::score_pitch,
+             *const dy = q + queries * H::feature_pitch, *const staged = dy + queries * H::feature_pitch;
     const long head = blockIdx.x / Block::blocks_of_head, first = blockIdx.x % Block::blocks_of_head * queries;
     const long last = first + queries < H::queries ? first + queries : H::queries, keys = H::seen(last - 1);
-    stage_queries<H, queries>(q, first, [&](long i) { return H::row(a, 0, head, i); });
-    stage_queries<H, queries>(dy, first, [&](long i) { return H::dy(a, head, i); });
+    stage_rows<H>(q, queries, last - first, [&](long i) { return H::row(a, 0, head, first + i); });
+    stage_rows<H>(dy, queries, last - first, [&](long i) { return H::dy(a, head, first + i); });
     dot_rows<H, queries>(a, q, 1, head, keys, staged, x);
     dot_rows<H, queries>(a, dy, 2, head, keys, staged, slopes);
     if (const int own = row_of_block(); own < queries) {  // whole warps
       const long query = first + own < last ? first + own : last - 1;
-      row_of_slopes(a, head, query, first + own < last, x + own * H::keys, slopes + own * H::keys, H::seen(query),
-                    keys);
+      row_of_slopes(a, head, query, first + own < last, x + own * H::score_pitch, slopes + own * H::score_pitch,
+                    H::seen(query), keys);
     }
     __syncthreads();
     weigh_rows<H, queries>(a, slopes, 1, head, keys, [&](int query, long f, A value) {
@@ -73,33 +73,44 @@ struct QueryGradients {
   }
 };
 
-/// Some keys of a head: the queries that see them come in tiles, of which each thread computes one weight and slope.
+/// Some keys of a head: the queries that see them come in tiles. A thread computes the weights and slopes of 2 queries
+/// and 2 keys; then it adds up the gradients of one feature of some keys.
 template <class C>
 struct KeyGradients {
   using H = HeadGradients<C>;
   using A = typename H::A;
   using T = typename H::T;
-  static constexpr int threads = H::threads, tile = 16;  // keys, and queries at a time
-  static constexpr long pitch = H::width + 1, blocks_of_head = (H::keys + tile - 1) / tile;
-  static constexpr int bytes = int((4 * tile * pitch + 2 * tile * tile) * long(sizeof(A)));
-  static constexpr int groups = threads / H::across, each = tile > groups ? tile / groups : 1;
+  static constexpr int threads = H::threads, together = H::together;
+  static constexpr long pitch = H::feature_pitch;
+  static constexpr int bytes_of(int rows) { return int((4 * rows * pitch + 2 * rows * rows) * long(sizeof(A))); }
+  /// Keys, and queries at a time.
+  static constexpr int tile = [] {
+    int rows = 32;
+    while (rows > 2 * together && bytes_of(rows) > 200 * 1024) rows /= 2;
+    return rows;
+  }();
+  static constexpr int half = tile / 2, bytes = bytes_of(tile);
+  static constexpr long blocks_of_head = (H::keys + tile - 1) / tile;
+  static constexpr int groups = threads / H::across;
+  static constexpr int each = tile / groups > together ? tile / groups : together;  // neighbouring keys of a thread
   static constexpr int passes = int((H::width + H::across - 1) / H::across);
-  static_assert(threads == tile * tile && segment_units<A> % tile == 0);
+  static_assert(half * half <= threads && tile % each == 0 && segment_units<A> % tile == 0);
+  using Sums = SegmentedSum<A>[passes][each];
 
   static long blocks(long n) { return H::count(n) * blocks_of_head; }
   __device__ static void block(const Arguments& a) {
     A *const k = reinterpret_cast<A*>(dynamic_shared()), *const v = k + tile * pitch, *const q = v + tile * pitch,
              *const dy = q + tile * pitch, *const weights = dy + tile * pitch, *const slopes = weights + tile * tile;
     const long head = blockIdx.x / blocks_of_head, first = blockIdx.x % blocks_of_head * tile;
-    stage(k, first, H::keys, [&](long i) { return H::row(a, 1, head, i); });
-    stage(v, first, H::keys, [&](long i) { return H::row(a, 2, head, i); });
-    SegmentedSum<A> to_k[passes * each], to_v[passes * each];
+    stage_rows<H>(k, tile, H::keys - first, [&](long i) { return H::row(a, 1, head, first + i); });
+    stage_rows<H>(v, tile, H::keys - first, [&](long i) { return H::row(a, 2, head, first + i); });
+    Sums to_k, to_v;
     for (long i = H::causal ? first : 0; i < H::queries; i += tile) {
       __syncthreads();
-      stage(q, i, H::queries, [&](long row) { return H::row(a, 0, head, row); });
-      stage(dy, i, H::queries, [&](long row) { return H::dy(a, head, row); });
+      stage_rows<H>(q, tile, H::queries - i, [&](long row) { return H::row(a, 0, head, i + row); });
+      stage_rows<H>(dy, tile, H::queries - i, [&](long row) { return H::dy(a, head, i + row); });
       __syncthreads();
-      weigh(a, head, i, first, k, v, q, dy, weights, slopes);
+      if (int(threadIdx.x) < half * half) weigh(a, head, i, first, k, v, q, dy, weights, slopes);
       __syncthreads();
       add(q, slopes, to_k), add(dy, weights, to_v);
       const long next = i + tile < H::queries ? i + tile : H::queries;
@@ -110,60 +121,80 @@ struct KeyGradients {
   }
 
  private:
-  template <class Row>
-  __device__ static void stage(A* to, long first, long end, Row row) {
-    for (long i = threadIdx.x; i < tile * H::width; i += threads) {
-      const long own = first + i / H::width;
-      to[i / H::width * pitch + i % H::width] = own < end ? static_cast<A>(row(own)[i % H::width]) : A(0);
-    }
-  }
   __device__ static void weigh(const Arguments& a, long head, long first_query, long first_key, const A* k, const A* v,
                                const A* q, const A* dy, A* weights, A* slopes) {
-    const int key = int(threadIdx.x) % tile, i = int(threadIdx.x) / tile;
-    const long query = first_query + i;
-    A weight = 0, slope = 0;
-    if (query < H::queries && first_key + key < H::seen(query)) {
-      const typename H::Kept row = H::kept(a, head, query);
-      const A scale = H::Layout::template scale<A>();
-      const auto dot = [=](const A* x, const A* y) {
-        return segmented_product<A>(
-            H::width, [=](long f) { return x[i * pitch + f]; }, [=](long f) { return y[key * pitch + f]; });
-      };
-      weight = math::exp(dot(q, k) * scale - row.most) / row.total;
-      slope = weight * (dot(dy, v) - row.sum) * scale;
+    const int key = int(threadIdx.x) % half, query = int(threadIdx.x) / half;
+    const auto two = [=](const A* rows, int row, const A*(&pair)[2]) {
+      pair[0] = rows + row * pitch, pair[1] = rows + (row + half) * pitch;
+    };
+    const A *of_q[2], *of_k[2], *of_dy[2], *of_v[2];
+    two(q, query, of_q), two(k, key, of_k), two(dy, query, of_dy), two(v, key, of_v);
+    A score[2][2], product[2][2];
+    row_products<A, 2, 2>(H::width, of_q, of_k, score);
+    row_products<A, 2, 2>(H::width, of_dy, of_v, product);
+    const A scale = H::Layout::template scale<A>();
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const long own = first_query + query + i * half;
+      const typename H::Kept row = own < H::queries ? H::kept(a, head, own) : typename H::Kept{};
+#pragma unroll
+      for (int j = 0; j < 2; ++j) {
+        A weight = 0, slope = 0;
+        if (own < H::queries && first_key + key + j * half < H::seen(own)) {
+          weight = math::exp(score[i][j] * scale - row.most) / row.total;
+          slope = weight * (product[i][j] - row.sum) * scale;
+        }
+        const int place = (query + i * half) * tile + key + j * half;
+        weights[place] = weight, slopes[place] = slope;
+      }
     }
-    weights[i * tile + key] = weight, slopes[i * tile + key] = slope;
   }
-  // Thread (group, f) has the keys group, group + groups, ... of features f, f + across, ...
-  template <class F>
-  __device__ static void each_sum(F f) {
-    const int group = int(threadIdx.x) / H::across;
+  // Thread (group, f) has the keys group * each .. of features f, f + across, ...
+  __device__ static int first_key_of_thread() { return int(threadIdx.x) / H::across * each; }
+  __device__ static long feature(int pass) { return pass * H::across + int(threadIdx.x) % H::across; }
+  __device__ static void add(const A* x, const A* factors, Sums& sums) {
+    using Group = Neighbours<A, together>;
+    const int key = first_key_of_thread();
+    if (key >= tile) return;
+#pragma unroll 2
+    for (int i = 0; i < tile; ++i) {
+      A factor[each];
+#pragma unroll
+      for (int m = 0; m < each; m += together) {
+        const Group group = *reinterpret_cast<const Group*>(factors + i * tile + key + m);
+#pragma unroll
+        for (int e = 0; e < together; ++e) factor[m + e] = group.element[e];
+      }
+#pragma unroll
+      for (int pass = 0; pass < passes; ++pass) {
+        const A value = feature(pass) < H::width ? x[i * pitch + feature(pass)] : A(0);
+#pragma unroll
+        for (int m = 0; m < each; ++m) sums[pass][m].add(factor[m], value);
+      }
+    }
+  }
+  // A key's first segment is the one in which a query sees it.
+  __device__ static void end_segments(long first_key, long query, Sums& sums) {
+    const long segment = query / segment_units<A> * segment_units<A>;
 #pragma unroll
     for (int pass = 0; pass < passes; ++pass)
 #pragma unroll
       for (int m = 0; m < each; ++m) {
-        const long feature = pass * H::across + int(threadIdx.x) % H::across;
-        if (feature < H::width && group + m * groups < tile) f(pass * each + m, group + m * groups, feature);
+        SegmentedSum<A>& sum = sums[pass][m];
+        const bool is_first = segment == 0 || (H::causal && first_key + first_key_of_thread() + m >= segment);
+        sum.total = is_first ? sum.chain : sum.total + sum.chain;
+        sum.chain = 0;
       }
   }
-  __device__ static void add(const A* x, const A* factors, SegmentedSum<A> (&sums)[passes * each]) {
-    for (int i = 0; i < tile; ++i)
-      each_sum([&](int s, int key, long f) { sums[s].add(factors[i * tile + key], x[i * pitch + f]); });
-  }
-  // A key's first segment is the one in which a query sees it.
-  __device__ static void end_segments(long first_key, long query, SegmentedSum<A> (&sums)[passes * each]) {
-    const long segment = query / segment_units<A> * segment_units<A>;
-    each_sum([&](int s, int key, long) {
-      const bool is_first = segment == 0 || (H::causal && first_key + key >= segment);
-      sums[s].total = is_first ? sums[s].chain : sums[s].total + sums[s].chain;
-      sums[s].chain = 0;
-    });
-  }
-  __device__ static void store(const Arguments& a, int which, long head, long first,
-                               SegmentedSum<A> (&sums)[passes * each]) {
-    each_sum([&](int s, int key, long f) {
-      if (first + key < H::keys) H::to(a, which, head, first + key)[f] = static_cast<T>(sums[s].total);
-    });
+  __device__ static void store(const Arguments& a, int which, long head, long first, const Sums& sums) {
+#pragma unroll
+    for (int pass = 0; pass < passes; ++pass)
+#pragma unroll
+      for (int m = 0; m < each; ++m) {
+        const int key = first_key_of_thread() + m;
+        if (key < tile && first + key < H::keys && feature(pass) < H::width)
+          H::to(a, which, head, first + key)[feature(pass)] = static_cast<T>(sums[pass][m].total);
+      }
   }
 };
 

@@ -1,4 +1,4 @@
-// The weight of a time loop, kept by a block from step to step: in registers, then in shared memory, the rest in memory.
+// The weight of a time loop, which a block keeps from step to step: in registers, in shared memory, the rest in memory.
 #pragma once
 #include <tenon/backend/cuda/neighbours.hpp>
 #include <tenon/core/simd/simd.hpp>
