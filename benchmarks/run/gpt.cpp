@@ -85,7 +85,9 @@ int main(int argc, char** argv) {
       const long batch = benchmark::last_number(name);
       const Mode mode = benchmark::mode_of(variant);
       if (name.find("/train/") != name.npos) return training<AmpLevel::O0>(weights, mode, batch);
+#if !defined(TENON_TARGET)  // benchmarks/cuda.py does not ask for it
       if (name.find("/amp/") != name.npos) return training<AmpLevel::O2>(weights, mode, batch);
+#endif
       return forward<Texts>(weights, mode, batch);
     };
   });

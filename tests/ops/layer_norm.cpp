@@ -19,7 +19,9 @@ using support::random_tensor;
 
 namespace {
 
-const auto norm = [](const auto& x, const auto& gamma, const auto& beta) { return ops::layer_norm(x, gamma, beta); };
+const auto normalized = [](const auto& x, const auto& gamma, const auto& beta) {
+  return ops::layer_norm(x, gamma, beta);
+};
 
 template <class... Shapes>
 Sentence error_of(Dtype parameters = Dtype::float32) {
@@ -35,7 +37,7 @@ Sentence error_of(Dtype parameters = Dtype::float32) {
 TEST_CASE("layer_norm: rows against a computation in double") {
   const auto x = random_tensor<float, Shape<dyn, 3, 37>>(1, -3, 5);
   const auto gamma = random_tensor<float, Shape<37>>(2), beta = random_tensor<float, Shape<37>>(3);
-  const auto y = norm(x, gamma, beta);
+  const auto y = normalized(x, gamma, beta);
   for (long row = 0; row < 9; ++row) {
     double mean = 0, variance = 0;
     for (long i = 0; i < 37; ++i) mean += x.data()[row * 37 + i] / 37.0;
@@ -50,25 +52,25 @@ TEST_CASE("layer_norm: rows against a computation in double") {
 TEST_CASE("layer_norm: rows far from zero keep their digits") {
   auto x = random_tensor<float, Shape<1, 64>>(1, 0, 1);
   for (float& v : x.values()) v = 10000 + std::floor(v * 64) / 64;  // exact in float
-  const auto y = norm(x, (Tensor<float, Shape<64>>::full(1)), (Tensor<float, Shape<64>>::full(0)));
+  const auto y = normalized(x, (Tensor<float, Shape<64>>::full(1)), (Tensor<float, Shape<64>>::full(0)));
   double square = 0;
   for (float v : y.values()) square += double(v) * v / 64;
   CHECK(std::fabs(square - 1) < 1e-4);
 }
 
 TEST_CASE("layer_norm: a constant row gives beta") {
-  const auto y = norm((Tensor<float, Shape<2, 5>>::full(3)), (Tensor<float, Shape<5>>::full(2)),
-                      random_tensor<float, Shape<5>>(3));
+  const auto y = normalized((Tensor<float, Shape<2, 5>>::full(3)), (Tensor<float, Shape<5>>::full(2)),
+                            random_tensor<float, Shape<5>>(3));
   const auto beta = random_tensor<float, Shape<5>>(3);
   for (long i = 0; i < 10; ++i) CHECK(y.data()[i] == beta.data()[i % 5]);
 }
 
 TEST_CASE("layer_norm: gradients in double") {
-  support::check_gradients(norm, random_tensor<double, Shape<dyn, 7>>(1), random_tensor<double, Shape<7>>(2),
+  support::check_gradients(normalized, random_tensor<double, Shape<dyn, 7>>(1), random_tensor<double, Shape<7>>(2),
                            random_tensor<double, Shape<7>>(3));
-  support::check_gradients(norm, random_tensor<double, Shape<2, 3, 2, 5>>(4), random_tensor<double, Shape<2, 5>>(5),
-                           random_tensor<double, Shape<2, 5>>(6));
-  support::check_gradients(norm, random_tensor<double, Shape<2, 3>>(7), random_tensor<double, Shape<2, 3>>(8),
+  support::check_gradients(normalized, random_tensor<double, Shape<2, 3, 2, 5>>(4),
+                           random_tensor<double, Shape<2, 5>>(5), random_tensor<double, Shape<2, 5>>(6));
+  support::check_gradients(normalized, random_tensor<double, Shape<2, 3>>(7), random_tensor<double, Shape<2, 3>>(8),
                            random_tensor<double, Shape<2, 3>>(9));
 }
 
@@ -76,9 +78,9 @@ TEST_CASE("layer_norm: equal bits in both modes, and with four threads") {
   const auto x = random_tensor<float, Shape<dyn, 5, 130>>(1, -3, 3, 40);
   const auto gamma = random_tensor<float, Shape<130>>(2), beta = random_tensor<float, Shape<130>>(3);
   const ContextScope one({.num_threads = 1});
-  const auto single = support::both_modes(norm, x, gamma, beta);
+  const auto single = support::both_modes(normalized, x, gamma, beta);
   const ContextScope four({.num_threads = 4});
-  const auto shared = support::both_modes(norm, x, gamma, beta);
+  const auto shared = support::both_modes(normalized, x, gamma, beta);
   CHECK(support::same_bits(single.result, shared.result));
   CHECK(support::same_bits(std::get<1>(single.gradient), std::get<1>(shared.gradient)));
   CHECK(std::get<1>(single.gradient).data()[0] != 0);
@@ -90,8 +92,8 @@ TEST_CASE("layer_norm: 16-bit floats beside parameters of float32") {
   auto x = Tensor<float16, Shape<dyn, 16>>::empty(wide.n());
   auto rounded = wide.copy();
   for (long i = 0; i < wide.count(); ++i) x.data()[i] = float16(wide.data()[i]), rounded.data()[i] = x.data()[i];
-  const auto y = support::both_modes(norm, x, gamma, beta).result;
-  const auto expected = norm(rounded, gamma, beta);
+  const auto y = support::both_modes(normalized, x, gamma, beta).result;
+  const auto expected = normalized(rounded, gamma, beta);
   for (long i = 0; i < y.count(); ++i) CHECK(y.data()[i].bits == float16(expected.data()[i]).bits);
 }
 
@@ -109,6 +111,6 @@ TEST_CASE("layer_norm: bad operands") {
 
 TEST_CASE("layer_norm: equal elements become beta, however large they are") {
   const auto x = Tensor<float, Shape<1, 13>>::full(100000.3f);
-  const auto y = norm(x, Tensor<float, Shape<13>>::full(1), Tensor<float, Shape<13>>::full(0.25f));
+  const auto y = normalized(x, Tensor<float, Shape<13>>::full(1), Tensor<float, Shape<13>>::full(0.25f));
   for (const float v : y.values()) CHECK(v == 0.25f);
 }

@@ -35,12 +35,14 @@ template <int Width>
   return math::detail::power_of_two(std::bit_cast<std::uint32_t>(shifted));
 }
 template <class V, class F>
+[[gnu::always_inline]] inline V each_lane_of(V x, F f) {  // not constexpr: nvcc would compile it for the device, too
+  for (int lane = 0; lane < V::width; ++lane) x.lanes[lane] = f(x.lanes[lane]);
+  return x;
+}
+template <class V, class F>
 [[gnu::always_inline]] constexpr V each_lane(V x, F f) {
   if constexpr (std::is_arithmetic_v<V>) return f(x);
-  else {
-    for (int lane = 0; lane < V::width; ++lane) x.lanes[lane] = f(x.lanes[lane]);
-    return x;
-  }
+  else return each_lane_of(x, f);
 }
 template <class V>
 struct ElementOf {
