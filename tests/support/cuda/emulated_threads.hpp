@@ -72,7 +72,7 @@ struct Block {
   Extent blocks, threads;
   const std::function<void()>* body = nullptr;
   std::vector<std::byte> shared;
-  char launched = 0, barrier = 0, warps[64]{};  // what ThreadSanitizer synchronises on
+  char launched = 0, finished = 0, barrier = 0, warps[64]{};  // what ThreadSanitizer synchronises on
 };
 
 inline Block*& current_block() {
@@ -99,7 +99,7 @@ inline constexpr std::size_t stack_bytes = 256 << 10;
 #if defined(__SANITIZE_THREAD__)
   char* const sync = wait == Wait::block  ? &block().barrier
                      : wait == Wait::warp ? &block().warps[block().current / 32]
-                                          : &block().launched;
+                                          : &block().finished;  // not what later threads begin after
   __tsan_release(sync);
   __tsan_switch_to_fiber(block().home_tsan, __tsan_switch_to_fiber_no_sync);
 #elif defined(__SANITIZE_ADDRESS__)
@@ -194,6 +194,8 @@ inline void run_rounds(Block& b, const std::vector<int>& order) {
 inline void run_grid(unsigned blocks, int threads, int shared_bytes, const std::function<void()>& body) {
   static std::mutex mutex;  // __shared__ variables are static ones
   const std::lock_guard lock(mutex);
+  // what fibers have read of a block is another block's later
+  [[maybe_unused]] const IgnoredByTsan ignored;
   ++launches;
   Block b;
   b.blocks.x = blocks, b.threads.x = unsigned(threads), b.body = &body;
@@ -228,12 +230,9 @@ inline void run_grid(unsigned blocks, int threads, int shared_bytes, const std::
 #if defined(__SANITIZE_THREAD__)
     __tsan_release(&b.launched);
 #endif
-    {
-      [[maybe_unused]] const IgnoredByTsan ignored;
-      run_rounds(b, order);
-    }
+    run_rounds(b, order);
 #if defined(__SANITIZE_THREAD__)
-    __tsan_acquire(&b.launched);
+    __tsan_acquire(&b.finished);
 #endif
   }
 #if defined(__SANITIZE_THREAD__)
