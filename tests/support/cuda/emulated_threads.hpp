@@ -100,18 +100,20 @@ inline constexpr std::size_t stack_bytes = 256 << 10;
   char* const sync = wait == Wait::block  ? &block().barrier
                      : wait == Wait::warp ? &block().warps[block().current / 32]
                                           : &block().finished;  // not what later threads begin after
+  // nothing of the block is read after the release: its memory may then be something else's
+  ucontext_t *const own = &now.context, *const home = &block().home_context;
+  void* const home_tsan = block().home_tsan;
   __tsan_release(sync);
-  __tsan_switch_to_fiber(block().home_tsan, __tsan_switch_to_fiber_no_sync);
+  __tsan_switch_to_fiber(home_tsan, __tsan_switch_to_fiber_no_sync);
+  swapcontext(own, home);
+  __tsan_acquire(sync);
 #elif defined(__SANITIZE_ADDRESS__)
   __sanitizer_start_switch_fiber(wait == Wait::done ? nullptr : &now.fake_stack, block().home_stack,
                                  block().home_bytes);
-#endif
-  if constexpr (with_tsan || with_asan) swapcontext(&now.context, &block().home_context);
-  else if (_setjmp(now.jump) == 0) _longjmp(block().home, 1);
-#if defined(__SANITIZE_ADDRESS__)
+  swapcontext(&now.context, &block().home_context);
   __sanitizer_finish_switch_fiber(now.fake_stack, nullptr, nullptr);
-#elif defined(__SANITIZE_THREAD__)
-  __tsan_acquire(sync);
+#else
+  if (_setjmp(now.jump) == 0) _longjmp(block().home, 1);
 #endif
 }
 inline void begin_fiber() {
