@@ -133,11 +133,12 @@ template <std::size_t size>
 struct ArraySize {};
 template <std::size_t size>
 ArraySize<size> array_size(char (*)[size]);
+inline constexpr long no_extent = 1l << 24;  // an extent of a multiple of n is negative; a size is an int to nvcc
 template <template <int...> class S, std::size_t... size>
-S<int(size) - 2 ...> shape_from_sizes(ArraySize<size>...);
+S<int(long(size) - no_extent)...> shape_from_sizes(ArraySize<size>...);
 template <template <int...> class S, class I, int... K>
-auto shape_from(std::integer_sequence<int, K...>)
-    -> decltype(shape_from_sizes<S>(array_size(static_cast<char (*)[I::result_type.extent[K] + 2]>(nullptr))...));
+auto shape_from(std::integer_sequence<int, K...>) -> decltype(shape_from_sizes<S>(
+    array_size(static_cast<char (*)[no_extent + I::result_type.extent[K]]>(nullptr))...));
 #else
 template <template <int...> class S, class I, int... K>
 S<I::result_type.extent[K]...> shape_from(std::integer_sequence<int, K...>);
