@@ -58,49 +58,44 @@ template <int Vectors>
 /// Channels of NCHW16n images that are added up side by side.
 inline constexpr int sum_channels = 4;
 
-// to[i] += the sums of some pixels of channel i, per sample: two chains at a time.
-[[gnu::always_inline]] inline void add_pixels(const float* const (&at)[sum_channels], long pixels,
-                                              double (&to)[sum_channels][block_samples]) {
+// to[i] = the sums per sample of plane i of a block, two at a time: their chains do not wait for each other.
+[[gnu::noinline]] inline void add_block_planes(const float* const (&plane)[2], const PixelSegments& segments,
+                                               float* to) {
   using V = Simd<double, block_width / 2>;
   constexpr int vectors = block_samples / V::width;
-  for (int c = 0; c < sum_channels; c += 2) {
+  SumTree<float, 2 * block_samples> tree;
+  const long pixels = segments.height * segments.width;
+  for (long p = 0, end; p < pixels; p = end) {
+    end = segments.end(p);
+    if (p > 0) tree.add(to);
     V sum[2][vectors];
 #pragma GCC unroll 2
     for (int i = 0; i < 2; ++i)
 #pragma GCC unroll 8
-      for (int v = 0; v < vectors; ++v) sum[i][v] = V::load(to[c + i] + v * V::width);
-    for (long q = 0; q < pixels * block_samples; q += block_samples)
+      for (int v = 0; v < vectors; ++v) sum[i][v] = V(0.0);
+    for (long q = p * block_samples; q < end * block_samples; q += block_samples)
 #pragma GCC unroll 2
       for (int i = 0; i < 2; ++i)
 #pragma GCC unroll 8
         for (int v = 0; v < vectors; ++v)
-          sum[i][v] = sum[i][v] + as_float64(Simd<float, V::width>::load(at[c + i] + q + v * V::width));
+          sum[i][v] = sum[i][v] + as_float64(Simd<float, V::width>::load(plane[i] + q + v * V::width));
 #pragma GCC unroll 2
     for (int i = 0; i < 2; ++i)
 #pragma GCC unroll 8
-      for (int v = 0; v < vectors; ++v) sum[i][v].store(to[c + i] + v * V::width);
+      for (int v = 0; v < vectors; ++v) as_float32(sum[i][v]).store(to + i * block_samples + v * V::width);
   }
+  if (!tree.empty()) tree.finish(to);
 }
 // to[i] = the sum of channel c + i, for channels of which `count` are wanted, in NCHW16n.
 [[gnu::noinline]] inline void add_block_channels(const ImageBatch& b, const PixelSegments& segments, const float* x,
                                                  long c, long count, float (&to)[sum_channels]) {
-  using V = Simd<double, block_width / 2>;
   LongSum<float, sum_channels, block_chain> total;
   for (long first = 0; first < b.n; first += block_samples) {
     alignas(64) float sample[sum_channels][block_samples]{};
-    SumTree<float, sum_channels * block_samples> tree;
-    for (long p = 0, end; p < b.pixels; p = end) {
-      end = segments.end(p);
-      if (p > 0) tree.add(sample[0]);
-      const float* at[sum_channels];
-      for (int i = 0; i < sum_channels; ++i)
-        at[i] = x + ((first / block_samples * b.channels + c + (i < count ? i : 0)) * b.pixels + p) * block_samples;
-      double sums[sum_channels][block_samples]{};
-      add_pixels(at, end - p, sums);
-      for (int i = 0; i < sum_channels; ++i)
-        for (int s = 0; s < block_samples; s += V::width) as_float32(V::load(sums[i] + s)).store(sample[i] + s);
-    }
-    if (!tree.empty()) tree.finish(sample[0]);
+    const auto plane = [&](int i) {
+      return x + (first / block_samples * b.channels + c + (i < count ? i : 0)) * b.pixels * block_samples;
+    };
+    for (int i = 0; i < sum_channels; i += 2) add_block_planes({plane(i), plane(i + 1)}, segments, sample[i]);
     add_samples_of(sample, b.n - first, to);
     total.add(to);
   }
