@@ -40,13 +40,17 @@ struct ColumnTiles {
   template <int s>
   __device__ static void sum_up(const Arguments& a, S& source, long tile, long column) {
     const long all = chains(a.n), rows = S::rows(a.n), first = tile * parts;
-    const A value =
-        sum_of_parts<parts, places, A>(first, first + parts < all ? first + parts : all, 1, Add(), [&](long chain) {
-          const long begin = chain * sum_chain, left = rows - begin;
-          A total = 0;
-          for (long r = 0; r < (left < sum_chain ? left : sum_chain); ++r) source.template add<s>(total, begin + r);
-          return total;
-        });
+    const auto chain = [&](long c) {
+      const long begin = c * sum_chain;
+      A total = 0;
+      if (rows - begin >= sum_chain) {
+#pragma unroll 16
+        for (int r = 0; r < int(sum_chain); ++r) source.template add<s>(total, begin + r);
+      } else
+        for (long r = begin; r < rows; ++r) source.template add<s>(total, r);
+      return total;
+    };
+    const A value = sum_of_parts<parts, places, A>(first, first + parts < all ? first + parts : all, 1, Add(), chain);
     if (int(threadIdx.x) < places && column < S::columns)
       reinterpret_cast<A*>(a.workspace)[(s * tiles(a.n) + tile) * S::columns + column] = value;
   }
