@@ -50,6 +50,7 @@ TEST_CASE("as products: strides, whose phases may have no taps, dilations, group
   check<Conv2dOptions{.pad_mode = PadMode::pad, .padding = {2, 1, 0, 2}, .dilation = {1, 2}, .groups = 2}, float, 32, 7,
         8, 36, 3>(19);
   check<Conv2dOptions{}, float, 3, 30, 31, 40, 3>(5);
+  check<valid, float, 6, 14, 14, 16, 5>(3);
   check<Conv2dOptions{}, float, 130, 3, 3, 130, 3>(37);
 }
 

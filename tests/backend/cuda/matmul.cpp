@@ -30,6 +30,7 @@ TEST_CASE("all forms, tiles that are cut, several segments") {
   all_forms<float, 1, 70, 300>();
   all_forms<float, 70, 1, 513>();
   all_forms<float, 33, 65, 600>();
+  all_forms<float, 130, 200, 520>();
 }
 
 TEST_CASE("every dtype") {

@@ -9,10 +9,10 @@ namespace tenon::inline TENON_ABI::kernel::cuda {
 
 namespace detail {
 template <class C, int... K>
-__device__ typename C::Result with_steps(const Arguments& a, typename C::Result value, long i, long channel,
-                                         std::integer_sequence<int, K...>) {
+__device__ typename C::Result with_steps(const Arguments& a, typename C::Result value, [[maybe_unused]] long i,
+                                         [[maybe_unused]] long channel, std::integer_sequence<int, K...>) {
   using T = typename C::Result;
-  constexpr EpilogueOperand kind[]{epilogue_operand<C, K>..., number};
+  [[maybe_unused]] constexpr EpilogueOperand kind[]{epilogue_operand<C, K>..., number};
   constexpr int before = C::Op::operands_before_epilogue;
   return static_cast<T>(FusedFunction<T, typename C::Joined>()(
       value, a.template operand<T>(before + K)[kind[K] == number  ? 0

@@ -188,8 +188,8 @@ struct ConvInputProduct {
 
 /// Whether a convolution is computed as a product: where tiles have channels enough, and chains are long.
 constexpr bool pays_as_product(long channels, long steps) {
-  constexpr long least_channels = 16, least_steps = 64;
-  return channels >= least_channels && steps >= least_steps;
+  constexpr long least_channels = 16, least_steps = 64, few_channels = 4, many_steps = 256;
+  return (channels >= least_channels && steps >= least_steps) || (channels >= few_channels && steps > many_steps);
 }
 
 }  // namespace tenon::kernel::cuda

@@ -90,7 +90,7 @@ struct ProductBlocks {
   using A = ProductSum<T>;
   static constexpr int threads = Tile::threads, resident = Tile::resident, parts = Tile::parts, depth = Tile::depth,
                        tr = Tile::thread_rows, tc = Tile::thread_columns, unit = steps_per_unit<T>,
-                       share = tr * tc / parts;
+                       share = (tr * tc + parts - 1) / parts;
   // Sums of several segments wait in shared memory where a thread has many.
   static constexpr bool aside = parts == 1 && tr * tc > 16;
   static constexpr int row_chunk = tr < 4 ? tr : 4, column_chunk = tc < 4 ? tc : 4;
@@ -98,8 +98,7 @@ struct ProductBlocks {
   using Left = detail::StagedLines<A, Tile::rows, Tile, typename Source::Left>;
   using Right = detail::StagedLines<A, Tile::columns, Tile, typename Source::Right>;
   static constexpr int stage = depth * (Left::pitch + Right::pitch), sums = parts > 1 || aside ? tr *tc *threads : 0;
-  static constexpr int shared_bytes = (2 * parts * stage + sums) * int(sizeof(A));
-  static_assert(depth % unit == 0 && tr * tc % parts == 0);
+  static_assert(depth % unit == 0 && (!is_tree || (parts == 1 && !aside)));
 
   static long blocks(long n) {
     const auto all = Source::extent(n);
@@ -258,7 +257,7 @@ struct ProductBlocks {
       __syncthreads();
 #pragma unroll
       for (int q = 0; q < share; ++q)
-        for (int other = 0; other < parts && first + other < segments; ++other) {
+        for (int other = 0; part * share + q < tr * tc && other < parts && first + other < segments; ++other) {
           const A own = sums_of[(other * tr * tc + part * share + q) * Tile::part_threads + thread];
           total[q] = first + other == 0 ? own : total[q] + own;
         }
@@ -289,7 +288,7 @@ struct ProductBlocks {
       A value;
       if constexpr (aside) value = shared[2 * stage + q * threads + thread];
       else value = total[q];
-      if (r < source.rows && c < source.columns) source.put(a, r, c, narrowed<T>(value));
+      if (element < tr * tc && r < source.rows && c < source.columns) source.put(a, r, c, narrowed<T>(value));
     }
   }
 };

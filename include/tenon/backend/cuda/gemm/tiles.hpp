@@ -23,6 +23,11 @@ template <int parts>
 struct SmallTile : ProductTile<16, 32, 2, 4, 32, parts> {
   static constexpr long rate = 30;
 };
+/// For products that leave most multiprocessors idle: what takes time are the chains, and fewer of them in a thread.
+template <int parts>
+struct TinyTile : ProductTile<8, 16, 1, 2, 64, parts> {
+  static constexpr long rate = 14;
+};
 
 /// Multiprocessors that products are cut for.
 inline constexpr long multiprocessors = 132;
@@ -33,39 +38,45 @@ constexpr long product_cost(const ProductExtent& e) {
   return (blocks + multiprocessors - 1) / multiprocessors * (Tile::rows * Tile::columns) * 100 / Tile::rate;
 }
 
+/// The tiles for products of these sizes, 0 where one depends on the batch.
+template <long rows, long columns, long steps>
+struct ProductTiles {
+  static constexpr int parts = steps > 2 * segment_units<float> ? 4 : steps > segment_units<float> ? 2 : 1, count = 5;
+  using List = std::tuple<TinyTile<parts>, SmallTile<parts>, MediumTile, WideTile, LargeTile>;
+  template <int i>
+  using Tile = std::tuple_element_t<i, List>;
+  // One is not compiled for what leaves half of it empty.
+  template <int i>
+  static constexpr bool compiled =
+      i < 2 || ((rows == 0 || rows > Tile<i>::rows / 2) && (columns == 0 || columns > Tile<i>::columns / 2));
+
+  /// The number of the cheapest one.
+  static constexpr int cheapest(const ProductExtent& e) {
+    return [&]<int... i>(std::integer_sequence<int, i...>) {
+      const long cost[]{compiled<i> ? product_cost<Tile<i>>(e) : LONG_MAX...};
+      int best = 0;
+      for (int k = 1; k < count; ++k)
+        if (cost[k] < cost[best]) best = k;
+      return best;
+    }(std::make_integer_sequence<int, count>());
+  }
+};
+
+template <class Source, class Tiles, int i>
+void launch_tile(int best, const Arguments& a) {
+  if constexpr (Tiles::template compiled<i>)
+    if (best == i) ProductBlocks<Source, typename Tiles::template Tile<i>>::launch(a);
+}
 /// Starts a product by the tile that its sizes ask for. What depends on the batch is 0 here.
 template <class Source, long rows, long columns, long products, long steps>
 void launch_product(const Arguments& a) {
-  constexpr int parts = steps > 2 * segment_units<float> ? 4 : steps > segment_units<float> ? 2 : 1;
-  using Small = SmallTile<parts>;
-  // Wide and large tiles are not compiled for what leaves half of them empty.
-  constexpr auto may_exceed = [](long extent, long least) { return extent == 0 || extent > least; };
-  constexpr bool wide = may_exceed(rows, WideTile::rows / 2) && may_exceed(columns, WideTile::columns / 2),
-                 large = wide && may_exceed(rows, LargeTile::rows / 2);
-  const auto choose = [](const ProductExtent& e) {
-    const long cost[]{product_cost<Small>(e), product_cost<MediumTile>(e), wide ? product_cost<WideTile>(e) : LONG_MAX,
-                      large ? product_cost<LargeTile>(e) : LONG_MAX};
-    int best = 0;
-    for (int i = 1; i < 4; ++i)
-      if (cost[i] < cost[best]) best = i;
-    return best;
-  };
-  const auto start = [&]<int tile>(std::integral_constant<int, tile>) {
-    using Tile = std::tuple_element_t<tile, std::tuple<Small, MediumTile, WideTile, LargeTile>>;
-    ProductBlocks<Source, Tile>::launch(a);
-  };
-  if constexpr (rows > 0 && columns > 0 && products > 0) {
-    constexpr int best = choose({rows, columns, products});
-    start(std::integral_constant<int, best>());
-  } else {
-    const int best = choose(Source::extent(a.n));
-    if (best == 0) start(std::integral_constant<int, 0>());
-    if (best == 1) start(std::integral_constant<int, 1>());
-    if constexpr (wide)
-      if (best == 2) start(std::integral_constant<int, 2>());
-    if constexpr (large)
-      if (best == 3) start(std::integral_constant<int, 3>());
-  }
+  using Tiles = ProductTiles<rows, columns, steps>;
+  if constexpr (rows > 0 && columns > 0 && products > 0)
+    ProductBlocks<Source, typename Tiles::template Tile<Tiles::cheapest({rows, columns, products})>>::launch(a);
+  else
+    [best = Tiles::cheapest(Source::extent(a.n)), &a]<int... tile>(std::integer_sequence<int, tile...>) {
+      (launch_tile<Source, Tiles, tile>(best, a), ...);
+    }(std::make_integer_sequence<int, Tiles::count>());
 }
 
 }  // namespace tenon::kernel::cuda
