@@ -34,7 +34,7 @@ struct LeNet : nn::Cell<LeNet> {
 };
 
 struct Options {
-  std::string data, mode = "both", save, load;
+  std::string data, mode = "both", device = "CPU", save, load;
   long epochs = 3, batch = 32;
   int threads = 1;
   std::uint64_t seed = 1;
@@ -44,6 +44,7 @@ constexpr const char* help =
     "Trains LeNet-5 on handwritten digits and evaluates it.\n\n"
     "  --data DIR      directory with the MNIST files (plain or .gz); without it, digits are drawn\n"
     "  --mode MODE     graph, pynative, or both (default)\n"
+    "  --device NAME   CPU (default), or GPU if nvcc compiled this program (docs/cuda.md); the result is the same\n"
     "  --epochs N      passes over the training set (default 3)\n"
     "  --batch N       samples per step (default 32)\n"
     "  --threads N     threads that a kernel may use (default 1); the result does not depend on it\n"
@@ -53,10 +54,10 @@ constexpr const char* help =
     "  -h, --help      this text\n\n"
     "Exit status: 0; 1 if it fails, or if the two modes do not end with equal weights; 2 for a wrong option.\n";
 
-const option known[]{{"data", 1, nullptr, 'd'},  {"mode", 1, nullptr, 'm'},    {"epochs", 1, nullptr, 'e'},
-                     {"batch", 1, nullptr, 'b'}, {"threads", 1, nullptr, 't'}, {"seed", 1, nullptr, 's'},
-                     {"save", 1, nullptr, 'w'},  {"load", 1, nullptr, 'r'},    {"help", 0, nullptr, 'h'},
-                     {nullptr, 0, nullptr, 0}};
+const option known[]{{"data", 1, nullptr, 'd'},   {"mode", 1, nullptr, 'm'},  {"device", 1, nullptr, 'g'},
+                     {"epochs", 1, nullptr, 'e'}, {"batch", 1, nullptr, 'b'}, {"threads", 1, nullptr, 't'},
+                     {"seed", 1, nullptr, 's'},   {"save", 1, nullptr, 'w'},  {"load", 1, nullptr, 'r'},
+                     {"help", 0, nullptr, 'h'},   {nullptr, 0, nullptr, 0}};
 
 [[noreturn]] void fail(const std::string& message) {
   std::fprintf(stderr, "06_mnist: %s\nTry --help.\n", message.c_str());
@@ -87,6 +88,7 @@ Options parse(int argc, char** argv) {
     switch (c) {
       case 'd': o.data = value; break;
       case 'm': o.mode = value; break;
+      case 'g': o.device = value; break;
       case 'e': o.epochs = long(number("epochs", value, 1, 1'000'000)); break;
       case 'b': o.batch = long(number("batch", value, 1, 1'000'000)); break;
       case 't': o.threads = int(number("threads", value, 1, 1024)); break;
@@ -181,7 +183,7 @@ void save(const LeNet& net, const std::string& path) {
 int main(int argc, char** argv) try {
   const Options o = parse(argc, argv);
   if (!o.save.empty()) io::check_writable(o.save);  // before the training, whose result would be lost
-  set_context({.num_threads = o.threads, .seed = o.seed});
+  set_context({.device_target = o.device, .num_threads = o.threads, .seed = o.seed});
   dataset::set_seed(o.seed);
   const auto learn = [&](const auto& train_set, const auto& test_set) {
     const auto train = train_set | dataset::shuffle(60000) | dataset::batch(o.batch);

@@ -16,6 +16,15 @@ status=0
 "$nvcc" $flags -O1 "$1/tests/backend/cuda/print.cu" -o "$work/print"
 "$work/print"
 cp "$1/examples/06_mnist.cpp" "$work/06_mnist.cu"
-"$nvcc" $flags -O1 "$work/06_mnist.cu" -o "$work/06_mnist"
+"$nvcc" $flags -O1 -DTENON_TARGET=cuda "$work/06_mnist.cu" -o "$work/06_mnist"
 "$work/06_mnist" --help >/dev/null
-echo "06_mnist compiles as CUDA source"
+if nvidia-smi -L >/dev/null 2>&1; then
+  for device in CPU GPU; do "$work/06_mnist" --epochs 1 --device $device >"$work/$device"; done
+  [ "$(grep -o 'weights=.*' "$work/CPU")" = "$(grep -o 'weights=.*' "$work/GPU")" ]
+  echo "06_mnist ends with the same weights on the GPU"
+else
+  # without a GPU: one sentence
+  "$work/06_mnist" --device GPU >"$work/refused" 2>&1 && exit 1
+  grep -q "device_target 'GPU' needs" "$work/refused"
+  echo "06_mnist compiles for the GPU"
+fi
