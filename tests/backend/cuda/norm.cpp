@@ -6,6 +6,7 @@
 #include <tenon/ops/ops.hpp>
 
 #include "../../support/both_modes.hpp"
+#include "beside_cpu.hpp"
 
 using namespace tenon;
 using namespace support;
@@ -47,4 +48,19 @@ TEST_CASE("batch norm of rows and of other types") {
   check_batch_norm<float, Shape<dyn, 3>, 3>(700);
   check_batch_norm<double, Shape<dyn, 3, 5, 5>, 3, double>(70);
   check_batch_norm<bfloat16, Shape<dyn, 3, 40, 40>, 3>(3);
+}
+TEST_CASE("frozen statistics are the moving ones") {
+  const auto statistics = []<int... extents>(const Tensor<float, Shape<extents...>>& x) {
+    const auto of = [](const auto& batch, const auto& mean, const auto& variance, const auto& frozen) {
+      constexpr ops::BatchNormAttributes attributes{1e-5f, sizeof...(extents)};
+      return apply<ops::BatchNormStatistics, attributes>(std::source_location::current(), batch, mean, variance,
+                                                         frozen);
+    };
+    for (const float frozen : {0.0f, 1.0f})
+      check_bits(of, x, random_tensor<float, Shape<3>>(2, 0, 1), random_tensor<float, Shape<3>>(3, 0, 1),
+                 tensor_of<float, Shape<>>({frozen}));
+  };
+  statistics(random_tensor<float, Shape<dyn, 3, 5, 5>>(1, -1, 1, 4));
+  statistics(random_tensor<float, Shape<dyn, 3>>(1, -1, 1, 40));
+  statistics(random_tensor<float, Shape<4, 3, 5, 5>>(1, -1, 1));
 }

@@ -100,7 +100,10 @@ struct ImageSamples {
   static constexpr int threads = samples_at_once;
   static long blocks(long) { return ChannelLayout<C>::channels; }
   __device__ static void block(const Arguments& a) {
-    if (Terms::skipped(a)) return;
+    if (Terms::skipped(a)) {
+      if (threadIdx.x == 0) Terms(a, blockIdx.x).skip();
+      return;
+    }
     constexpr long channels = ChannelLayout<C>::channels;
     const long planes = planes_of<C>(a.n);
     float total[Terms::sums];
@@ -147,7 +150,8 @@ struct OtherSamples {
     using A = typename Terms::A;
     constexpr long channels = ChannelLayout<C>::channels;
     const long c = thread_of_grid(), samples = ChannelLayout<C>::samples(a.n);
-    if (c >= channels || Terms::skipped(a)) return;
+    if (c >= channels) return;
+    if (Terms::skipped(a)) return Terms(a, c).skip();
     A total[Terms::sums];
 #pragma unroll
     for (int s = 0; s < Terms::sums; ++s) {
@@ -202,6 +206,7 @@ struct StatisticTerms {
     else return false;
   }
   __device__ long elements() const { return ChannelLayout<C>::samples(a.n) * ChannelLayout<C>::spatial; }
+  __device__ void skip() const {}
   static constexpr int inputs = 1;
   __device__ const T* input(int) const { return a.operand<T>(0); }
 };
@@ -242,24 +247,15 @@ struct DistanceTerms : StatisticTerms<C> {
     this->row(Row::unbiased_variance) = moments.deviation / static_cast<A>(count > 1 ? count - 1 : 1);
     this->row(Row::variance) = moments.deviation / static_cast<A>(count);
   }
-};
-/// Frozen statistics are the moving ones.
-template <class C>
-struct FrozenStatistics {
-  static constexpr int threads = 128;
-  static long blocks(long) { return blocks_for(ChannelLayout<C>::channels, threads); }
-  __device__ static void block(const Arguments& a) {
-    using Terms = StatisticTerms<C>;
-    using A = typename Terms::A;
-    const long c = thread_of_grid();
-    if (c >= ChannelLayout<C>::channels || !Terms::skipped(a)) return;
-    const Terms of(a, c);
-    of.row(Terms::Row::mean) = a.operand<A>(1)[c];
-    of.row(Terms::Row::variance) = a.operand<A>(2)[c];
-    of.row(Terms::Row::unbiased_variance) = A(-1);
+  /// Frozen statistics are the moving ones.
+  __device__ void skip() const {
+    if constexpr (C::operands > 1) {
+      this->row(Row::mean) = this->a.template operand<A>(1)[this->channel];
+      this->row(Row::variance) = this->a.template operand<A>(2)[this->channel];
+      this->row(Row::unbiased_variance) = A(-1);
+    }
   }
 };
-
 /// Sums of dy, and of dy (x - mean).
 template <class Call>
 struct GradientTerms {
@@ -275,6 +271,7 @@ struct GradientTerms {
   __device__ const T* input(int k) const { return a.operand<T>(2 * k); }
   __device__ GradientTerms(const Arguments& arguments, long c) : a(arguments), channel(c), mean(row(Row::mean)) {}
   __device__ static bool skipped(const Arguments&) { return false; }
+  __device__ void skip() const {}
   __device__ A row(int r) const { return a.operand<A>(1)[r * ChannelLayout<C>::channels + channel]; }
   template <int s>
   __device__ void add(A& total, const A* value) const {
@@ -300,7 +297,6 @@ struct Kernel<Cuda, ops::BatchNormStatistics> : kernel::cuda::Whole {
   }
   template <class Call>
   static void run(const Arguments& a, long, long) {
-    if constexpr (Call::operands > 1) kernel::cuda::launch_blocks<kernel::cuda::FrozenStatistics<Call>>(a);
     kernel::cuda::sum_per_channel<kernel::cuda::MeanTerms<Call>>(a);
     kernel::cuda::sum_per_channel<kernel::cuda::DistanceTerms<Call>>(a);
   }

@@ -9,7 +9,7 @@ namespace tenon::inline TENON_ABI::kernel::cuda {
 /// Columns and their terms, `S`:
 ///
 ///     using A = ...;  static constexpr int sums;  static constexpr long columns;
-///     __device__ static bool skipped(const Arguments&);          no sums are wanted
+///     __device__ static bool skipped(const Arguments&);          no sums are wanted; then skip() is called
 ///     TENON_DEVICE static long rows(long n);
 ///     __device__ S(const Arguments&, long column);
 ///     template <int s> __device__ void add(A& total, long row);  adds the term of sum s
@@ -62,9 +62,12 @@ struct ColumnTotals {
   static constexpr int places = Tiles::places, parts = Tiles::parts, threads = Tiles::threads;
   static long blocks(long) { return Tiles::across(); }
   __device__ static void block(const Arguments& a) {
-    if (S::skipped(a)) return;
     const long own = long(blockIdx.x) * places + int(threadIdx.x) % places,
                column = own < S::columns ? own : S::columns - 1, tiles = Tiles::tiles(a.n);
+    if (S::skipped(a)) {
+      if (int(threadIdx.x) < places && own < S::columns) S(a, column).skip();
+      return;
+    }
     A total[S::sums];
 #pragma unroll
     for (int s = 0; s < S::sums; ++s) {
