@@ -46,8 +46,9 @@ struct ColumnTiles {
       if (rows - begin >= sum_chain) {
 #pragma unroll 16
         for (int r = 0; r < int(sum_chain); ++r) source.template add<s>(total, begin + r);
-      } else
+      } else {
         for (long r = begin; r < rows; ++r) source.template add<s>(total, r);
+      }
       return total;
     };
     const A value = sum_of_parts<parts, places, A>(first, first + parts < all ? first + parts : all, 1, Add(), chain);
