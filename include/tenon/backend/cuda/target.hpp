@@ -55,10 +55,14 @@ struct Cuda {
     kernel::cuda::check(cudaEventSynchronize(static_cast<cudaEvent_t>(event)), "a kernel or copy");
   }
 
-  /// From ordinary memory: the runtime has a copy when this returns.
+  /// From memory that the host may change at once: of a large copy the runtime has taken all when this returns.
   static void copy_in(std::byte* to, const std::byte* from, std::size_t bytes) {
-    kernel::cuda::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, kernel::cuda::queues().kernels),
-                        "a copy to the GPU");
+    kernel::cuda::Queues& on = kernel::cuda::queues();
+    if (bytes > kernel::cuda::StagingPlaces::bytes)
+      return kernel::cuda::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, on.kernels),
+                                 "a copy to the GPU");
+    const std::lock_guard lock(on.mutex);
+    on.staging.copy(to, from, bytes, on.kernels);
   }
   static void copy_out(std::byte* to, const std::byte* from, std::size_t bytes) {
     const cudaStream_t stream = kernel::cuda::queues().kernels;
