@@ -190,34 +190,34 @@ TEST_CASE("lstm: reverse runs from the last step to the first") {
 }
 
 TEST_CASE("lstm and gru: operands that do not fit are named") {
-  const TensorType x = type_of<float, Shape<dyn, 5, 3>>, input = type_of<float, Shape<8, 3>>,
-                   weight = type_of<float, Shape<8, 2>>, bias = type_of<float, Shape<8>>;
+  const TensorType x = support::type<float, dyn, 5, 3>(), input = support::type<float, 8, 3>(),
+                   weight = support::type<float, 8, 2>(), bias = support::type<float, 8>();
   const auto lstm = [](std::initializer_list<TensorType> types) { return support::refusal<ops::Lstm>({}, types); };
   CHECK(lstm({x, input, weight}) == "");
-  CHECK(lstm({x, input, weight, bias, type_of<float, Shape<dyn, 2, 2>>}) == "");
-  CHECK(lstm({type_of<float, Shape<dyn, 3>>, input, weight}) == "LSTM needs an input [n,T,features], got [n,3]");
-  CHECK(lstm({x, type_of<float, Shape<8, 4>>, weight}) ==
+  CHECK(lstm({x, input, weight, bias, support::type<float, dyn, 2, 2>()}) == "");
+  CHECK(lstm({support::type<float, dyn, 3>(), input, weight}) == "LSTM needs an input [n,T,features], got [n,3]");
+  CHECK(lstm({x, support::type<float, 8, 4>(), weight}) ==
         "LSTM got an input of 3 features [n,5,3], its weight [8,4] needs 4");
-  CHECK(lstm({type_of<float, Shape<dyn, 1 << 29, 3>>, input, weight})
+  CHECK(lstm({support::type<float, dyn, 1 << 29, 3>(), input, weight})
             .starts_with("LSTM of [n,536870912,3]: a sample has at most "));
-  CHECK(lstm({x, input, type_of<float, Shape<8, 3>>}) ==
+  CHECK(lstm({x, input, support::type<float, 8, 3>()}) ==
         "LSTM got the weights [8,3] and [8,3]: it needs [4H,features], [4H,H], and [4H]");
-  CHECK(lstm({x, input, weight, type_of<float, Shape<4>>}) ==
+  CHECK(lstm({x, input, weight, support::type<float, 4>()}) ==
         "LSTM got the weights [8,3] and [8,2] and a bias of another extent: it needs [4H,features], [4H,H], and [4H]");
-  CHECK(lstm({type_of<int, Shape<dyn, 5, 3>>, input, weight}) ==
+  CHECK(lstm({support::type<int, dyn, 5, 3>(), input, weight}) ==
         "LSTM needs an input of float32 or float64, got int32 [n,5,3]");
-  CHECK(lstm({x, input, type_of<double, Shape<8, 2>>}) ==
+  CHECK(lstm({x, input, support::type<double, 8, 2>()}) ==
         "LSTM of float32 [n,5,3] and float64 [8,2]: dtypes must agree");
-  CHECK(lstm({x, input, weight, type_of<float, Shape<dyn, 2, 3>>}) ==
+  CHECK(lstm({x, input, weight, support::type<float, dyn, 2, 3>()}) ==
         "LSTM of [n,5,3] got first states h and c [n,2,3], it needs [n,2,2]");
   const auto gru = [](std::initializer_list<TensorType> types) { return support::refusal<ops::Gru>({}, types); };
-  CHECK(gru({type_of<float, Shape<dyn, 5, 6>>, type_of<float, Shape<6, 2>>, type_of<float, Shape<6>>,
-             type_of<float, Shape<dyn, 1, 2>>}) == "");
-  CHECK(gru({type_of<float, Shape<dyn, 6>>, type_of<float, Shape<6, 2>>}) ==
+  CHECK(gru({support::type<float, dyn, 5, 6>(), support::type<float, 6, 2>(), support::type<float, 6>(),
+             support::type<float, dyn, 1, 2>()}) == "");
+  CHECK(gru({support::type<float, dyn, 6>(), support::type<float, 6, 2>()}) ==
         "GRU needs an input [n,T,features], got one of rank 2");
-  CHECK(gru({type_of<float, Shape<dyn, 5, 6>>, type_of<float, Shape<6, 3>>}) ==
+  CHECK(gru({support::type<float, dyn, 5, 6>(), support::type<float, 6, 3>()}) ==
         "GRU got float32 [6,3] as recurrent weight of 6 gates of float32");
-  CHECK(gru({type_of<float, Shape<dyn, 5, 6>>, type_of<float, Shape<6, 2>>, type_of<float, Shape<6>>,
-             type_of<float, Shape<dyn, 2, 2>>}) ==
+  CHECK(gru({support::type<float, dyn, 5, 6>(), support::type<float, 6, 2>(), support::type<float, 6>(),
+             support::type<float, dyn, 2, 2>()}) ==
         "GRU got an initial state float32 [n,2,2], it needs float32 [n,1,2] per layer and direction");
 }

@@ -12,6 +12,11 @@ inline tenon::OperandTypes operand_types(std::initializer_list<tenon::TensorType
   for (const tenon::TensorType& t : operands) types.type[types.count++] = t;
   return types;
 }
+/// `type<float, dyn, 3>()`: type_of<float, Shape<dyn, 3>>, for which nvcc may have no name in a test with lambdas.
+template <class T, int... Extents>
+constexpr tenon::TensorType type() {
+  return {{Extents...}, sizeof...(Extents), tenon::dtype_of<T>};
+}
 /// The sentence of Op's shape rule; empty if it accepts the operands.
 template <class Op>
 std::string refusal(const typename Op::Config& config, std::initializer_list<tenon::TensorType> operands) {
