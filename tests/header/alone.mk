@@ -11,8 +11,8 @@ target = $(foreach folder,$(second),$(if $(filter backend/$(folder)/%,$*),-DTENO
 # This one is a part of programs that can be observed alone.
 observed = $(if $(filter debug/dump,$*),-DTENON_OBSERVE)
 
-# CUDA's own header is replaced by that of the emulator.
-cuda = $(if $(findstring backend/cuda/,$@),-I$(include)/../tests/support/cuda)
+# CUDA's own header is replaced by that of the emulator; g++ does not know #pragma unroll.
+cuda = $(if $(findstring backend/cuda/,$@),-I$(include)/../tests/support/cuda -Wno-unknown-pragmas)
 
 # A chain (bases.mk): each of these headers includes those in front of it, and one unit shows them all.
 chain = $(chain.$*) $*

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <vector>
 
+#include <tenon/core/config.hpp>
+
 namespace tenon::inline TENON_ABI::kernel::cuda {
 
 /// Memory that a call uses.

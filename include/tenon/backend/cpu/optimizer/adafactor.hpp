@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tenon/backend/cpu/optimizer/norms.hpp>
+#include <tenon/core/math/elementary.hpp>
 #include <tenon/core/math/min_max.hpp>
 
 TENON_EXACT_BEGIN
