@@ -60,7 +60,21 @@ struct RecordGradient : Operator<RecordGradient, "TestRecordGradient"> {
 
 }  // namespace trajectories
 
-#if defined(TENON_TARGET)
+#if defined(__CUDACC__) || defined(TENON_CUDA_EMULATOR)
+namespace trajectories {
+struct CopyGradient {
+  template <class Call>
+  __device__ static void at(const Arguments& a, long i) {
+    a.changed<float>(0)[i] = a.operand<float>(1)[i];
+  }
+};
+}  // namespace trajectories
+namespace tenon::inline TENON_ABI {
+/// A step on a GPU is recorded: what runs on the host would run once.
+template <>
+struct Kernel<Cuda, trajectories::RecordGradient> : kernel::cuda::Elements<trajectories::CopyGradient> {};
+}  // namespace tenon
+#elif defined(TENON_TARGET)
 namespace tenon::inline TENON_ABI {
 /// A plain loop is right on every target that runs what the CPU runs.
 template <>
