@@ -9,8 +9,8 @@ from conan.tools.cmake import CMake, CMakeToolchain
 from conan.tools.files import copy, load
 
 OLDEST = {"gcc": 12, "clang": 18}
-# as the components of find_package(tenon)
-COMPONENTS = ("zlib", "xtensor", "protozero", "openssl", "png", "json", "jpeg", "sqlite", "lmdb", "redis")
+# as the components of find_package(tenon); the CUDA Toolkit is no package of Conan's
+COMPONENTS = ("zlib", "xtensor", "protozero", "openssl", "png", "json", "jpeg", "sqlite", "lmdb", "redis", "cuda")
 
 
 class Tenon(ConanFile):
