@@ -1,6 +1,6 @@
 #!/bin/sh
 # A stripped trainer, pinned to graph mode, with data, LossMonitor, and saving, takes no more than 84 pages of 4 KB; of
-# g++ 14 and newer 85. clang inlines more: its trainer stays below 460 KB.
+# g++ 14 and newer 86. clang inlines more: its trainer stays below 460 KB.
 #   size.sh SOURCE_DIR CXX
 set -eu
 work=$(mktemp -d)
@@ -16,7 +16,7 @@ fi
 strip "$work/mnist_graph"
 bytes=$(wc -c <"$work/mnist_graph")
 bar=344064
-[ "$("$2" -dumpversion | cut -d . -f 1)" -lt 14 ] || bar=348160
+[ "$("$2" -dumpversion | cut -d . -f 1)" -lt 14 ] || bar=352256
 ! "$2" --version | grep -q clang || bar=471040
 echo "stripped graph-only MNIST trainer: $bytes bytes, bar $bar"
 [ "$bytes" -le $bar ]
