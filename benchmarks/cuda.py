@@ -68,13 +68,14 @@ def build_all(programs):
     return failed
 
 
-class Ours:
+def our_side(program, device):
     """A program of ours on a device."""
-
-    def __init__(self, program, device):
-        environment = dict(os.environ, BENCHMARK_DEVICE=device)
-        self.side = Side(f"tenon on {device}", [os.path.join(BINARIES, program), str(os.cpu_count()), BINARIES],
-                         os.sched_getaffinity(0), os.path.join(BINARIES, f"{program}.{device}.log"), environment)
+    binary = os.path.join(BINARIES, program)
+    if not os.path.exists(binary):
+        raise Missing("it was not built")
+    environment = dict(os.environ, BENCHMARK_DEVICE=device)
+    return Side(f"tenon on {device}", [binary, str(os.cpu_count()), BINARIES],
+                os.sched_getaffinity(0), os.path.join(BINARIES, f"{program}.{device}.log"), environment)
 
 
 def rival_side(group, rival):
@@ -98,7 +99,7 @@ def measure(work, rivals, program_ok):
     try:
         if not program_ok:
             raise Missing("it does not compile")
-        gpu, cpu = Ours(program, "GPU").side, Ours(program, "CPU").side
+        gpu, cpu = our_side(program, "GPU"), our_side(program, "CPU")
         expected = cpu.check(work, "graph")
         row["equal"] = {mode: gpu.check(work, mode) == expected for mode in ("graph", "pynative")}
         row["graph"] = microseconds(gpu, work, "graph")

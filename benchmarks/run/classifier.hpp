@@ -88,7 +88,7 @@ class Training {
     hide(&result);
     return result;
   }
-  /// Seconds of steps whose losses nobody reads, from the first to the end of the last one.
+  /// Seconds of training steps without callbacks, so that no loss is read.
   double seconds(long steps) {
     return seconds_there(
         1, [&] { model_.train(1, data_ | tenon::dataset::batch(batch_) | tenon::dataset::repeat(steps)); });

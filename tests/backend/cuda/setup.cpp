@@ -85,4 +85,19 @@ TEST_CASE("every call of CUDA fails once: an exception, and the next computation
   CHECK(calls > 4);
   CHECK(failed > calls / 2);  // others give memory back, in destructors
 }
+
+TEST_CASE("a control: the emulator shows that a product lacks a barrier") {
+  const auto x = support::random_tensor<float, Shape<40, 50>>(1, -1, 1);
+  const auto y = support::random_tensor<float, Shape<50, 40>>(2, -1, 1);
+  const auto expected = matmul(x, y);
+  const auto there = [&](long left_out) {
+    const ContextScope scope({.device_target = "GPU"});
+    emulator::barrier_left_out = left_out;
+    const auto product = matmul(x, y);
+    emulator::barrier_left_out = -1;
+    return support::same_bits(product, expected);
+  };
+  CHECK(there(-1));
+  CHECK(!there(0));
+}
 #endif

@@ -49,7 +49,7 @@ struct Event {
 /// Tests set it: how many devices there are, or with what error asking for them fails.
 inline int devices = 1;
 inline cudaError_t devices_error = cudaSuccess;
-/// Tests set it: after so many calls one fails with this error; -1: none does.
+/// Tests set both: how many calls succeed before one fails, and with what error. -1: no call fails.
 inline long calls_until_failure = -1;
 inline cudaError_t failure = cudaErrorLaunchFailure;
 /// Calls so far, blocks of memory, streams, events, and graphs that were made and not freed.

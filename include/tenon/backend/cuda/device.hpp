@@ -35,7 +35,7 @@ __global__ void __launch_bounds__(Body::threads, resident_blocks<Body>())
 /// Starts `blocks` blocks of `Body`, which has
 ///
 ///     static constexpr int threads;                  of a block, a multiple of 32
-///     static long blocks(long n);                    how many; optional where launch_blocks() is told
+///     static long blocks(long n);                    how many; not needed if launch_blocks() gets `blocks`
 ///     static constexpr int resident;                 optional: this many at the same time on a multiprocessor
 ///     __device__ static void block(const Arguments&);
 ///                                                    what a block does: blockIdx.x and threadIdx.x say which part

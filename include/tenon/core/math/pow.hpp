@@ -12,7 +12,7 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::math {
 
 namespace detail {
-/// The logarithm to base 2 of a positive, finite, and normal number, within 2^-49: with x = 2^k m and √½ <= m <= √2
+/// The logarithm to base 2 of a positive, finite, and normal number, within 2^-49: for x = 2^k m, √½ <= m <= √2,
 /// it is k + 2 atanh((m - 1) / (m + 1)) / ln 2.
 TENON_DEVICE inline double log2(double x) {
   // 2 / ((2i + 1) ln 2)

@@ -82,8 +82,9 @@ struct StagedLines {
 ///     segments(), segment_begin(i)          where segment i begins; with several parts none is longer than the first
 ///     put(a, row, column, value)            takes an element of the result
 ///
-/// Where it has `samples`, a power of two, the product is a sum over so many samples as a tree, neighbours first, of
-/// which `of_sample()` segments are one, added one after the other; missing ones are +0.
+/// A Source may have `samples`, a power of two. The product is then a sum over that many samples. A sample is the sum
+/// of its `of_sample()` segments, added one after the other. The samples are added as a tree, neighbours first; a
+/// missing sample is +0.
 template <class Source, class Tile>
 struct ProductBlocks {
   using T = typename Source::T;
