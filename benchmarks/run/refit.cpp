@@ -86,14 +86,17 @@ Planned planned(const ConvCosts& costs, const std::string& what, const std::vect
   }
   const ConvPlan c = conv_plan<float>(s, true, costs);
   const std::size_t bytes = c.product         ? gemm_workspace<float>(c.rows, c.height * c.width, c.planes)
+                            : c.whole_images  ? conv2d_workspace<float>(s)
                             : c.channels_last ? channels_last_scratch<float>(c).total
                                               : conv_scratch<float>(c).total;
   void* const scratch = m.workspace(bytes);
   const long items = conv2d_items(s);
-  return {word(c.product, c.channels_last, c.by_rows, c.in_place, c.image.copy_step, c.image.pitch, c.band), [=, &m] {
-            convolve_by<float, ConvWay::any>(c, {m.a.data(), m.b.data(), m.c.data(), s.n, s.groups, {}}, 0, items,
-                                             scratch);
-          }};
+  return {
+      word(c.product, c.whole_images, c.channels_last, c.by_rows, c.in_place, c.image.copy_step, c.image.pitch, c.band),
+      [=, &m] {
+        convolve_by<float, ConvWay::any>(s, c, {m.a.data(), m.b.data(), m.c.data(), s.n, s.groups, {}}, 0, items,
+                                         scratch);
+      }};
 }
 
 Planned planned(const WeightCosts& costs, const std::string& what, const std::vector<long>& sizes, Memory& m) {

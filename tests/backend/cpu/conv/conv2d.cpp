@@ -47,6 +47,19 @@ TEST_CASE("conv2d: vectors of few channels, the last one alone") {
   check<float>(s, 250);
 }
 
+TEST_CASE("conv2d: whole small images, by the way that a program chooses and by the one that any program has") {
+  const auto whole = [](const Conv2dSizes& s, std::uint64_t seed) {
+    CHECK(kernel::conv2d_way<float>(s.of(1)) == ConvWay::whole_images);
+    CHECK(kernel::detail::conv_plan<float>(s).whole_images);
+    check<float>(s, seed);
+    if (s.groups == 1) check<float, ConvWay::pixels>(s, seed);
+  };
+  whole(sizes(2, 6, 14, 14, 16, 5, 5, 1, 1, 1, 1, 1, 0, 0, 0, 0), 260);   // LeNet
+  whole(sizes(1, 40, 12, 12, 16, 5, 5, 1, 1, 1, 1, 1, 2, 2, 2, 2), 261);  // padding, a chain of several segments
+  whole(sizes(3, 5, 19, 19, 16, 5, 5, 2, 2, 1, 1, 1, 2, 2, 2, 2), 262);   // a stride
+  whole(sizes(2, 6, 14, 14, 32, 5, 5, 1, 1, 1, 1, 2, 0, 0, 0, 0), 263);   // groups
+}
+
 TEST_CASE("conv2d: images that lie there once for each column of taps") {
   const auto copied = [](const Conv2dSizes& s, std::uint64_t seed) {
     CHECK((kernel::detail::conv_plan<float>(s, false).image.copy_step > 0 ||

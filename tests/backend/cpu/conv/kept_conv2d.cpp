@@ -39,7 +39,8 @@ struct Case {
   Floats expected() const {
     Floats y(std::size_t(results()), 77.0f);
     reference::Workspace workspace(kernel::conv2d_workspace<float>(s));
-    kernel::conv2d(s, x.data(), weight.data(), y.data(), 0, kernel::conv2d_items(s), workspace.data(), {});
+    kernel::conv2d<float, kernel::ConvWay::pixels>(s, x.data(), weight.data(), y.data(), 0, kernel::conv2d_items(s),
+                                                   workspace.data(), {});
     for (float& value : y) value *= 2;
     return y;
   }

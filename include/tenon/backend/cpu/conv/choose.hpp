@@ -53,6 +53,7 @@ struct ConvPlan : ConvGeometry {
   bool channels_last = false;  // tiles have channels as lanes, not pixels
   bool in_place = false;       // the image is read where it is
   bool product = false;        // a matrix product, which has a plan of its own
+  bool whole_images = false;   // whole images at a time, which have another one
 };
 
 // Every pixel meets one tap. Tiles over the planes themselves are slower with narrow vectors, 44 to 77 % of the peak of

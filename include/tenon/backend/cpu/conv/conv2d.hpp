@@ -22,16 +22,19 @@ constexpr long conv2d_items(const Conv2dSizes& s) { return s.n * s.groups * ceil
 /// row of all channels of a group is larger.
 template <class T>
 constexpr std::size_t conv2d_workspace(const Conv2dSizes& s) {
-  return detail::conv_bytes<T>(detail::conv_plan<T>(s, false), detail::conv_plan<T>(s.of(detail::many_samples)));
+  return detail::conv_bytes<T>(s, detail::conv_plan<T>(s, false), detail::conv_plan<T>(s.of(detail::many_samples)));
 }
 
 /// The kernels that a convolution may need: pixels as the lanes of vectors, if samples are many enough channels, a
-/// matrix product; `any` of them.
-enum class ConvWay : char { pixels, channels, product, any };
+/// matrix product, channels as the lanes of whole images; `any` of them.
+enum class ConvWay : char { pixels, channels, product, whole_images, any };
 template <class T>
 constexpr ConvWay conv2d_way(const Conv2dSizes& s) {
   const detail::ConvPlan c = detail::conv_plan<T>(s.of(detail::many_samples));
-  return c.product ? ConvWay::product : c.channels_last ? ConvWay::channels : ConvWay::pixels;
+  return c.product         ? ConvWay::product
+         : c.whole_images  ? ConvWay::whole_images
+         : c.channels_last ? ConvWay::channels
+                           : ConvWay::pixels;
 }
 
 /// y from x (`from`), or of sizes that are for_input() dx from dy.
@@ -87,10 +90,33 @@ template <class T, class Worker>
     each_run(c, o.groups, begin, end, run);
   }
 }
+// The same for whole images, with packed weights. An item has whole vectors of channels, so that some have none.
+inline void convolve_whole(const WholeImagesPlan& c, const WholeImages& images, const ConvOperands<float>& o,
+                           long begin, long end, char* workspace) {
+  float *const sums = reinterpret_cast<float*>(workspace), *const padded =
+                                                               reinterpret_cast<float*>(workspace + c.padded_at);
+  if (c.copied) clear(padded, c.image.elements());
+  each_run(c, o.groups, begin, end, [&](long sample, long group, long row0, long rows) {
+    const long first = round_up(row0, simd_width<float>), count = round_up(row0 + rows, simd_width<float>) - first,
+               block = sample * o.groups + group, channel = group * c.rows + first;
+    if (count == 0) return;
+    images.run(o.from + block * c.planes * c.h * c.w, o.to + (block * c.rows + first) * c.pixels, group, first, count,
+               sums, padded);
+    if (o.finish) o.finish(sample, channel, count);
+  });
+}
+[[gnu::noinline]] inline void pack_and_convolve(const Conv2dSizes& s, const ConvOperands<float>& o, long begin,
+                                                long end, void* workspace) {
+  const WholeImagesPlan c = whole_images_plan(s);
+  char* const packed = static_cast<char*>(workspace);
+  WholeImages images(c, packed);
+  images.pack(o.weight, s.groups);
+  convolve_whole(c, images, o, begin, end, packed + c.packed);
+}
 // The same by the way that the plan says, of those that `way` leaves.
 template <class T, ConvWay way>
-[[gnu::always_inline]] inline void convolve_by(const ConvPlan& c, const ConvOperands<T>& o, long begin, long end,
-                                               void* workspace) {
+[[gnu::always_inline]] inline void convolve_by(const Conv2dSizes& s, const ConvPlan& c, const ConvOperands<T>& o,
+                                               long begin, long end, void* workspace) {
   constexpr bool any = way == ConvWay::any;
   if constexpr ((way == ConvWay::product || any) && may_add_zeros<T>)
     if (c.product) {
@@ -103,7 +129,9 @@ template <class T, ConvWay way>
       add_taps(conv, c);
       return convolve(c, conv, o, begin, end);
     }
-  if constexpr (way != ConvWay::product) {
+  if constexpr ((way == ConvWay::whole_images || any) && std::is_same_v<T, float>)
+    if (c.whole_images) return pack_and_convolve(s, o, begin, end, workspace);
+  if constexpr (way == ConvWay::pixels || way == ConvWay::channels || any) {
     DirectConv<T> conv(c, workspace);
     add_taps(conv, c);
     if (c.by_rows && all_finite(o.weight, o.groups * c.group_weights())) conv.leave_out_padding();
@@ -116,7 +144,7 @@ template <class T, ConvWay way>
 void conv2d(const Conv2dSizes& s, const T* from, const T* weight, T* to, long begin, long end, void* workspace,
             FunctionRef<long, long, long> finish) {
   const detail::ConvPlan c = detail::conv_plan<T>(s, way != ConvWay::pixels);
-  detail::convolve_by<T, way>(c, {from, weight, to, s.n, s.groups, finish}, begin, end, workspace);
+  detail::convolve_by<T, way>(s, c, {from, weight, to, s.n, s.groups, finish}, begin, end, workspace);
 }
 #endif  // TENON_DEFINES
 

@@ -6,6 +6,8 @@
 //                  pass (PyNative: run/layout.hpp) gives it to all that want it:
 //                  vectors over samples are full at any stride and need no shuffle
 //   product        float32 of one tap at every pixel, where vectors are narrow          conv/pointwise.hpp
+//   whole images   float32 of few pixels and whole vectors of result channels, with     conv/whole_images.hpp
+//                  packed weights: conv/plan.hpp, packing_pays
 //   channels last  few pixels to fill vectors with, and 32 or more result channels:     conv/channels_last.hpp
 //                  conv/choose.hpp, channels_pay, compares the multiplications
 //   direct         else: pixels are the lanes of a tile; conv/choose.hpp, choose_tiles  conv/direct.hpp

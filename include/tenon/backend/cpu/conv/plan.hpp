@@ -3,6 +3,7 @@
 #include <cstddef>
 
 #include <tenon/backend/cpu/conv/choose.hpp>
+#include <tenon/backend/cpu/conv/whole_images.hpp>
 #include <tenon/backend/cpu/gemm/gemm.hpp>
 #if TENON_DEFINES
 #include <tenon/backend/cpu/reduce/all_finite.hpp>
@@ -74,6 +75,8 @@ constexpr Gemm<T> pointwise_product(const ConvGeometry& g) {
   return {g.rows, pixels, g.planes, nullptr, g.row_step, g.plane_step, nullptr, pixels, 1, nullptr, pixels, true};
 }
 
+constexpr bool packing_pays(const Conv2dSizes& s);
+
 // any_way: false if a program has code for pixels as lanes only.
 template <class T>
 [[gnu::noinline]] constexpr ConvPlan conv_plan(const Conv2dSizes& s, bool any_way = true,
@@ -81,7 +84,8 @@ template <class T>
   ConvPlan c{geometry_of(s)};
   c.row_blocks = ceil_div(c.rows, tile_rows);
   c.product = any_way && is_product<T>(s);
-  if (c.product) return c;
+  if constexpr (std::is_same_v<T, float>) c.whole_images = any_way && packing_pays(s);
+  if (c.product || c.whole_images) return c;
   c.channels_last = any_way;
   c.segments = c.segments && std::is_same_v<T, float>;
   c.image = padded_image<T>(c);
@@ -189,13 +193,34 @@ template <class T>
           parts.bytes()};
 }
 
-// Bytes of workspace, with and without channels as lanes, which depends on the number of samples.
+/// Whether keeping the packed weights of whole images saves time, whatever the number of samples: with pixels as lanes,
+/// those at the ends of rows would be computed in vain, or the image copied for each column of taps.
+constexpr bool kept_conv_pays(const Conv2dSizes& s) {
+  constexpr long width = simd_width<float>, least_pixels = 16, most_pixels = 256, most_weights = 128 << 10;
+  if (s.input_gradient || s.group_outputs() % width != 0 || s.oh * s.ow < least_pixels || s.oh * s.ow > most_pixels ||
+      s.pointwise() || s.o * s.group_inputs() * s.taps() * long(sizeof(float)) > most_weights)
+    return false;
+  const ConvPlan by_pixels = conv_plan<float>(s.of(1), false);
+  const long covered = round_up((by_pixels.grid_h - 1) * by_pixels.image.pitch + by_pixels.grid_w, width);
+  return (by_pixels.image.copy_step > 0 || s.oh * s.ow * 10 < covered * 9) &&
+         aligned(long(whole_images_plan(s).workspace)) <= long(conv_scratch<float>(by_pixels).total);
+}
+/// Whether they are even worth packing for a call: each is packed in about the time of one or two products.
+constexpr bool packing_pays(const Conv2dSizes& s) {
+  constexpr long least_pixels = 64;
+  return s.oh * s.ow >= least_pixels && kept_conv_pays(s);
+}
+
+// Bytes of workspace, with pixels as lanes and with the channels that another way has as lanes, which depends on the
+// number of samples.
 template <class T>
-constexpr std::size_t conv_bytes(const ConvPlan& without, const ConvPlan& with) {
+constexpr std::size_t conv_bytes(const Conv2dSizes& s, const ConvPlan& without, const ConvPlan& with) {
   if constexpr (may_add_zeros<T>)
     if (with.product) return gemm_workspace<T>(with.rows, with.height * with.width, with.planes);
   const std::size_t pixels = conv_scratch<T>(without).total,
-                    lanes = with.channels_last ? channels_last_scratch<T>(with).total : 0;
+                    lanes = with.whole_images    ? whole_images_plan(s).packed + whole_images_plan(s).workspace
+                            : with.channels_last ? channels_last_scratch<T>(with).total
+                                                 : 0;
   return pixels < lanes ? lanes : pixels;
 }
 
