@@ -20,17 +20,51 @@ constexpr int resident_blocks() {
   if constexpr (requires { Body::resident; }) return Body::resident;
   else return 0;
 }
+/// The next kernel may start its blocks where there is room. Each waits here until all before it is done.
+__device__ inline void wait_for_kernel_before() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  cudaTriggerProgrammaticLaunchCompletion();
+  cudaGridDependencySynchronize();
+#endif
+}
 /// All blocks of a body. `unless`, if given, is in the device's memory: another number than 0 there keeps them back.
 template <class Body>
 __global__ void __launch_bounds__(Body::threads, resident_blocks<Body>())
     run_blocks(const Arguments a, const std::int32_t* unless) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  // The next kernel may start its blocks where there is room. Each waits here until all before it is done.
-  cudaTriggerProgrammaticLaunchCompletion();
-  cudaGridDependencySynchronize();
-#endif
+  wait_for_kernel_before();
   if (!unless || *unless == 0) Body::block(a);
 }
+/// The same for a body with members.
+template <class Body>
+__global__ void __launch_bounds__(Body::threads, resident_blocks<Body>())
+    run_blocks_of(const Body body, const Arguments a, const std::int32_t* unless) {
+  wait_for_kernel_before();
+  if (!unless || *unless == 0) body.block(a);
+}
+
+namespace detail {
+template <class... Values>
+void start_blocks(void (*kernel)(Values...), long blocks, int threads, int shared_bytes, const Values&... values) {
+  if (blocks <= 0) return;
+  const Running& now = running();
+#if defined(TENON_CUDA_EMULATOR)
+  emulator::launch(now.stream, unsigned(blocks), threads, shared_bytes, [kernel, values...] { kernel(values...); });
+  check(cudaGetLastError(), "the launch of a kernel");
+#else
+  if (shared_bytes > 48 * 1024)
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 227 * 1024),
+          "cudaFuncSetAttribute");
+  cudaLaunchAttribute overlap{};
+  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  overlap.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = unsigned(blocks), config.blockDim = unsigned(threads);
+  config.dynamicSmemBytes = std::size_t(shared_bytes), config.stream = now.stream;
+  config.attrs = &overlap, config.numAttrs = now.overlaps;
+  check(cudaLaunchKernelEx(&config, kernel, values...), "the launch of a kernel");
+#endif
+}
+}  // namespace detail
 
 /// Starts `blocks` blocks of `Body`, which has
 ///
@@ -43,27 +77,16 @@ __global__ void __launch_bounds__(Body::threads, resident_blocks<Body>())
 /// `shared_bytes` of shared memory are at dynamic_shared(). Nothing is started without blocks.
 template <class Body>
 void launch_blocks(const Arguments& a, long blocks, int shared_bytes = 0) {
-  if (blocks <= 0) return;
-  const Running& now = running();
-#if defined(TENON_CUDA_EMULATOR)
-  emulator::launch(now.stream, unsigned(blocks), Body::threads, shared_bytes,
-                   [a, unless = now.unless] { run_blocks<Body>(a, unless); });
-  check(cudaGetLastError(), "the launch of a kernel");
-#else
-  if (shared_bytes > 48 * 1024) {
-    static const cudaError_t allowed =
-        cudaFuncSetAttribute(run_blocks<Body>, cudaFuncAttributeMaxDynamicSharedMemorySize, 227 * 1024);
-    check(allowed, "cudaFuncSetAttribute");
-  }
-  cudaLaunchAttribute overlap{};
-  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  overlap.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = unsigned(blocks), config.blockDim = Body::threads;
-  config.dynamicSmemBytes = std::size_t(shared_bytes), config.stream = now.stream;
-  config.attrs = &overlap, config.numAttrs = now.overlaps;
-  check(cudaLaunchKernelEx(&config, run_blocks<Body>, a, now.unless), "the launch of a kernel");
-#endif
+  detail::start_blocks<const Arguments, const std::int32_t*>(run_blocks<Body>, blocks, Body::threads, shared_bytes, a,
+                                                             running().unless);
+}
+/// The same for a body whose members are sizes: block() is no static function, and one kernel serves all sizes. Blocks
+/// may have fewer `threads`.
+template <class Body>
+void launch_blocks(const Body& body, const Arguments& a, long blocks, int shared_bytes = 0,
+                   int threads = Body::threads) {
+  detail::start_blocks<const Body, const Arguments, const std::int32_t*>(run_blocks_of<Body>, blocks, threads,
+                                                                         shared_bytes, body, a, running().unless);
 }
 template <class Body>
 void launch_blocks(const Arguments& a) {

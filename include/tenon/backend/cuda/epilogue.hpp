@@ -7,28 +7,44 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::cuda {
 
+/// The steps of an epilogue without shapes, so that kernels which differ in shapes alone can share one: of each operand
+/// after the first `before`, how it is read.
+template <class Element, class Joined, int before, EpilogueOperand... kind>
+struct EpilogueSteps {
+  /// Element i of the result, which belongs to `channel`.
+  __device__ static Element of(const Arguments& a, Element value, [[maybe_unused]] long i,
+                               [[maybe_unused]] long channel) {
+    return [&]<int... K>(std::integer_sequence<int, K...>) {
+      return static_cast<Element>(FusedFunction<Element, Joined>()(
+          value, a.template operand<Element>(before + K)[kind == number  ? 0
+                                                         : kind == whole ? i
+                                                                         : channel]...));
+    }(std::make_integer_sequence<int, int(sizeof...(kind))>());
+  }
+};
+template <class Element>
+struct NoSteps {
+  __device__ static Element of(const Arguments&, Element value, long, long) { return value; }
+};
 namespace detail {
 template <class C, int... K>
-__device__ typename C::Result with_steps(const Arguments& a, typename C::Result value, [[maybe_unused]] long i,
-                                         [[maybe_unused]] long channel, std::integer_sequence<int, K...>) {
-  using T = typename C::Result;
-  [[maybe_unused]] constexpr EpilogueOperand kind[]{epilogue_operand<C, K>..., number};
-  constexpr int before = C::Op::operands_before_epilogue;
-  return static_cast<T>(FusedFunction<T, typename C::Joined>()(
-      value, a.template operand<T>(before + K)[kind[K] == number  ? 0
-                                               : kind[K] == whole ? i
-                                                                  : channel]...));
+auto epilogue_of(std::integer_sequence<int, K...>)
+    -> EpilogueSteps<typename C::Result, typename C::Joined, C::Op::operands_before_epilogue,
+                     epilogue_operand<C, K>...>;
+template <class C>
+auto epilogue_of() {
+  if constexpr (C::steps > 0)
+    return decltype(epilogue_of<C>(std::make_integer_sequence<int, C::operands - C::Op::operands_before_epilogue>())){};
+  else return NoSteps<typename C::Result>{};
 }
 }  // namespace detail
+template <class C>
+using EpilogueOf = decltype(detail::epilogue_of<C>());
 
 /// Element i of the result of C, which belongs to `channel`, after the steps of the epilogue.
 template <class C>
-__device__ typename C::Result finished(const Arguments& a, [[maybe_unused]] long i, [[maybe_unused]] long channel,
-                                       typename C::Result value) {
-  if constexpr (C::steps > 0)
-    return detail::with_steps<C>(a, value, i, channel,
-                                 std::make_integer_sequence<int, C::operands - C::Op::operands_before_epilogue>());
-  else return value;
+__device__ typename C::Result finished(const Arguments& a, long i, long channel, typename C::Result value) {
+  return EpilogueOf<C>::of(a, value, i, channel);
 }
 template <class C>
 __device__ void store_result(const Arguments& a, long i, long channel, typename C::Result value) {
