@@ -50,6 +50,7 @@ struct ContextChange {
   detail::Asked<Mode> mode{};
   detail::AskedText device_target{};
   detail::Asked<int> device_id{};
+  detail::Asked<Math> math{};
   detail::Asked<int> num_threads{};
   detail::Asked<std::uint64_t> seed{};
   detail::AskedText max_device_memory{};  // "2GB"
@@ -208,6 +209,12 @@ struct ContextPlace {
     throw_error<ValueError>("Argument device_id must be in 0 .. ", devices - 1, " for ", c.device_target,
                             ", which has ", devices, devices == 1 ? " device" : " devices", " here, got ", c.device_id,
                             c.by_environment >> context_row("Get", "device_id") & 1 ? ", which DEVICE_ID says." : ".");
+#if defined(TENON_TARGET)
+  if (c.math != Math::exact)
+    with_target(c.target(), [&]<class Target>(std::type_identity<Target>) {
+      if constexpr (requires { Target::check_math(c.math); }) Target::check_math(c.math);
+    });
+#endif
 }
 // What users call is not cold: what leads to a cold call would be, too.
 [[gnu::noinline]] inline void commit(const Context& c) { take_over(c); }
@@ -256,6 +263,7 @@ namespace detail {
   put_text(next, "device_target", change.device_target);
   if (change.mode.is_there) put_whole(next, "mode", int(change.mode.value));
   put_whole(next, "device_id", change.device_id);
+  if (change.math.is_there) next.math = change.math.value;
   put_whole(next, "num_threads", change.num_threads);
   if (change.seed.is_there) put(next, "seed", std::to_string(change.seed.value));
   put_text(next, "max_device_memory", change.max_device_memory);

@@ -56,6 +56,7 @@ struct TargetStep {
   using Launch = detail::Launch;
   const Program* program = nullptr;
   long n = 1;
+  Math math = get_context().math;
 
   /// "Conv2d in network.conv1 float32 [n,6,28,28] (net.cpp:12)", for errors and profilers of the target; in PyNative
   /// mode the operator alone.

@@ -20,7 +20,7 @@ class Recording {
   Recording(const Recording&) = delete;
   Recording& operator=(const Recording&) = delete;
 
-  /// start(call, stream) starts a call on a stream.
+  /// start(call, stream, lane) starts a call on the stream of a lane.
   template <class Start>
   cudaGraph_t record(const Dependencies& dependencies, int calls, Start start) {
     check(cudaStreamBeginCapture(lanes_[0], cudaStreamCaptureModeThreadLocal), "cudaStreamBeginCapture");
@@ -45,7 +45,7 @@ class Recording {
     if (last_[lane] < 0 && lane > 0) wait(stream, begin_);
     for (const int j : dependencies.of(i))
       if (last_[lane] != j) wait(stream, done_[std::size_t(j)]);
-    start(i, stream);
+    start(i, stream, int(lane));
     done_.push_back(event_after(stream));
     last_[lane] = i;
   }

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include <tenon/core/context/math.hpp>
 #include <tenon/core/error.hpp>
 
 #if !defined(__CUDACC__) && !defined(TENON_CUDA_EMULATOR)
@@ -32,6 +33,8 @@ struct Running {
   cudaStream_t stream = nullptr;
   const std::int32_t* unless = nullptr;  // in the device's memory
   bool overlaps = false;                 // a kernel may start its blocks before all those of the last one have ended
+  Math math = Math::exact;
+  int lane = 0;  // of a CUDA graph that is recorded: calls of two lanes may run at the same time
 };
 inline Running& running() {
   thread_local Running now;

@@ -18,12 +18,14 @@ class RecordedSteps {
     static RecordedSteps* const steps = new RecordedSteps;  // for ever, as the queues
     return *steps;
   }
-  /// The graph of the calls of a step; null if this is the first time that they come. start(call, stream) starts one.
+  /// The graph of the calls of a step; null if this is the first time that they come. start(call, stream, lane)
+  /// starts one.
   template <class Step, class Start>
   cudaGraphExec_t find(const Step& step, int device, const std::vector<Launch>& launches, Start start) {
     const std::lock_guard lock(mutex_);
     for (Recorded& known : steps_) {
-      if (known.program != step.program || known.device != device || known.launches.size() != launches.size() ||
+      if (known.program != step.program || known.device != device || known.math != step.math ||
+          known.launches.size() != launches.size() ||
           std::memcmp(known.launches.data(), launches.data(), launches.size() * sizeof(Launch)) != 0)
         continue;
       if (!known.graph) known.graph = capture(step, launches, start);
@@ -31,7 +33,7 @@ class RecordedSteps {
       return known.graph;
     }
     if (steps_.size() == most) forget_oldest();
-    steps_.push_back({step.program, device, launches, nullptr, ++time_});
+    steps_.push_back({step.program, device, step.math, launches, nullptr, ++time_});
     return nullptr;
   }
 
@@ -40,6 +42,7 @@ class RecordedSteps {
   struct Recorded {
     const void* program;
     int device;
+    Math math;
     std::vector<Launch> launches;
     cudaGraphExec_t graph;
     long last_used;
@@ -83,12 +86,14 @@ struct Begun {
     Queues& on = queues();
     const bool whole = step.program && !looks_for_mistakes();
     if (!launches.empty()) {
-      const auto start_one = [this](int i, cudaStream_t stream) { start(launches[std::size_t(i)], stream); };
+      const auto start_one = [this](int i, cudaStream_t stream, int lane) {
+        start(launches[std::size_t(i)], stream, lane);
+      };
       if (const cudaGraphExec_t graph =
               whole ? RecordedSteps<Launch>::instance().find(step, device_of_thread(), launches, start_one) : nullptr)
         check(cudaGraphLaunch(graph, on.kernels), "cudaGraphLaunch");
       else {
-        for (const Launch& call : launches) start(call, on.kernels);
+        for (const Launch& call : launches) start(call, on.kernels, 0);
       }
     }
     for (const cudaEvent_t event : after) check(cudaEventRecord(event, on.kernels), "cudaEventRecord");
@@ -103,10 +108,10 @@ struct Begun {
     }();
     return asked;
   }
-  void start(const Launch& call, cudaStream_t stream) const {
+  void start(const Launch& call, cudaStream_t stream, int lane) const {
     Running& now = running();
     const Running before = now;
-    now = {stream, call.unless, queues().overlaps};
+    now = {stream, call.unless, queues().overlaps, step.math, lane};
     try {
       call.run(call.arguments, 0, call.items);
       if (looks_for_mistakes())

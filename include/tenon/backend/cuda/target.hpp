@@ -2,6 +2,7 @@
 #pragma once
 #include <string_view>
 
+#include <tenon/backend/cuda/fast/fast_math.hpp>
 #include <tenon/backend/cuda/step.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -14,6 +15,9 @@ struct Cuda {
 
   static int devices() { return kernel::cuda::count_devices(); }
   static void use_device(int device) { kernel::cuda::use_device(device); }
+
+  /// Throws RuntimeError if the program or this machine lacks what Math::tf32 needs.
+  static void check_math(Math) { kernel::cuda::need_fast_math().check(); }
 
   /// Throws OutOfMemory with what is free.
   static std::byte* allocate(std::size_t bytes) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include <tenon/core/context/math.hpp>
 #include <tenon/core/target.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -21,6 +22,7 @@ int processors();
 /// The settings. A Model captures `mode` and `seed` when it is made. docs/context.md says what each of them does.
 struct Context {
   Mode mode = Mode::graph;
+  Math math = Math::exact;
   std::string device_target = "CPU";
   int device_id = 0;
   int num_threads = detail::processors();

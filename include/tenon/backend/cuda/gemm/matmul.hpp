@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/backend/cpu/gemm/matmul.hpp>
 #include <tenon/backend/cuda/epilogue.hpp>
+#include <tenon/backend/cuda/gemm/fast_matmul.hpp>
 #include <tenon/backend/cuda/gemm/tiles.hpp>
 
 TENON_EXACT_BEGIN
@@ -80,6 +81,7 @@ struct Kernel<Cuda, ops::MatMul> : kernel::cuda::Whole {
   using WithUpdate = ops::ProductUpdate;
   template <class C>
   static void run(const Arguments& a, long, long) {
+    if (kernel::cuda::multiply_fast<C, 0, kernel::cuda::PutProduct, true>(a)) return;
     kernel::cuda::launch_matrices<kernel::cuda::MatrixProduct<C, 0, kernel::cuda::PutProduct>>(a);
   }
 };

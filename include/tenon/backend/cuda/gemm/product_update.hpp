@@ -53,6 +53,7 @@ template <>
 struct Kernel<Cuda, ops::ProductUpdate> : kernel::cuda::Whole {
   template <class C>
   static void run(const Arguments& a, long, long) {
+    if (kernel::cuda::multiply_fast<C, 1, kernel::cuda::PutUpdate, false>(a)) return;
     kernel::cuda::launch_matrices<kernel::cuda::MatrixProduct<C, 1, kernel::cuda::PutUpdate>>(a);
   }
 };
