@@ -1,7 +1,8 @@
-// Convolution and its gradient for the input: a thread per element, whose chains run over channels and taps.
+// Convolution and its gradient for the input: in tiles, or a thread per element with chains over channels and taps.
 #pragma once
 #include <tenon/backend/cpu/conv/conv2d_kernel.hpp>
-#include <tenon/backend/cuda/conv/conv_product.hpp>
+#include <tenon/backend/cuda/conv/conv_call.hpp>
+#include <tenon/backend/cuda/conv/conv_plan.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {
@@ -88,34 +89,49 @@ struct ConvInputElement {
   }
 };
 
-/// A convolution as a product where that pays, else element by element.
-template <template <class> class Product, class Element>
+/// A convolution in tiles where that pays, else element by element.
+template <ConvTensors at, class Element>
 struct ConvWays : Whole {
   static constexpr KernelFacts facts{.epilogue = true, .channel_axis = 1};
   template <class C>
+  static constexpr ConvSides sides = ConvSides::of(conv_call_sizes<C, at>);
+
+  template <class C>
+  static constexpr long workspace(long n) {
+    if constexpr (in_tiles<C>()) return InTiles<C>::sums(sides<C>, call_samples<C, at>(n)) * long(sizeof(float));
+    else return 0;
+  }
+  template <class C>
   static void run(const Arguments& a, long, long) {
-    if constexpr (as_product<C>()) {
-      constexpr ProductExtent one = Product<C>::extent(1), two = Product<C>::extent(2);
-      launch_product<Product<C>, one.rows, one.columns == two.columns ? one.columns : 0, one.products,
-                     Product<C>::most_steps>(a);
-    } else launch_blocks<PerElement<Element, C>>(a);
+    if constexpr (in_tiles<C>()) InTiles<C>::template run<Taps<C>>(a, sides<C>, call_samples<C, at>(a.n));
+    else launch_blocks<PerElement<Element, C>>(a);
   }
 
  private:
   template <class C>
-  static constexpr bool as_product() {
+  using InTiles = ConvInTiles<EpilogueOf<C>>;
+  template <class C>
+  static constexpr bool in_tiles() {
     if constexpr (!std::is_same_v<typename C::Result, float>) return false;
-    else return pays_as_product(Product<C>::extent(1).rows, Product<C>::most_steps);
+    else return pays_in_tiles(sides<C>) && fits_in_tiles(sides<C>);
   }
+  /// The taps that have a kernel of their own: neighbours of a stride of 1.
+  static constexpr int side_of(const ConvSides& s) {
+    const bool square = s.kernel_h == s.kernel_w && s.stride_h == 1 && s.stride_w == 1,
+               close = s.dilation_h == 1 && s.dilation_w == 1;
+    return square && (s.kernel_h == 1 || (s.kernel_h == 3 && close)) ? s.kernel_h : 0;
+  }
+  template <class C>
+  using Taps = ConvTaps<side_of(sides<C>), (sides<C>.input_gradient && side_of(sides<C>) > 1)>;
 };
 
 }  // namespace kernel::cuda
 
 template <>
-struct Kernel<Cuda, ops::Conv2d> : kernel::cuda::ConvWays<kernel::cuda::ConvProduct, kernel::cuda::ConvolvedElement> {};
+struct Kernel<Cuda, ops::Conv2d> : kernel::cuda::ConvWays<kernel::gives_y, kernel::cuda::ConvolvedElement> {};
 template <>
 struct Kernel<Cuda, ops::Conv2dBackwardInput>
-    : kernel::cuda::ConvWays<kernel::cuda::ConvInputProduct, kernel::cuda::ConvInputElement> {};
+    : kernel::cuda::ConvWays<kernel::gives_dx, kernel::cuda::ConvInputElement> {};
 
 }  // namespace tenon
 TENON_EXACT_END

@@ -1,0 +1,378 @@
+// Convolution and its gradient for the input in float32: a tile of pixels and channels per block, a smaller one in the
+// registers of a thread. Sizes are numbers at run time, so that the calls of a network share a few kernels.
+#pragma once
+#include <tenon/backend/cuda/async_copy.hpp>
+#include <tenon/backend/cuda/conv/image_tile.hpp>
+#include <tenon/backend/cuda/epilogue.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel::cuda {
+
+/// How a block computes its tile: channels and runs of pixels of a thread; blocks for which a multiprocessor has
+/// registers; bytes of shared memory for the factors of a stage. A warp has 4 x 8 threads, a block 2 x 2 warps.
+template <int Channels, int Runs, int Resident, int StageBytes>
+struct ConvTile {
+  static constexpr int threads = 128, resident = Resident, stage_bytes = StageBytes, thread_channels = Channels,
+                       thread_runs = Runs, channels = 8 * Channels, runs = 16 * Runs, pitch = channels + 4,
+                       sums = Channels * Runs * ImageTile::run;
+};
+using WideConvTile = ConvTile<8, 2, 3, 20 << 10>;
+using NarrowConvTile = ConvTile<4, 1, 6, 12 << 10>;
+
+/// Taps that a kernel of the GPU is compiled for: `side` x `side` neighbours, met in the image backwards if `mirrored`.
+/// 0: any.
+template <int Side, bool Mirrored = false>
+struct ConvTaps {
+  static constexpr int side = Side;
+  static constexpr bool mirrored = Mirrored;
+};
+
+/// Where the parts of the work of a convolution are.
+struct ConvPlan {
+  ConvSides sides;
+  ImageTile tile;
+  int samples;
+  int planes;      // that are in shared memory at a time
+  int parts;       // blocks that share the segments of a tile; with several, sums of segments go to the workspace
+  int size, taps;  // of ImagePart, and taps: the most of a phase
+
+  TENON_DEVICE constexpr int first_segment(int part) const {
+    const int all = sides.segments(), each = all / parts, more = all % parts;
+    return part * each + (part < more ? part : more);
+  }
+  /// Sums per element in the workspace: one of the first part, those of all later segments.
+  TENON_DEVICE constexpr int slots() const { return parts > 1 ? 1 + sides.segments() - first_segment(1) : 0; }
+  constexpr long blocks(int channels) const {
+    const PixelAxis y = sides.rows(0), x = sides.columns(0);
+    return blocks_for(x.count, ImageTile::run * tile.across) * blocks_for(y.count, tile.rows) *
+           blocks_for(samples, tile.samples) * blocks_for(sides.results, channels) * sides.groups * sides.phases_h() *
+           sides.phases_w() * parts;
+  }
+};
+
+namespace detail {
+/// What the threads of a block have in common. It is in shared memory, and takes no registers while they multiply.
+struct ConvPlace {
+  PixelAxis y, x;
+  ImagePart lies;
+  int part, group, row0, column0, sample0, channel0;  // where the tile is
+  const float *image, *weights;                       // of the group: the first plane of sample0, and of channel0
+
+  /// The place of block `index`: pixels are counted first, then channels, phases, groups, and parts.
+  __device__ static ConvPlace of(const ConvPlan& plan, const Arguments& a, int index, int tile_channels) {
+    const ConvSides& s = plan.sides;
+    const auto next = [&](int count) {
+      const int own = index % count;
+      index /= count;
+      return own;
+    };
+    const PixelAxis all_y = s.rows(0), all_x = s.columns(0);
+    const int width = ImageTile::run * plan.tile.across, height = plan.tile.rows, together = plan.tile.samples;
+    const int column0 = next((all_x.count + width - 1) / width) * width,
+              row0 = next((all_y.count + height - 1) / height) * height,
+              sample0 = next((plan.samples + together - 1) / together) * together,
+              channel0 = next((s.results + tile_channels - 1) / tile_channels) * tile_channels,
+              phase_w = next(s.phases_w()), phase_h = next(s.phases_h()), group = next(s.groups), part = index;
+    const PixelAxis y = s.rows(phase_h), x = s.columns(phase_w);
+    const float* const image = a.operand<float>(s.input_gradient ? 1 : 0) + sample0 * s.image() +
+                               long(group) * s.planes * s.image_h * s.image_w;
+    const float* const weights = a.operand<float>(s.input_gradient ? 0 : 1) +
+                                 long(group) * s.planes * s.results * s.kernel_h * s.kernel_w +
+                                 channel0 * s.result_step();
+    return {y, x, ImagePart(plan.tile, y, x), part, group, row0, column0, sample0, channel0, image, weights};
+  }
+  __device__ bool is_empty() const { return row0 >= y.count || column0 >= x.count; }
+};
+
+inline constexpr int conv_place_bytes = (sizeof(ConvPlace) + 15) / 16 * 16;
+
+/// A block of ConvTiles.
+template <class Taps, class Tile, class Steps>
+struct ConvBlock {
+  static constexpr int threads = Tile::threads, tc = Tile::thread_channels, tr = Tile::thread_runs,
+                       run = ImageTile::run, side = Taps::side;
+  using Run = Neighbours<float, run>;
+
+  const Arguments& a;
+  const ConvPlan& plan;
+  const int thread;
+  ConvPlace& at;
+  float *const kept, *const stages;
+  int base[tr];  // of a thread's runs: where they begin in shared memory
+  float sum[tc][tr * run];
+
+  __device__ ConvBlock(const Arguments& arguments, const ConvPlan& of)
+      : a(arguments),
+        plan(of),
+        thread(int(threadIdx.x)),
+        at(*reinterpret_cast<ConvPlace*>(dynamic_shared())),
+        kept(reinterpret_cast<float*>(dynamic_shared() + conv_place_bytes)),
+        stages(kept + Tile::sums * threads) {}
+  __device__ int stage() const { return plan.planes * (plan.size + plan.taps * Tile::pitch); }
+  __device__ int taps() const { return side > 0 ? side * side : at.y.taps * at.x.taps; }
+  // Tables. Of the tile's part of a plane, in the first plane; -1: outside. Of the weights of a stage. Of the taps.
+  __device__ int* image_places() const { return reinterpret_cast<int*>(stages + 2 * stage()); }
+  __device__ int* weight_places() const { return image_places() + plan.size; }
+  __device__ int* tap_places() const { return weight_places() + plan.planes * plan.taps; }
+
+  __device__ void run_all() {
+    if (thread == 0) at = ConvPlace::of(plan, a, int(blockIdx.x), Tile::channels);
+    __syncthreads();
+    if (at.is_empty()) return;
+    find_places();
+    __syncthreads();
+    clear();
+    const int length = plan.sides.segment, first = plan.first_segment(at.part),
+              last = plan.first_segment(at.part + 1) * length,
+              end = last < plan.sides.planes ? last : plan.sides.planes;
+    int segment = first, left = length, plane = segment * length;
+    const auto finish_segment = [&] {
+      keep(segment, segment == first);
+      ++segment, left = length;
+    };
+    if (side == 0 && taps() == 0) {
+      for (; plane < end; plane += length) finish_segment();
+    } else fetch(0, plane, end);
+    for (int now = 0; plane < end; plane += plan.planes, now ^= 1) {
+      wait_for_copies();
+      __syncthreads();
+      if (plane + plan.planes < end) fetch(now ^ 1, plane + plan.planes, end);
+      const float *images = stages + now * stage(), *factors = images + plan.planes * plan.size + thread_channel();
+      const int count = end - plane < plan.planes ? end - plane : plan.planes, size = at.lies.size,
+                pitch = at.lies.pitch, step = taps() * Tile::pitch;
+#pragma unroll 1
+      for (int q = 0; q < count; ++q, images += size, factors += step) {
+        multiply(images, factors, pitch);
+        if (--left == 0) finish_segment();
+      }
+    }
+    if (left < length) finish_segment();
+    if (at.part == 0) put();
+  }
+
+ private:
+  __device__ int thread_channel() const {
+    const int lane = thread % warp;
+    return (lane % 2 + lane / 16 * 2 + thread / warp % 2 * 4) * tc;
+  }
+  /// A run of the thread in the tile.
+  struct Place {
+    int sample, row, column;
+  };
+  __device__ Place place_of(int r) const {
+    const ImageTile& t = plan.tile;
+    const int own = thread % warp / 2 % 8 + thread / warp / 2 * 8 + r * 16, line = own / t.across;
+    return {line / t.rows, line % t.rows, own % t.across * run};
+  }
+  __device__ void clear() {
+#pragma unroll
+    for (int c = 0; c < tc; ++c)
+#pragma unroll
+      for (int p = 0; p < tr * run; ++p) sum[c][p] = 0;
+  }
+  __device__ void find_places() {
+    const ConvSides& s = plan.sides;
+    const PixelAxis y = at.y, x = at.x;
+    const ImagePart lies = at.lies;
+    int *const images = image_places(), *const weights = weight_places(), count = taps();
+    for (int i = thread; i < lies.size; i += threads) {
+      const int sample = i / lies.sample, row = i % lies.sample / lies.pitch, column = i % lies.sample % lies.pitch;
+      const int place_y = y.lowest() + (at.row0 + row % lies.row_length) * y.step + row / lies.row_length,
+                place_x =
+                    x.lowest() + (at.column0 + column % lies.column_length) * x.step + column / lies.column_length;
+      const bool inside = at.sample0 + sample < plan.samples && row < y.remainders() * lies.row_length &&
+                          unsigned(place_y) < unsigned(s.image_h) && unsigned(place_x) < unsigned(s.image_w);
+      images[i] = inside ? sample * int(s.image()) + place_y * s.image_w + place_x : -1;
+    }
+    for (int i = thread; i < plan.planes * count; i += threads) {
+      const int tap = i % count, r = tap / x.taps, k = tap % x.taps;
+      weights[i] =
+          i / count * int(s.plane_step()) + (y.first_tap + r * y.next_tap) * s.kernel_w + x.first_tap + k * x.next_tap;
+    }
+    if constexpr (side == 0) {
+      for (int tap = thread; tap < count; tap += threads)
+        tap_places()[tap] =
+            y.place(tap / x.taps, lies.row_length) * lies.pitch + x.place(tap % x.taps, lies.column_length);
+    }
+#pragma unroll
+    for (int r = 0; r < tr; ++r) {
+      const Place own = place_of(r);
+      base[r] = own.sample < plan.tile.samples ? own.sample * lies.sample + own.row * lies.pitch + own.column : 0;
+    }
+  }
+  /// Starts to copy planes and their weights.
+  __device__ void fetch(int into, int plane, int end) {
+    const ConvSides& s = plan.sides;
+    const int count = end - plane < plan.planes ? end - plane : plan.planes, own = at.lies.size,
+              size = s.image_h * s.image_w;
+    float* const to = stages + into * stage();
+    const float* const image = at.image + long(plane) * size;
+    const int* const places = image_places();
+    for (int i = thread; i < own; i += threads) {
+      const int place = places[i];
+      const float* from = image + (place < 0 ? 0 : place);
+      for (int q = 0; q < count; ++q, from += size) copy_async(to + q * own + i, from, place >= 0);
+    }
+    fetch_weights(to + plan.planes * plan.size, at.weights + plane * s.plane_step(), count * taps());
+  }
+  /// Four channels of eight taps per warp: no two lanes write to the same bank, and neighbours read neighbours.
+  __device__ void fetch_weights(float* to, const float* from, int count) {
+    constexpr int groups = Tile::channels / (4 * threads / warp);
+    const int lane = thread % warp, channel = thread / warp * groups * 4 + lane / 8,
+              left = plan.sides.results - at.channel0 - channel;
+    const long step = plan.sides.result_step();
+    const int* const places = weight_places();
+    to += channel, from += channel * step;
+    for (int i = lane % 8; i < count; i += 8) {
+      const float* const tap = from + places[i];
+#pragma unroll
+      for (int g = 0; g < groups; ++g) {
+        const bool there = 4 * g < left;
+        copy_async(to + i * Tile::pitch + 4 * g, there ? tap + 4 * g * step : at.weights, there);
+      }
+    }
+  }
+  /// Adds the products of a plane.
+  __device__ void multiply(const float* images, const float* factors, int pitch) {
+    if constexpr (side > 0) {
+#pragma unroll
+      for (int r = 0; r < side; ++r) {
+        const float* const row = images + (Taps::mirrored ? side - 1 - r : r) * pitch;
+        float pixel[tr][run + side - 1];
+#pragma unroll
+        for (int k = 0; k < tr; ++k) {
+          load<run>(row + base[k], pixel[k]);
+          if constexpr (side > 1) load<side - 1>(row + base[k] + run, pixel[k] + run);
+        }
+#pragma unroll
+        for (int k = 0; k < side; ++k) {
+          const int first = Taps::mirrored ? side - 1 - k : k;
+          add_tap(factors + (r * side + k) * Tile::pitch, [&](int own, int j) { return pixel[own][first + j]; });
+        }
+      }
+    } else {
+      const int count = taps();
+      const int* const places = tap_places();
+      int place = places[0];
+#pragma unroll 1
+      for (int tap = 0; tap < count; ++tap, factors += Tile::pitch) {
+        const float* const from = images + place;
+        place = places[tap + 1 < count ? tap + 1 : tap];
+        float pixel[tr][run];
+#pragma unroll
+        for (int k = 0; k < tr; ++k)
+#pragma unroll
+          for (int j = 0; j < run; ++j) pixel[k][j] = from[base[k] + j];
+        add_tap(factors, [&](int own, int j) { return pixel[own][j]; });
+      }
+    }
+  }
+  template <class Pixel>
+  __device__ void add_tap(const float* factors, Pixel pixel) {
+    float w[tc];
+#pragma unroll
+    for (int c = 0; c < tc; c += 4) load<4>(factors + c, w + c);
+#pragma unroll
+    for (int c = 0; c < tc; ++c)
+#pragma unroll
+      for (int i = 0; i < tr * run; ++i) {  // to and fro, as in ProductBlocks
+        const int p = c % 2 ? tr * run - 1 - i : i;
+        sum[c][p] = fmadd(w[c], pixel(p / run, p % run), sum[c][p]);
+      }
+  }
+  template <int count>
+  __device__ static void load(const float* from, float* to) {
+    const auto loaded = *reinterpret_cast<const Neighbours<float, count>*>(from);
+#pragma unroll
+    for (int i = 0; i < count; ++i) to[i] = loaded.element[i];
+  }
+  /// Takes the sums of a segment: the first part adds them up, others leave them in the workspace.
+  __device__ void keep(int segment, bool is_first) {
+    if (at.part > 0) {
+      const int slot = 1 + segment - plan.first_segment(1);
+      each_run([&](int c, int r, long i, int, int count, int next) {
+        Run own;
+#pragma unroll
+        for (int j = 0; j < run; ++j) own.element[j] = sum[c][r * run + j];
+        store(sums_of(slot) + i, own, count, next);
+      });
+    } else {
+#pragma unroll
+      for (int q = 0; q < Tile::sums; ++q) {
+        float& own = kept[q * threads + thread];
+        const float added = sum[q / (tr * run)][q % (tr * run)];
+        own = is_first ? added : own + added;
+      }
+    }
+    clear();
+  }
+  __device__ void put() {
+    each_run([&](int c, int r, long i, int channel, int count, int next) {
+      Run own;
+#pragma unroll
+      for (int j = 0; j < run; ++j) own.element[j] = kept[((c * tr + r) * run + j) * threads + thread];
+      if (plan.parts > 1) return store(sums_of(0) + i, own, count, next);
+#pragma unroll
+      for (int j = 0; j < run; ++j)
+        if (j < count) own.element[j] = Steps::of(a, own.element[j] + 0, i + j * next, channel);
+      store(a.result<float>() + i, own, count, next);
+    });
+  }
+  /// body(channel and run of the thread, first element, channel of the result, pixels, from one to the next) for each.
+  template <class Body>
+  __device__ void each_run(Body body) {
+    const ConvSides& s = plan.sides;
+    const int next = at.x.next, channel0 = at.channel0 + thread_channel(), plane = s.result_h * s.result_w;
+#pragma unroll
+    for (int r = 0; r < tr; ++r) {
+      const Place own = place_of(r);
+      const int sample = at.sample0 + own.sample, row = at.row0 + own.row, column = at.column0 + own.column;
+      if (own.sample >= plan.tile.samples || sample >= plan.samples || row >= at.y.count || column >= at.x.count)
+        continue;
+      const int count = at.x.count - column < run ? at.x.count - column : run,
+                channel = at.group * s.results + channel0;
+      long i = sample * s.result() + long(channel) * plane + (at.y.first + row * at.y.next) * s.result_w + at.x.first +
+               column * next;
+#pragma unroll
+      for (int c = 0; c < tc; ++c, i += plane)
+        if (channel0 + c < s.results) body(c, r, i, channel + c, count, next);
+    }
+  }
+  __device__ float* sums_of(int slot) const {
+    return reinterpret_cast<float*>(a.workspace) + slot * (plan.samples * plan.sides.result());
+  }
+  __device__ static void store(float* to, const Run& own, int count, int next) {
+    if (next == 1) return store_neighbours(own, to, 0, count);
+#pragma unroll
+    for (int j = 0; j < run; ++j)
+      if (j < count) to[j * next] = own.element[j];
+  }
+};
+}  // namespace detail
+
+/// All blocks of a plan.
+template <class Taps, class Tile, class Steps>
+struct ConvTiles {
+  static constexpr int threads = Tile::threads, resident = Tile::resident;
+  ConvPlan plan;
+  __device__ void block(const Arguments& a) const { detail::ConvBlock<Taps, Tile, Steps>(a, plan).run_all(); }
+};
+/// Adds up the sums of segments that several parts have left in the workspace.
+template <class Steps>
+struct JoinedSegments {
+  static constexpr int threads = 256;
+  int slots, channels, plane;
+  long count;
+  __device__ void block(const Arguments& a) const {
+    const long i = thread_of_grid();
+    if (i >= count) return;
+    const float* const sums = reinterpret_cast<const float*>(a.workspace) + i;
+    float total = sums[0];
+#pragma unroll 8
+    for (int slot = 1; slot < slots; ++slot) total = total + sums[slot * count];
+    a.result<float>()[i] = Steps::of(a, total + 0, i, int(i / plane % channels));
+  }
+};
+
+}  // namespace tenon::kernel::cuda
+TENON_EXACT_END

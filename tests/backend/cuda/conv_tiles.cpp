@@ -1,0 +1,142 @@
+// Convolutions in tiles on the target Cuda: every tile, form of taps, and number of parts against plain loops in the
+// order of backend/order.hpp.
+#define TENON_TARGET cuda
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstring>
+#include <vector>
+
+#include <tenon/ops/ops.hpp>
+
+using namespace tenon;
+using namespace tenon::kernel;
+using namespace tenon::kernel::cuda;
+
+namespace {
+std::vector<float> numbers(long count, unsigned seed) {
+  std::vector<float> all(static_cast<std::size_t>(count));
+  for (float& x : all) x = float(int((seed = seed * 1664525u + 1013904223u) >> 8) - (1 << 23)) * 0x1p-22f;
+  return all;
+}
+
+/// y from x and w, or with input_gradient dx from dy and w, in plain loops.
+std::vector<float> expected(const Conv2dSizes& s, const std::vector<float>& image, const std::vector<float>& w) {
+  const ConvSides c = ConvSides::of(s);
+  std::vector<float> result;
+  const auto at = [](const std::vector<float>& of, long i) { return of[std::size_t(i)]; };
+  for (long n = 0; n < s.n; ++n)
+    for (long m = 0; m < c.groups * c.results; ++m)
+      for (long i = 0; i < c.result_h; ++i)
+        for (long j = 0; j < c.result_w; ++j) {
+          float total = 0, sum = 0;
+          for (long q = 0; q < c.planes; ++q) {
+            const long plane = m / c.results * c.planes + q;
+            for (long r = 0; r < s.kh; ++r)
+              for (long k = 0; k < s.kw; ++k) {
+                const long up = s.input_gradient ? i + s.pad_top - r * s.dilation_h
+                                                 : i * s.stride_h - s.pad_top + r * s.dilation_h,
+                           left = s.input_gradient ? j + s.pad_left - k * s.dilation_w
+                                                   : j * s.stride_w - s.pad_left + k * s.dilation_w,
+                           step_h = s.input_gradient ? s.stride_h : 1, step_w = s.input_gradient ? s.stride_w : 1;
+                if (up < 0 || left < 0 || up % step_h || left % step_w) continue;
+                const long y = up / step_h, x = left / step_w;
+                if (y >= c.image_h || x >= c.image_w) continue;
+                const long weight =
+                    s.input_gradient ? (plane * c.results + m % c.results) * s.taps() : (m * c.planes + q) * s.taps();
+                sum = std::fma(at(w, weight + r * s.kw + k),
+                               at(image, ((n * c.groups * c.planes + plane) * c.image_h + y) * c.image_w + x), sum);
+              }
+            if ((q + 1) % c.segment && q + 1 < c.planes) continue;
+            total = q < c.segment ? sum : total + sum, sum = 0;
+          }
+          result.push_back(total + 0);
+        }
+  return result;
+}
+
+/// Memory of the device, in the default stream.
+struct OnDevice {
+  void* at = nullptr;
+  std::size_t bytes;
+
+  explicit OnDevice(std::size_t floats) : bytes((floats + 1) * sizeof(float)) {
+    check(cudaMallocAsync(&at, bytes, nullptr), "cudaMallocAsync");
+    check(cudaMemsetAsync(at, 0xff, bytes, nullptr), "cudaMemsetAsync");
+  }
+  explicit OnDevice(const std::vector<float>& from) : OnDevice(from.size()) {
+    check(cudaMemcpyAsync(at, from.data(), from.size() * sizeof(float), cudaMemcpyHostToDevice, nullptr), "a copy");
+  }
+  OnDevice(const OnDevice&) = delete;
+  ~OnDevice() { static_cast<void>(cudaFreeAsync(at, nullptr)); }
+  std::vector<float> values() const {
+    std::vector<float> to(bytes / sizeof(float) - 1);
+    check(cudaMemcpyAsync(to.data(), at, to.size() * sizeof(float), cudaMemcpyDeviceToHost, nullptr), "a copy");
+    check(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
+    return to;
+  }
+};
+
+template <class Taps, class Tile>
+void check_tile(const Conv2dSizes& s, const std::vector<float>& image, const std::vector<float>& w,
+                const std::vector<float>& wanted) {
+  const ConvSides sides = ConvSides::of(s);
+  const OnDevice images(image), weights(w);
+  for (int parts = 1; parts <= 4 && parts <= sides.segments(); ++parts) {
+    const ConvPlan plan = conv_plan<Tile>(sides, s.n, parts);
+    const OnDevice result(wanted.size()), workspace(std::size_t(plan.slots()) * wanted.size());
+    Arguments a;
+    a.n = s.n, a.buffer[0] = result.at;
+    a.buffer[1] = s.input_gradient ? weights.at : images.at, a.buffer[2] = s.input_gradient ? images.at : weights.at;
+    a.workspace = static_cast<std::byte*>(workspace.at);
+    ConvInTiles<NoSteps<float>>::run_plan<Taps, Tile>(a, plan);
+    const std::vector<float> found = result.values();
+    CAPTURE(parts);
+    CHECK(std::memcmp(found.data(), wanted.data(), wanted.size() * sizeof(float)) == 0);
+  }
+}
+/// x [n, c, h, w], o kernels of kh x kw.
+template <int side>
+void check_sizes(long n, long c, long h, long w, long o, int kh, int kw, int stride, int pad, int dilation,
+                 int groups) {
+  const long oh = (h + 2 * pad - (kh - 1) * dilation - 1) / stride + 1,
+             ow = (w + 2 * pad - (kw - 1) * dilation - 1) / stride + 1;
+  Conv2dSizes s{n, c, h, w, o, oh, ow, kh, kw, stride, stride, pad, pad, dilation, dilation, groups};
+  const std::vector<float> weights = numbers(o * c / groups * kh * kw, 3);
+  const auto compare = [&]<class Taps>(Taps, const std::vector<float>& image) {
+    const std::vector<float> wanted = expected(s, image, weights);
+    check_tile<Taps, WideConvTile>(s, image, weights, wanted);
+    check_tile<Taps, NarrowConvTile>(s, image, weights, wanted);
+  };
+  CAPTURE(c);
+  CAPTURE(o);
+  CAPTURE(h);
+  compare(ConvTaps<side>(), numbers(n * c * h * w, 1));
+  s = s.for_input();
+  compare(ConvTaps<side, (side > 1)>(), numbers(n * o * oh * ow, 2));
+}
+}  // namespace
+
+TEST_CASE("3 x 3: rows and samples of a tile, whole and cut; one segment, two, and a shorter last one") {
+  check_sizes<3>(1, 3, 4, 5, 6, 3, 3, 1, 1, 1, 1);
+  check_sizes<3>(2, 30, 9, 33, 66, 3, 3, 1, 1, 1, 1);
+  check_sizes<3>(11, 57, 4, 4, 29, 3, 3, 1, 1, 1, 1);
+  check_sizes<3>(3, 5, 3, 70, 4, 3, 3, 1, 0, 1, 1);
+  check_sizes<3>(2, 12, 8, 8, 60, 3, 3, 1, 2, 1, 2);
+}
+
+TEST_CASE("1 x 1") {
+  check_sizes<1>(2, 40, 7, 7, 70, 1, 1, 1, 0, 1, 1);
+  check_sizes<1>(3, 515, 2, 3, 9, 1, 1, 1, 0, 1, 1);
+  check_sizes<1>(1, 6, 3, 3, 4, 1, 1, 1, 1, 1, 2);
+}
+
+TEST_CASE("any taps: strides whose phases have no taps, dilations, large kernels, groups") {
+  check_sizes<0>(3, 33, 9, 8, 35, 3, 3, 2, 1, 1, 1);
+  check_sizes<0>(2, 40, 7, 8, 66, 1, 1, 2, 0, 1, 1);
+  check_sizes<0>(1, 3, 23, 30, 65, 7, 7, 2, 3, 1, 1);
+  check_sizes<0>(9, 6, 14, 14, 16, 5, 5, 1, 0, 1, 1);
+  check_sizes<0>(2, 8, 11, 9, 12, 3, 2, 3, 2, 2, 2);
+  check_sizes<0>(1, 4, 20, 19, 5, 17, 16, 1, 8, 1, 1);
+}
