@@ -16,6 +16,7 @@ struct KernelFacts {
   int channel_axis = -1;  // of the result: operands of an epilogue may have one value per channel
   bool in_place = false;  // can write the result over an operand of the same type
   bool cheap = false;     // computes again in about the time that it takes to read its operand and to write its result
+  bool together = false;  // an effect: several calls take little longer than one, so they wait for each other
   bool half_gradient = false;  // operand 1 is a gradient, which may come in 16 bits instead of being widened before
   Nchw16n nchw16n = Nchw16n::never;
   // of images: sums over the batch, one block of 16 samples after the other, as backend/cpu/nchw16n/layout.hpp says

@@ -1,6 +1,6 @@
 // The CUDA runtime without a GPU: a program that g++ compiles with this folder among its include paths has the target
-// Cuda, whose kernels run on the CPU, each thread of a block as a fiber. Blocks run one after the other, their threads
-// in a random order, which changes with every launch.
+// Cuda, whose kernels run on the CPU, each thread of a block as a fiber. Blocks run one after the other, they and
+// their threads in a random order, which changes with every launch.
 #pragma once
 #define TENON_CUDA_EMULATOR
 #define __global__
@@ -8,6 +8,7 @@
 #define __host__
 #define __shared__ static
 #define __launch_bounds__(...)
+#define __grid_constant__
 #define __align__(bytes) __attribute__((aligned(bytes)))
 
 #include "emulated_calls.hpp"

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <typeinfo>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,7 @@ struct Work {
   struct Item {
     std::function<void()> run;
     std::vector<std::size_t> after;
+    const char* body;  // the type of the kernel's body; null: it is no kernel
   };
   std::vector<Item> items{};
   std::vector<struct Stream*> streams{};
@@ -55,6 +57,10 @@ inline cudaError_t failure = cudaErrorLaunchFailure;
 /// Calls so far, blocks of memory, streams, events, and graphs that were made and not freed.
 inline long calls = 0, alive = 0, graph_launches = 0;
 inline cudaError_t last_error = cudaSuccess;
+/// Tests that only look at recorded graphs set it to false. Memory is then zeros.
+inline bool kernels_run = true;
+/// The graph that was launched last.
+inline const Work* launched = nullptr;
 
 inline cudaError_t call() {
   ++calls;
@@ -67,10 +73,12 @@ cudaError_t call(F f) {
   if (error == cudaSuccess) f();
   return error;
 }
+/// The type of the body of the kernel that is launched next.
+inline const char* next_body = nullptr;
 template <class F>
-void put(Stream* stream, F f) {
+void put(Stream* stream, F f, const char* body = nullptr) {
   if (!stream || !stream->recorded) return f();
-  stream->recorded->items.push_back({std::move(f), stream->last});
+  stream->recorded->items.push_back({std::move(f), stream->last, body});
   stream->last = {stream->recorded->items.size() - 1};
 }
 /// Tests set it: another order of works that do not wait for each other.
@@ -107,7 +115,10 @@ void run_grid(unsigned blocks, int threads, int shared_bytes, const std::functio
 template <class Body>
 void launch(Stream* stream, unsigned blocks, int threads, int shared_bytes, Body body) {
   if (call() != cudaSuccess) return;
-  put(stream, [=] { run_grid(blocks, threads, shared_bytes, body); });
+  const auto run = [=] {
+    if (kernels_run) run_grid(blocks, threads, shared_bytes, body);
+  };
+  put(stream, run, next_body);
 }
 
 }  // namespace emulator
@@ -173,7 +184,10 @@ inline cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int) {
 }
 inline cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return emulator::call(); }
 inline cudaError_t cudaMallocAsync(void** block, std::size_t bytes, cudaStream_t) {
-  return emulator::call([&] { *block = ::operator new(bytes, std::align_val_t(256)), ++emulator::alive; });
+  return emulator::call([&] {
+    *block = ::operator new(bytes, std::align_val_t(256)), ++emulator::alive;
+    if (!emulator::kernels_run) std::memset(*block, 0, bytes);
+  });
 }
 inline cudaError_t cudaFreeAsync(void* block, cudaStream_t) {
   return emulator::call([&] { ::operator delete(block, std::align_val_t(256)), --emulator::alive; });
@@ -216,6 +230,7 @@ inline cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) { return cudaGrap
 inline cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t) {
   return emulator::call([&] {
     ++emulator::graph_launches;
+    emulator::launched = graph;
     emulator::run_in_some_order(*graph);
   });
 }

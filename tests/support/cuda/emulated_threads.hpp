@@ -83,7 +83,7 @@ inline Block& block() { return *current_block(); }
 inline Fiber& fiber() { return block().fibers[std::size_t(block().current)]; }
 inline std::byte* dynamic_shared() { return block().shared.data(); }
 
-/// Tests set it: another order of threads, which must not matter.
+/// Tests set it: another order of threads, and of blocks, which must not matter.
 inline unsigned order_seed = 1;
 /// Tests set it: the barrier that each block leaves out, counted from 0; -1: none.
 inline long barrier_left_out = -1;
@@ -214,7 +214,10 @@ inline void run_grid(unsigned blocks, int threads, int shared_bytes, const std::
 #if defined(__SANITIZE_THREAD__)
   b.home_tsan = __tsan_get_current_fiber();
 #endif
-  for (b.index.x = 0; b.index.x < blocks; ++b.index.x) {
+  order_seed = order_seed * 1664525u + 1013904223u;
+  const bool upwards = order_seed >> 31;
+  for (unsigned k = 0, first = (order_seed >> 8) % blocks; k < blocks; ++k) {
+    b.index.x = (upwards ? first + k : first + blocks - k) % blocks;
     for (int t = 0; t < threads; ++t) {
       Fiber& f = b.fibers[std::size_t(t)];
       f.index.x = unsigned(t), f.wait = Wait::nothing, f.begun = false, f.barriers = 0;

@@ -18,22 +18,18 @@ struct Access {
   }
 };
 
-/// Of each call of a step those before it that it waits for, directly or because others do.
-class Dependencies {
+/// Of each of some things in a row those before it that it waits for, directly or because others do.
+class Order {
  public:
-  template <class Step, class Launch>
-  Dependencies(const Step& step, const std::vector<Launch>& launches) {
-    const int count = int(launches.size());
-    std::vector<std::vector<Access>> accesses(launches.size());
+  Order() = default;
+  /// follows(i, j): thing i must wait for thing j, which comes before it.
+  template <class Follows>
+  Order(int count, Follows follows) {
     for (int i = 0; i < count; ++i) {
-      step.each_access(launches[std::size_t(i)], [&](const void* address, long bytes, bool written) {
-        const auto begin = reinterpret_cast<std::uintptr_t>(address);
-        accesses[std::size_t(i)].push_back({begin, begin + std::uintptr_t(bytes), written});
-      });
-      std::vector<bool> before(launches.size());
+      std::vector<bool> before(static_cast<std::size_t>(count));
       std::vector<int> direct;
       for (int j = i; j-- > 0;)
-        if (!before[std::size_t(j)] && conflict(accesses[std::size_t(i)], accesses[std::size_t(j)])) {
+        if (!before[std::size_t(j)] && follows(i, j)) {
           direct.push_back(j);
           before[std::size_t(j)] = true;
           for (int k = 0; k < j; ++k)
@@ -43,21 +39,31 @@ class Dependencies {
       before_.push_back(std::move(before));
     }
   }
-  /// The calls that call i waits for directly, the last one first.
+  /// What thing i waits for directly, the last one first.
   const std::vector<int>& of(int i) const { return direct_[std::size_t(i)]; }
-  /// Whether call i waits for call j.
+  /// Whether thing i waits for thing j.
   bool waits_for(int i, int j) const { return before_[std::size_t(i)][std::size_t(j)]; }
 
  private:
-  static bool conflict(const std::vector<Access>& a, const std::vector<Access>& b) {
-    for (const Access& x : a)
-      for (const Access& y : b)
-        if (x.conflicts(y)) return true;
-    return false;
-  }
-
   std::vector<std::vector<int>> direct_;
   std::vector<std::vector<bool>> before_;
 };
+
+/// The order of the calls of a step: one waits for those that write what it uses, or use what it writes.
+template <class Step, class Launch>
+Order order_of_calls(const Step& step, const std::vector<Launch>& launches) {
+  std::vector<std::vector<Access>> accesses(launches.size());
+  for (std::size_t i = 0; i < launches.size(); ++i)
+    step.each_access(launches[i], [&](const void* address, long bytes, bool written) {
+      const auto begin = reinterpret_cast<std::uintptr_t>(address);
+      accesses[i].push_back({begin, begin + std::uintptr_t(bytes), written});
+    });
+  return Order(int(launches.size()), [&](int i, int j) {
+    for (const Access& x : accesses[std::size_t(i)])
+      for (const Access& y : accesses[std::size_t(j)])
+        if (x.conflicts(y)) return true;
+    return false;
+  });
+}
 
 }  // namespace tenon::kernel::cuda

@@ -2,7 +2,9 @@
 #pragma once
 #include <cuda_runtime.h>
 
+#include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include <tenon/core/context/math.hpp>
 #include <tenon/core/error.hpp>
@@ -28,6 +30,13 @@ inline void check(cudaError_t error, const char* what) {
     fail(error, what);
 }
 
+/// A call that is looked at instead of started.
+struct SeenCall {
+  long kernels = 0;                                        // that it would start
+  void (*start)(const void* parts, long count) = nullptr;  // how, if they are parts of a launch (parts.hpp)
+  std::vector<std::byte> part{};
+};
+
 /// Where launch_blocks() starts kernels, in this thread.
 struct Running {
   cudaStream_t stream = nullptr;
@@ -35,10 +44,21 @@ struct Running {
   bool overlaps = false;                 // a kernel may start its blocks before all those of the last one have ended
   Math math = Math::exact;
   int lane = 0;  // of a CUDA graph that is recorded: calls of two lanes may run at the same time
+  SeenCall* seen = nullptr;              // if given, nothing is started: this learns what would be
 };
 inline Running& running() {
   thread_local Running now;
   return now;
+}
+/// f() with another Running.
+template <class F>
+void run_with(const Running& other, F f) {
+  struct Restored {
+    Running before = running();
+    ~Restored() { running() = before; }
+  } const restored;
+  running() = other;
+  f();
 }
 
 }  // namespace tenon::kernel::cuda

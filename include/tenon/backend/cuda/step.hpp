@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <tenon/backend/cuda/capture.hpp>
+#include <tenon/backend/cuda/merged.hpp>
 #include <tenon/backend/cuda/queues.hpp>
 
 namespace tenon::inline TENON_ABI::kernel::cuda {
@@ -18,17 +19,16 @@ class RecordedSteps {
     static RecordedSteps* const steps = new RecordedSteps;  // for ever, as the queues
     return *steps;
   }
-  /// The graph of the calls of a step; null if this is the first time that they come. start(call, stream, lane)
-  /// starts one.
-  template <class Step, class Start>
-  cudaGraphExec_t find(const Step& step, int device, const std::vector<Launch>& launches, Start start) {
+  /// The graph of the calls of a step; null if this is the first time that they come. run(call, where) runs one.
+  template <class Step, class Run>
+  cudaGraphExec_t find(const Step& step, int device, const std::vector<Launch>& launches, Run run) {
     const std::lock_guard lock(mutex_);
     for (Recorded& known : steps_) {
       if (known.program != step.program || known.device != device || known.math != step.math ||
           known.launches.size() != launches.size() ||
           std::memcmp(known.launches.data(), launches.data(), launches.size() * sizeof(Launch)) != 0)
         continue;
-      if (!known.graph) known.graph = capture(step, launches, start);
+      if (!known.graph) known.graph = capture(step, launches, run);
       known.last_used = ++time_;
       return known.graph;
     }
@@ -48,12 +48,23 @@ class RecordedSteps {
     long last_used;
   };
 
-  template <class Step, class Start>
-  static cudaGraphExec_t capture(const Step& step, const std::vector<Launch>& launches, Start start) {
-    const cudaGraph_t graph = Recording().record(Dependencies(step, launches), int(launches.size()), start);
+  template <class Step, class Run>
+  static cudaGraphExec_t capture(const Step& step, const std::vector<Launch>& launches, Run run) {
+    const Works works(order_of_calls(step, launches), launches, [&](int i) {
+      SeenCall seen;
+      run(launches[std::size_t(i)], Running{.seen = &seen});
+      return seen;
+    });
+    const bool overlaps = queues().overlaps;
+    const OwnedGraph graph =
+        Recording().record(works.order(), works.count(), [&](int i, cudaStream_t stream, int lane) {
+          const Work& work = works[i];
+          const Running where{stream, work.unless, overlaps, step.math, lane};
+          if (!work.start) return run(launches[std::size_t(work.calls[0])], where);
+          run_with(where, [&] { work.start(work.parts.data(), long(work.calls.size())); });
+        });
     cudaGraphExec_t made = nullptr;
-    check(cudaGraphInstantiate(&made, graph, 0), "cudaGraphInstantiate");
-    check(cudaGraphDestroy(graph), "cudaGraphDestroy");
+    check(cudaGraphInstantiate(&made, graph.get(), 0), "cudaGraphInstantiate");
     return made;
   }
   void forget_oldest() {
@@ -86,15 +97,12 @@ struct Begun {
     Queues& on = queues();
     const bool whole = step.program && !looks_for_mistakes();
     if (!launches.empty()) {
-      const auto start_one = [this](int i, cudaStream_t stream, int lane) {
-        start(launches[std::size_t(i)], stream, lane);
-      };
+      const auto run_one = [this](const Launch& call, const Running& where) { run(call, where); };
       if (const cudaGraphExec_t graph =
-              whole ? RecordedSteps<Launch>::instance().find(step, device_of_thread(), launches, start_one) : nullptr)
+              whole ? RecordedSteps<Launch>::instance().find(step, device_of_thread(), launches, run_one) : nullptr)
         check(cudaGraphLaunch(graph, on.kernels), "cudaGraphLaunch");
-      else {
-        for (const Launch& call : launches) start(call, on.kernels, 0);
-      }
+      else
+        for (const Launch& call : launches) run(call, {on.kernels, nullptr, on.overlaps, step.math});
     }
     for (const cudaEvent_t event : after) check(cudaEventRecord(event, on.kernels), "cudaEventRecord");
   }
@@ -108,20 +116,12 @@ struct Begun {
     }();
     return asked;
   }
-  void start(const Launch& call, cudaStream_t stream, int lane) const {
-    Running& now = running();
-    const Running before = now;
-    now = {stream, call.unless, queues().overlaps, step.math, lane};
-    try {
-      call.run(call.arguments, 0, call.items);
-      if (looks_for_mistakes())
-        if (const cudaError_t error = cudaStreamSynchronize(stream); error != cudaSuccess)
-          fail(error, step.text(call).c_str());
-    } catch (...) {
-      now = before;
-      throw;
-    }
-    now = before;
+  void run(const Launch& call, Running where) const {
+    where.unless = call.unless;
+    run_with(where, [&] { call.run(call.arguments, 0, call.items); });
+    if (!where.seen && looks_for_mistakes())
+      if (const cudaError_t error = cudaStreamSynchronize(where.stream); error != cudaSuccess)
+        fail(error, step.text(call).c_str());
   }
 };
 

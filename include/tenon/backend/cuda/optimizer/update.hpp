@@ -1,6 +1,7 @@
 // Updates of optimizers, from the same function of one element as on the CPU.
 #pragma once
 #include <tenon/backend/cuda/neighbours.hpp>
+#include <tenon/backend/cuda/parts.hpp>
 #include <tenon/target/update_arity.hpp>
 
 TENON_EXACT_BEGIN
@@ -32,32 +33,40 @@ struct Own {
   }
 };
 
-/// Operands 0, 2, 3, ... are changed by a gradient, operand 1, and by numbers, the last operand.
+/// Operands 0, 2, 3, ... are changed by a gradient, operand 1, and by numbers, the last operand. C without shapes.
 template <class C>
 struct UpdateElements {
   using T = typename C::Result;
+  using Gradient = typename C::template Operand<1>;
   static constexpr int threads = 128, together = together_of<T>, arrays = C::operands - 2;
+  using Number = typename C::template Operand<arrays + 1>;
+  struct Part {
+    T* changed[arrays];
+    const Gradient* gradient;
+    const Number* numbers;
+    long count;
+  };
 
-  static long blocks(long n) { return blocks_for(blocks_for(result_count<C>(n), together), threads); }
-  __device__ static void block(const Arguments& a) {
-    const long first = thread_of_grid() * together, left = result_count<C>(a.n) - first;
+  static Part part(const Arguments& a, long count) {
+    Part own{{a.changed<T>(0)}, a.operand<Gradient>(1), a.operand<Number>(arrays + 1), count};
+    for (int k = 1; k < arrays; ++k) own.changed[k] = a.changed<T>(k + 1);
+    return own;
+  }
+  static long blocks(const Part& part) { return blocks_for(part.count, threads * together); }
+  __device__ static void block(const Part& part, long block) {
+    const long first = (block * threads + threadIdx.x) * together, left = part.count - first;
     if (left <= 0) return;
-    using Number = typename C::template Operand<arrays + 1>;
-    C::Op::template step<C::config(), Compute<T>>(a.operand<Number>(arrays + 1), Each{a, {first, left}});
+    C::Op::template step<C::config(), Compute<T>>(part.numbers, Each{part, {first, left}});
   }
 
  private:
   struct Each {
-    const Arguments& a;
+    const Part& part;
     Own<together> own;
 
     template <class F>
     __device__ void operator()(F f) const {
-      T* changed[arrays]{a.template changed<T>(0)};
-#pragma unroll
-      for (int k = 1; k < arrays; ++k) changed[k] = a.template changed<T>(k + 1);
-      const auto* const gradient = a.template operand<typename C::template Operand<1>>(1);
-      own.template update<arrays>(f, changed, load_neighbours<together>(gradient, own.first, own.left));
+      own.template update<arrays>(f, part.changed, load_neighbours<together>(part.gradient, own.first, own.left));
     }
   };
 };
@@ -66,8 +75,13 @@ struct UpdateElements {
 
 template <class Op>
 requires requires { requires tenon::detail::is_set(Op::updates_elements); }
-struct Kernel<Cuda, Op> : kernel::cuda::Launches<kernel::cuda::UpdateElements> {
-  static constexpr KernelFacts facts{.half_gradient = true};
+struct Kernel<Cuda, Op> : kernel::cuda::Whole {
+  static constexpr KernelFacts facts{.together = true, .half_gradient = true};
+  template <class Call>
+  static void run(const Arguments& a, long, long) {
+    using Body = kernel::cuda::UpdateElements<kernel::cuda::WithoutShapes<Call>>;
+    kernel::cuda::launch_part<Body>(Body::part(a, kernel::cuda::result_count<Call>(a.n)));
+  }
 };
 
 }  // namespace tenon
