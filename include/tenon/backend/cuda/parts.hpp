@@ -40,12 +40,13 @@ __global__ void __launch_bounds__(Body::threads)
   wait_for_kernel_before();
   if (unless && *unless != 0) return;
   int own = 0;
-  if constexpr (most > 1)
-    for (int last = parts.count - 1; own < last;) {  // the first part that ends behind this block
+  if constexpr (most > 1) {
+    for (int last = parts.count - 1; own < last;) {  // the first part that ends after this block
       const int middle = (own + last) / 2;
       if (blockIdx.x < parts.end[middle]) last = middle;
       else own = middle + 1;
     }
+  }
   Body::block(parts.part[own], blockIdx.x - (own > 0 ? parts.end[own - 1] : 0));
 }
 
@@ -66,8 +67,9 @@ void start_parts(const void* parts, long count) {
     return list.count;
   };
   if (count == 1) start(std::integral_constant<int, 1>(), 0);
-  else
+  else {
     for (long first = 0; first < count;) first += start(std::integral_constant<int, most_parts<Body>>(), first);
+  }
 }
 
 /// Starts one part of `Body`, or lets it wait for more of them, of other calls (merged.hpp). The body has

@@ -43,8 +43,8 @@ struct Running {
   const std::int32_t* unless = nullptr;  // in the device's memory
   bool overlaps = false;                 // a kernel may start its blocks before all those of the last one have ended
   Math math = Math::exact;
-  int lane = 0;  // of a CUDA graph that is recorded: calls of two lanes may run at the same time
-  SeenCall* seen = nullptr;              // if given, nothing is started: this learns what would be
+  int lane = 0;              // of a CUDA graph that is recorded: calls of two lanes may run at the same time
+  SeenCall* seen = nullptr;  // if given, nothing is started: this learns what would be
 };
 inline Running& running() {
   thread_local Running now;

@@ -101,8 +101,9 @@ struct Begun {
       if (const cudaGraphExec_t graph =
               whole ? RecordedSteps<Launch>::instance().find(step, device_of_thread(), launches, run_one) : nullptr)
         check(cudaGraphLaunch(graph, on.kernels), "cudaGraphLaunch");
-      else
+      else {
         for (const Launch& call : launches) run(call, {on.kernels, nullptr, on.overlaps, step.math});
+      }
     }
     for (const cudaEvent_t event : after) check(cudaEventRecord(event, on.kernels), "cudaEventRecord");
   }
