@@ -1,5 +1,5 @@
-// Convolutions in tiles on the target Cuda: every tile, form of taps, and number of parts against plain loops in the
-// order of backend/order.hpp.
+// Convolutions and their gradients in tiles on the target Cuda: every tile, form of taps, and number of parts against
+// plain loops in the order of backend/order.hpp.
 #define TENON_TARGET cuda
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
@@ -116,6 +116,73 @@ void check_sizes(long n, long c, long h, long w, long o, int kh, int kw, int str
   s = s.for_input();
   compare(ConvTaps<side, (side > 1)>(), numbers(n * o * oh * ow, 2));
 }
+
+/// The gradient for the weight in plain loops.
+std::vector<float> expected_weight(const Conv2dSizes& s, const std::vector<float>& x, const std::vector<float>& dy) {
+  const PixelSegments segments = pixel_segments(s.oh, s.ow);
+  const long inputs = s.group_inputs(), count = s.o * inputs * s.taps();
+  std::vector<float> result;
+  for (long e = 0; e < count; ++e) {
+    const long k = e % s.kw, r = e / s.kw % s.kh, o = e / s.taps() / inputs,
+               c = o / s.group_outputs() * inputs + e / s.taps() % inputs;
+    float total = 0;
+    for (long first = 0; first < s.n; first += 16) {
+      float sample[16]{};
+      for (long n = first; n < s.n && n < first + 16; ++n)
+        for (long segment = 0; segment < segments.count(); ++segment) {
+          const long down = segment / segments.side_by_side() * segments.rows,
+                     right = segment % segments.side_by_side() * segments.columns;
+          float sum = 0;
+          for (long i = down; i < s.oh && i < down + segments.rows; ++i)
+            for (long j = right; j < s.ow && j < right + segments.columns; ++j) {
+              const long up = i * s.stride_h - s.pad_top + r * s.dilation_h,
+                         left = j * s.stride_w - s.pad_left + k * s.dilation_w;
+              if (up < 0 || left < 0 || up >= s.h || left >= s.w) continue;
+              sum = std::fma(x[std::size_t(((n * s.c + c) * s.h + up) * s.w + left)],
+                             dy[std::size_t(((n * s.o + o) * s.oh + i) * s.ow + j)], sum);
+            }
+          sample[n - first] = segment == 0 ? sum : sample[n - first] + sum;
+        }
+      for (int step = 1; step < 16; step *= 2)
+        for (int i = 0; i < 16; i += 2 * step) sample[i] = sample[i] + sample[i + step];
+      total = first == 0 ? sample[0] : total + sample[0];
+    }
+    result.push_back(total + 0);
+  }
+  return result;
+}
+template <class Tile>
+void check_weight_tile(const Conv2dSizes& s, const std::vector<float>& x, const std::vector<float>& dy,
+                       const std::vector<float>& wanted) {
+  const OnDevice images(x), gradients(dy), result(wanted.size());
+  for (const int together : {0, 1, 4, 16}) {  // 0: segments are apart
+    const WeightPlan plan = weight_plan<Tile>(s, together > 0 ? together : 1, together == 0);
+    if (weight_shared_bytes<Tile>(plan) > 226 << 10) continue;
+    const OnDevice workspace(std::size_t(plan.slots()) * wanted.size());
+    Arguments a;
+    a.n = s.n, a.buffer[0] = result.at, a.buffer[1] = images.at, a.buffer[2] = gradients.at;
+    a.workspace = static_cast<std::byte*>(workspace.at);
+    launch_weight_tiles<Tile>(a, plan);
+    launch_weight_sums(a, plan.samples, plan.together, plan.apart ? plan.segments() : 1, plan.count());
+    const std::vector<float> found = result.values();
+    CAPTURE(together);
+    CHECK(std::memcmp(found.data(), wanted.data(), wanted.size() * sizeof(float)) == 0);
+  }
+}
+void check_weight(long n, long c, long h, long w, long o, int kh, int kw, int stride, int pad, int dilation,
+                  int groups) {
+  const long oh = (h + 2 * pad - (kh - 1) * dilation - 1) / stride + 1,
+             ow = (w + 2 * pad - (kw - 1) * dilation - 1) / stride + 1;
+  const Conv2dSizes s{n, c, h, w, o, oh, ow, kh, kw, stride, stride, pad, pad, dilation, dilation, groups};
+  const std::vector<float> x = numbers(n * c * h * w, 1), dy = numbers(n * o * oh * ow, 2),
+                           wanted = expected_weight(s, x, dy);
+  CAPTURE(c);
+  CAPTURE(o);
+  CAPTURE(h);
+  check_weight_tile<NarrowWeightTile>(s, x, dy, wanted);
+  check_weight_tile<WideWeightTile>(s, x, dy, wanted);
+  if (WeightChoice::has_3x3(s)) check_weight_tile<Weight3x3Tile>(s, x, dy, wanted);
+}
 }  // namespace
 
 TEST_CASE("3 x 3: rows and samples of a tile, whole and cut; one segment, two, and a shorter last one") {
@@ -139,4 +206,20 @@ TEST_CASE("any taps: strides whose phases have no taps, dilations, large kernels
   check_sizes<0>(9, 6, 14, 14, 16, 5, 5, 1, 0, 1, 1);
   check_sizes<0>(2, 8, 11, 9, 12, 3, 2, 3, 2, 2, 2);
   check_sizes<0>(1, 4, 20, 19, 5, 17, 16, 1, 8, 1, 1);
+}
+
+TEST_CASE("weights: segments of rows and of parts of a row, blocks of samples, whole and cut tiles") {
+  check_weight(3, 17, 9, 10, 65, 3, 3, 1, 1, 1, 1);
+  check_weight(2, 3, 33, 40, 6, 3, 3, 1, 1, 1, 1);
+  check_weight(1, 2, 3, 600, 3, 3, 3, 1, 1, 1, 1);
+  check_weight(37, 20, 4, 4, 5, 3, 3, 1, 1, 1, 1);
+  check_weight(21, 8, 6, 5, 40, 3, 3, 1, 0, 1, 2);
+}
+
+TEST_CASE("weights: any taps, strides, dilations, groups") {
+  check_weight(3, 1, 28, 28, 6, 5, 5, 1, 2, 1, 1);
+  check_weight(2, 70, 9, 9, 35, 1, 1, 2, 0, 1, 1);
+  check_weight(1, 3, 40, 38, 33, 7, 7, 2, 3, 1, 1);
+  check_weight(18, 8, 11, 9, 12, 3, 2, 3, 2, 2, 2);
+  check_weight(2, 130, 7, 7, 9, 1, 1, 1, 0, 1, 1);
 }

@@ -24,7 +24,7 @@ constexpr ConvPlan conv_plan(const ConvSides& s, long n, int parts) {
   return plan;
 }
 template <class Tile>
-constexpr long shared_bytes(const ConvPlan& p) {
+constexpr long conv_shared_bytes(const ConvPlan& p) {
   const long stage = p.planes * (p.size + long(p.taps) * Tile::pitch);
   return (Tile::sums * Tile::threads + 2 * stage + p.size + (p.planes + 1) * p.taps) * long(sizeof(float)) +
          detail::conv_place_bytes;
@@ -80,7 +80,7 @@ constexpr bool pays_in_tiles(const ConvSides& s) {
 /// Whether tiles fit into shared memory, and places are ints.
 constexpr bool fits_in_tiles(const ConvSides& s) {
   constexpr long most_bytes = 200 << 10, most_places = 1l << 31, many = 1024;
-  return shared_bytes<WideConvTile>(conv_plan<WideConvTile>(s, many, 1)) <= most_bytes &&
+  return conv_shared_bytes<WideConvTile>(conv_plan<WideConvTile>(s, many, 1)) <= most_bytes &&
          s.image() * WideConvTile::runs < most_places && s.planes * s.plane_step() < most_places;
 }
 
@@ -97,7 +97,8 @@ struct ConvInTiles {
   }
   template <class Taps, class Tile>
   static void run_plan(const Arguments& a, const ConvPlan& plan) {
-    launch_blocks(ConvTiles<Taps, Tile, Steps>{plan}, a, plan.blocks(Tile::channels), int(shared_bytes<Tile>(plan)));
+    launch_blocks(ConvTiles<Taps, Tile, Steps>{plan}, a, plan.blocks(Tile::channels),
+                  int(conv_shared_bytes<Tile>(plan)));
     if (plan.parts == 1) return;
     const ConvSides& s = plan.sides;
     const long count = plan.samples * s.result();
