@@ -94,16 +94,19 @@ template <ConvTensors at, class Element>
 struct ConvWays : Whole {
   static constexpr KernelFacts facts{.epilogue = true, .channel_axis = 1};
   template <class C>
-  static constexpr ConvSides sides = ConvSides::of(conv_call_sizes<C, at>);
+  static constexpr ConvSides sides() {  // no variable: nvcc loses the lambda in it
+    constexpr Conv2dSizes one = conv_call_sizes<C, at>;
+    return ConvSides::of(one);
+  }
 
   template <class C>
   static constexpr long workspace(long n) {
-    if constexpr (in_tiles<C>()) return InTiles<C>::sums(sides<C>, call_samples<C, at>(n)) * long(sizeof(float));
+    if constexpr (in_tiles<C>()) return InTiles<C>::sums(sides<C>(), call_samples<C, at>(n)) * long(sizeof(float));
     else return 0;
   }
   template <class C>
   static void run(const Arguments& a, long, long) {
-    if constexpr (in_tiles<C>()) InTiles<C>::template run<Taps<C>>(a, sides<C>, call_samples<C, at>(a.n));
+    if constexpr (in_tiles<C>()) InTiles<C>::template run<Taps<C>>(a, sides<C>(), call_samples<C, at>(a.n));
     else launch_blocks<PerElement<Element, C>>(a);
   }
 
@@ -113,7 +116,7 @@ struct ConvWays : Whole {
   template <class C>
   static constexpr bool in_tiles() {
     if constexpr (!std::is_same_v<typename C::Result, float>) return false;
-    else return pays_in_tiles(sides<C>) && fits_in_tiles(sides<C>);
+    else return pays_in_tiles(sides<C>()) && fits_in_tiles(sides<C>());
   }
   /// The taps that have a kernel of their own: neighbours of a stride of 1.
   static constexpr int side_of(const ConvSides& s) {
@@ -122,7 +125,7 @@ struct ConvWays : Whole {
     return square && (s.kernel_h == 1 || (s.kernel_h == 3 && close)) ? s.kernel_h : 0;
   }
   template <class C>
-  using Taps = ConvTaps<side_of(sides<C>), (sides<C>.input_gradient && side_of(sides<C>) > 1)>;
+  using Taps = ConvTaps<side_of(sides<C>()), (sides<C>().input_gradient && side_of(sides<C>()) > 1)>;
 };
 
 }  // namespace kernel::cuda
