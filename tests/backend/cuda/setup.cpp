@@ -35,6 +35,11 @@ float computed() {
   const auto x = Tensor<float, Shape<count>>::full(4);
   return (x * 2.0f + x).data()[count - 1];
 }
+/// A body that must not run.
+struct Fails {
+  static constexpr int threads = 32;
+  static void block(const Arguments&) { FAIL("started"); }
+};
 }  // namespace
 
 TEST_CASE("no GPU, no driver, a GPU that is not there: one sentence each, and the CPU goes on") {
@@ -63,6 +68,21 @@ TEST_CASE("too little memory: what is free") {
   emulator::calls_until_failure = -1, emulator::failure = cudaErrorLaunchFailure;
   CHECK(has(message, "GPU has no room for another "));
   CHECK(has(message, "1048576 of 1073741824 bytes are free"));
+}
+
+TEST_CASE("a kernel needs more shared memory than a GPU has: a sentence") {
+  emulator::devices = 2, emulator::shared_bytes = 64 << 10;
+  std::string message;
+  try {
+    kernel::cuda::use_device(1);
+    kernel::cuda::launch_blocks<Fails>(Arguments(), 1, 65 << 10);
+  } catch (const RuntimeError& e) {
+    message = e.what();
+  }
+  CHECK(message.starts_with(
+      "GPU: a kernel needs 66560 bytes of shared memory per block, and this GPU has 65536. Use a newer GPU"));
+  kernel::cuda::use_device(0);
+  emulator::devices = 1, emulator::shared_bytes = 227 << 10;
 }
 
 TEST_CASE("every call of CUDA fails once: an exception, and the next computation is right") {

@@ -21,7 +21,7 @@ enum cudaError_t {
   cudaErrorStreamCaptureUnjoined = 904,
 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
-enum cudaDeviceAttr { cudaDevAttrComputeCapabilityMajor = 75 };
+enum cudaDeviceAttr { cudaDevAttrComputeCapabilityMajor = 75, cudaDevAttrMaxSharedMemoryPerBlockOptin = 97 };
 enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal = 1, cudaStreamCaptureModeRelaxed = 2 };
 enum cudaMemPoolAttr { cudaMemPoolAttrReleaseThreshold = 4 };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
@@ -51,6 +51,11 @@ struct Event {
 /// Tests set it: how many devices there are, or with what error asking for them fails.
 inline int devices = 1;
 inline cudaError_t devices_error = cudaSuccess;
+/// Bytes of shared memory that a block can have, of devices that are used later. EMULATED_SHARED_BYTES sets it, too.
+inline int shared_bytes = [] {
+  const char* const given = std::getenv("EMULATED_SHARED_BYTES");
+  return given ? std::atoi(given) : 227 << 10;
+}();
 /// Tests set both: how many calls succeed before one fails, and with what error. -1: no call fails.
 inline long calls_until_failure = -1;
 inline cudaError_t failure = cudaErrorLaunchFailure;
@@ -142,8 +147,8 @@ inline cudaError_t cudaGetDeviceCount(int* count) {
 inline cudaError_t cudaSetDevice(int device) {
   return device < emulator::devices ? emulator::call() : cudaErrorInvalidDevice;
 }
-inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
-  return emulator::call([&] { *value = 9; });
+inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr asked, int) {
+  return emulator::call([&] { *value = asked == cudaDevAttrComputeCapabilityMajor ? 9 : emulator::shared_bytes; });
 }
 inline cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   *free = 1 << 20, *total = 1 << 30;

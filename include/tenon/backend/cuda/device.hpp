@@ -2,7 +2,7 @@
 #pragma once
 #include <cuda_runtime.h>
 
-#include <tenon/backend/cuda/runtime.hpp>
+#include <tenon/backend/cuda/queues.hpp>
 #include <tenon/graph/ir/kernel.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -50,17 +50,25 @@ void name_blocks() {
   emulator::next_body = typeid(Body).name();
 #endif
 }
+/// Throws RuntimeError if the blocks of a kernel need more shared memory than this GPU has for one.
+inline void refuse_shared_bytes(int needed) {
+  if (const int most = queues().shared_bytes; needed > most)
+    throw_error<RuntimeError>("GPU: a kernel needs ", needed, " bytes of shared memory per block, and this GPU has ",
+                              most, ". Use a newer GPU, or the CPU.");
+}
 template <class... Values>
 void start_blocks(void (*kernel)(Values...), long blocks, int threads, int shared_bytes, const Values&... values) {
   if (blocks <= 0) return;
   const Running& now = running();
   if (now.seen) return static_cast<void>(++now.seen->kernels);
+  constexpr int without_asking = 48 << 10;
+  if (shared_bytes > without_asking) refuse_shared_bytes(shared_bytes);
 #if defined(TENON_CUDA_EMULATOR)
   emulator::launch(now.stream, unsigned(blocks), threads, shared_bytes, [kernel, values...] { kernel(values...); });
   check(cudaGetLastError(), "the launch of a kernel");
 #else
-  if (shared_bytes > 48 * 1024)
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 227 * 1024),
+  if (shared_bytes > without_asking)
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, queues().shared_bytes),
           "cudaFuncSetAttribute");
   cudaLaunchAttribute overlap{};
   overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;

@@ -48,6 +48,7 @@ struct Queues {
   cudaStream_t kernels = nullptr, in = nullptr, back = nullptr;
   cudaEvent_t before_copy = nullptr, after_copy = nullptr;  // of copies back
   bool overlaps = false;                                    // Running::overlaps, of Hopper and newer
+  int shared_bytes = 0;                                     // that a block can have
   std::atomic<bool> fresh_memory = false;                   // allocated since the last copy beside
   StagingPlaces staging{};
   std::mutex mutex;  // of the two events and of the staging places
@@ -103,6 +104,8 @@ inline Queues& make_queues(int device) {
   int generation = 0;
   check(cudaDeviceGetAttribute(&generation, cudaDevAttrComputeCapabilityMajor, device), "cudaDeviceGetAttribute");
   queues->overlaps = generation >= 9;
+  check(cudaDeviceGetAttribute(&queues->shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
+        "cudaDeviceGetAttribute");
   cudaMemPool_t pool{};
   check(cudaDeviceGetDefaultMemPool(&pool, device), "cudaDeviceGetDefaultMemPool");
   std::uint64_t all_of_it = ~std::uint64_t{0};  // memory that tensors let go stays for the next ones
