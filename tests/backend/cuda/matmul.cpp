@@ -46,7 +46,10 @@ TEST_CASE("tiles of all sizes, whole and cut") {
   const auto turned = [](const auto& x, const auto& y) { return matmul<Transposed::second>(x, y); };
   same_there(turned, random_tensor<float, Shape<1400, 259>>(1), random_tensor<float, Shape<1500, 259>>(2));
   same_there(turned, random_tensor<float, Shape<1300, 259>>(1), random_tensor<float, Shape<700, 259>>(2));
+  same_there([](const auto& x, const auto& y) { return matmul(x, y); }, random_tensor<float, Shape<700, 300>>(1),
+             random_tensor<float, Shape<300, 720>>(2));
   const auto product = [](const auto& x, const auto& y) { return matmul<Transposed::first>(x, y); };
+  same_there(product, random_tensor<float, Shape<600, 1300>>(1), random_tensor<float, Shape<600, 701>>(2));
   same_there(product, random_tensor<float, Shape<530, 130>>(1), random_tensor<float, Shape<530, 130>>(2));
   same_there(product, random_tensor<float, Shape<dyn, 300>>(1, -2, 2, 530),
              random_tensor<float, Shape<dyn, 310>>(2, -2, 2, 530));

@@ -4,7 +4,7 @@
 
 namespace tenon::inline TENON_ABI::kernel::cuda {
 
-/// Starts to copy a float, or a zero if it is not `there`; `from` is a valid address in both cases.
+/// Starts to copy a float, or a zero if it is not `there`. Nothing is read then.
 __device__ inline void copy_async(float* to, const float* from, bool there) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   const unsigned at = unsigned(__cvta_generic_to_shared(to));
@@ -13,10 +13,32 @@ __device__ inline void copy_async(float* to, const float* from, bool there) {
   *to = there ? *from : 0.0f;
 #endif
 }
+/// The same for four neighbours, both aligned to 16 bytes.
+__device__ inline void copy_four_async(float* to, const float* from, bool there) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  const unsigned at = unsigned(__cvta_generic_to_shared(to));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(there ? 16 : 0) : "memory");
+#else
+  for (int i = 0; i < 4; ++i) to[i] = there ? from[i] : 0.0f;
+#endif
+}
 /// Waits for all copies that this thread has started. Those of other threads are there after a barrier that follows.
 __device__ inline void wait_for_copies() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+/// The copies since the last call are a group.
+__device__ inline void end_group_of_copies() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+/// The same as wait_for_copies() for all groups but the last `most` ones.
+template <int most>
+__device__ inline void wait_for_groups_but() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_group %0;" ::"n"(most) : "memory");
 #endif
 }
 

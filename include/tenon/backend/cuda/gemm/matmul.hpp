@@ -10,43 +10,64 @@ namespace tenon::inline TENON_ABI {
 
 namespace kernel::cuda {
 
-/// The products of a call: segments of gemm_segment steps (cpu/gemm/plan.hpp). `at`: the operand that is the first
-/// factor. Put takes the elements.
-template <class C, int at, class Put>
-struct MatrixProduct {
-  using T = typename C::Result;
-  using Cpu = Kernel<tenon::Cpu, ops::MatMul>;
-  using Left = MatrixLines<T, !C::Op::first(C::config())>;
-  using Right = MatrixLines<T, C::Op::second(C::config())>;
-  using Sizes = Cpu::Sizes;
+/// Rows, columns, and steps of products; elements from a factor to that of the next product: 0 if all have the same.
+struct MatrixSizes {
+  int rows, columns, steps, products;
+  long next_left, next_right, n;
+};
+/// Where the factors of a product are in their stacks, if they are evenly apart,
+struct EvenStacks {
+  template <int which>
+  __device__ static long matrix(const MatrixSizes& s, long product) {
+    return product * (which ? s.next_right : s.next_left);
+  }
+};
+/// and if one of them broadcasts.
+template <class C, class Put>
+struct BroadcastStacks {
+  template <int which>
+  __device__ static long matrix(const MatrixSizes& s, long product) {
+    return Put::template matrix_of<C, which>(product, s.n) * (which ? s.next_right : s.next_left);
+  }
+};
 
-  TENON_DEVICE static constexpr Sizes sizes(long n) {
-    constexpr Sizes one = Put::template sizes<C>(1), two = Put::template sizes<C>(2);
-    return Cpu::between(one, two, n);
-  }
-  TENON_DEVICE static constexpr ProductExtent extent(long n) {
-    const Sizes s = sizes(n);
-    return {s.m, s.n, s.stack};
-  }
+/// Products of matrices: segments of gemm_segment steps (cpu/gemm/plan.hpp). `at`: the operand that is the first
+/// factor. `turned`: a factor is stored transposed. Put takes the elements. There are no shapes here: calls that differ
+/// in them alone share kernels.
+template <class Element, int at, bool turned_left, bool turned_right, class Put, class Stacks>
+struct MatrixProduct {
+  using T = Element;
+  using Left = MatrixLines<T, !turned_left>;
+  using Right = MatrixLines<T, turned_right>;
+  using Sizes = MatrixSizes;
+
+  TENON_DEVICE static constexpr ProductExtent extent(const Sizes& s) { return {s.rows, s.columns, s.products}; }
 
   Left left;
   Right right;
-  long rows, columns, steps, index;
+  int rows, columns, steps;
+  long first;  // element of the result
 
-  __device__ MatrixProduct(const Arguments& a, long product) : index(product) {
-    const Sizes s = sizes(a.n);
-    rows = s.m, columns = s.n, steps = s.k;
-    left = {a.template operand<T>(at) + Put::template matrix_of<C, 0>(product, a.n) * s.m * s.k, int(s.m),
-            int(Left::steps_are_neighbours ? s.k : s.m)};
-    right = {a.template operand<T>(at + 1) + Put::template matrix_of<C, 1>(product, a.n) * s.k * s.n, int(s.n),
-             int(Right::steps_are_neighbours ? s.k : s.n)};
+  __device__ MatrixProduct(const Arguments& a, const Sizes& s, long product)
+      : left{a.template operand<T>(at) + Stacks::template matrix<0>(s, product), s.rows,
+             turned_left ? s.rows : s.steps},
+        right{a.template operand<T>(at + 1) + Stacks::template matrix<1>(s, product), s.columns,
+              turned_right ? s.steps : s.columns},
+        rows(s.rows),
+        columns(s.columns),
+        steps(s.steps),
+        first(product * s.rows * s.columns) {}
+  __device__ int segments() const { return (steps + int(gemm_segment<T>) - 1) / int(gemm_segment<T>); }
+  __device__ int segment_begin(int i) const {
+    return i * int(gemm_segment<T>) < steps ? i * int(gemm_segment<T>) : steps;
   }
-  __device__ long segments() const { return (steps + gemm_segment<T> - 1) / gemm_segment<T>; }
-  __device__ long segment_begin(long i) const { return i * gemm_segment<T> < steps ? i * gemm_segment<T> : steps; }
-  __device__ void put(const Arguments& a, long row, long column, T value) const {
-    Put::template element<C>(a, (index * rows + row) * columns + column, column, value);
+  template <int count>
+  __device__ void put_row(const Arguments& a, long row, long column, const Neighbours<T, count>& values,
+                          long left_in_row) const {
+    Put::put(a, first + row * columns + column, column, values, left_in_row);
   }
 };
+
 /// Products of MatMul go to the result, with its epilogue.
 struct PutProduct {
   using Cpu = Kernel<tenon::Cpu, ops::MatMul>;
@@ -55,22 +76,62 @@ struct PutProduct {
     return Cpu::matrices_at<C>(n);
   }
   template <class C, int which>
-  static constexpr long matrix_of(long index, long n) {
+  TENON_DEVICE static constexpr long matrix_of(long index, long n) {
     return Cpu::matrix_of<C, which>(index, n);
   }
   template <class C>
   __device__ static void element(const Arguments& a, long i, long column, typename C::Result value) {
     store_result<C>(a, i, column, value);
   }
+  /// What there is to know of a call without its shapes.
+  template <class Epilogue>
+  struct Elements {
+    /// Neighbours from element i on, in columns from `column` on, of which `left` are there.
+    template <class T, int count>
+    __device__ static void put(const Arguments& a, long i, long column, Neighbours<T, count> values, long left) {
+#pragma unroll
+      for (int k = 0; k < count; ++k)
+        if (k < left) values.element[k] = Epilogue::of(a, values.element[k], i + k, column + k);
+      store_neighbours(values, a.template result<T>(), i, left);
+    }
+  };
+  template <class C>
+  using ElementsOf = Elements<EpilogueOf<C>>;
 };
 
-template <class Source>
+/// Whether each product has a matrix of its own of operand `which`, or all products the same.
+enum class Stacking { each, one, broadcast };
+template <class C, int which>
+constexpr Stacking stacking() {
+  constexpr TensorType own = C::Op::stack_of(C::operand(which)), all = C::Op::stack_of(C::result);
+  return own.same_shape(all)                   ? Stacking::each
+         : own.count(1) == 1 && !own.batched() ? Stacking::one
+                                               : Stacking::broadcast;
+}
+/// The product of a call, by its tiles.
+template <class C, int at, class Put>
 void launch_matrices(const Arguments& a) {
-  if constexpr (std::is_same_v<typename Source::T, float>) {
-    constexpr auto one = Source::sizes(1), two = Source::sizes(2);
-    constexpr auto known = [](long x, long y) { return x == y ? x : 0; };
-    launch_product<Source, known(one.m, two.m), one.n, known(one.stack, two.stack), known(one.k, two.k)>(a);
-  } else ProductBlocks<Source, MediumTile>::launch(a);
+  using T = typename C::Result;
+  constexpr bool turned_left = C::Op::first(C::config()), turned_right = C::Op::second(C::config());
+  constexpr auto one = Put::template sizes<C>(1), two = Put::template sizes<C>(2);
+  const auto s = Kernel<Cpu, ops::MatMul>::between(one, two, a.n);
+  MatrixSizes sizes{int(s.m), int(s.n), int(s.k), int(s.stack), s.m * s.k, s.k * s.n, a.n};
+  const auto launch = [&]<class Stacks>(Stacks) {
+    using Source = MatrixProduct<T, at, turned_left, turned_right, typename Put::template ElementsOf<C>, Stacks>;
+    if constexpr (std::is_same_v<T, float>)
+      launch_product<Source, tiles_for({one.m, one.n, one.stack}, {two.m, two.n, two.stack})>(a, s.k, sizes);
+    else ProductBlocks<Source, MediumTile>::launch(a, 1, sizes);
+  };
+  if constexpr (one.stack == 1 && two.stack == 1) launch(EvenStacks());
+  else {
+    constexpr Stacking left = stacking<C, at>(), right = stacking<C, at + 1>();
+    if constexpr (left == Stacking::broadcast || right == Stacking::broadcast) launch(BroadcastStacks<C, Put>());
+    else {
+      if (left == Stacking::one) sizes.next_left = 0;
+      if (right == Stacking::one) sizes.next_right = 0;
+      launch(EvenStacks());
+    }
+  }
 }
 
 }  // namespace kernel::cuda
@@ -82,7 +143,7 @@ struct Kernel<Cuda, ops::MatMul> : kernel::cuda::Whole {
   template <class C>
   static void run(const Arguments& a, long, long) {
     if (kernel::cuda::multiply_fast<C, 0, kernel::cuda::PutProduct, true>(a)) return;
-    kernel::cuda::launch_matrices<kernel::cuda::MatrixProduct<C, 0, kernel::cuda::PutProduct>>(a);
+    kernel::cuda::launch_matrices<C, 0, kernel::cuda::PutProduct>(a);
   }
 };
 

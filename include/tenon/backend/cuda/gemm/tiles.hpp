@@ -19,15 +19,17 @@ struct WideTile : ProductTile<64, 128, 8, 8, 8, 1, 3> {
 struct MediumTile : ProductTile<64, 64, 4, 4, 16> {
   static constexpr long rate = 60;
 };
-template <int parts>
-struct SmallTile : ProductTile<16, 32, 2, 4, 32, parts> {
-  static constexpr long rate = 30;
+struct SmallTile : ProductTile<32, 32, 4, 4, 16, 4> {
+  static constexpr long rate = 45;
 };
 /// For products that leave most multiprocessors idle: what takes time are the chains, and fewer of them in a thread.
-template <int parts>
-struct TinyTile : ProductTile<8, 16, 1, 2, 64, parts> {
+struct TinyTile : ProductTile<8, 16, 1, 2, 64, 4, 0, 3> {
   static constexpr long rate = 14;
 };
+using ProductTileList = std::tuple<TinyTile, SmallTile, MediumTile, WideTile, LargeTile>;
+inline constexpr int product_tiles = int(std::tuple_size_v<ProductTileList>);
+template <int i>
+using ProductTileAt = std::tuple_element_t<std::size_t(i), ProductTileList>;
 
 /// Multiprocessors that products are cut for.
 inline constexpr long multiprocessors = 132;
@@ -38,45 +40,50 @@ constexpr long product_cost(const ProductExtent& e) {
   return (blocks + multiprocessors - 1) / multiprocessors * (Tile::rows * Tile::columns) * 100 / Tile::rate;
 }
 
-/// The tiles for products of these sizes, 0 where one depends on the batch.
-template <long rows, long columns, long steps>
-struct ProductTiles {
-  static constexpr int parts = steps > 2 * segment_units<float> ? 4 : steps > segment_units<float> ? 2 : 1, count = 5;
-  using List = std::tuple<TinyTile<parts>, SmallTile<parts>, MediumTile, WideTile, LargeTile>;
-  template <int i>
-  using Tile = std::tuple_element_t<i, List>;
-  // One is not compiled for what leaves half of it empty.
-  template <int i>
-  static constexpr bool compiled =
-      i < 2 || ((rows == 0 || rows > Tile<i>::rows / 2) && (columns == 0 || columns > Tile<i>::columns / 2));
-
-  /// The number of the cheapest one.
-  static constexpr int cheapest(const ProductExtent& e) {
-    return [&]<int... i>(std::integer_sequence<int, i...>) {
-      const long cost[]{compiled<i> ? product_cost<Tile<i>>(e) : LONG_MAX...};
-      int best = 0;
-      for (int k = 1; k < count; ++k)
-        if (cost[k] < cost[best]) best = k;
-      return best;
-    }(std::make_integer_sequence<int, count>());
-  }
-};
-
-template <class Source, class Tiles, int i>
-void launch_tile(int best, const Arguments& a) {
-  if constexpr (Tiles::template compiled<i>)
-    if (best == i) ProductBlocks<Source, typename Tiles::template Tile<i>>::launch(a);
+/// Parts of a block that have a segment each.
+constexpr int product_parts(long steps) {
+  return steps > 2 * segment_units<float> ? 4 : steps > segment_units<float> ? 2 : 1;
 }
-/// Starts a product by the tile that its sizes ask for. What depends on the batch is 0 here.
+
+/// The cheapest of some tiles, a bit each.
+constexpr int cheapest_tile(unsigned tiles, const ProductExtent& e) {
+  return [&]<int... i>(std::integer_sequence<int, i...>) {
+    const long cost[]{tiles >> i & 1 ? product_cost<ProductTileAt<i>>(e) : LONG_MAX...};
+    int best = 0;
+    for (int k = 1; k < product_tiles; ++k)
+      if (cost[k] < cost[best]) best = k;
+    return best;
+  }(std::make_integer_sequence<int, product_tiles>());
+}
+/// The tiles that are cheapest for some batch, from the extents of one and two samples. These are compiled: larger
+/// batches than the largest one here have to do with them.
+constexpr unsigned tiles_for(const ProductExtent& one, const ProductExtent& two) {
+  constexpr long most = 1024;
+  const auto at = [](long of_one, long of_two, long n) { return of_one + (of_two - of_one) * (n - 1); };
+  unsigned tiles = 0;
+  for (long n = 1; n <= most; n *= 2)
+    tiles |= 1u << cheapest_tile(
+                 ~0u, {at(one.rows, two.rows, n), at(one.columns, two.columns, n), at(one.products, two.products, n)});
+  return tiles;
+}
+
+/// Starts products by the cheapest of `tiles`; no segment of theirs ends behind step `steps`.
+template <class Source, unsigned tiles, class Sizes>
+void launch_product(const Arguments& a, long steps, const Sizes& sizes) {
+  const int best = cheapest_tile(tiles, detail::extent_of<Source>(sizes, a.n));
+  const auto launch = [&]<int tile>(std::integral_constant<int, tile>) {
+    if constexpr ((tiles >> tile & 1) != 0)
+      if (tile == best) ProductBlocks<Source, ProductTileAt<tile>>::launch(a, product_parts(steps), sizes);
+  };
+  [&]<int... i>(std::integer_sequence<int, i...>) {
+    (launch(std::integral_constant<int, i>()), ...);
+  }(std::make_integer_sequence<int, product_tiles>());
+}
+/// The same for a Source that knows its sizes. What depends on the batch is 0 here.
 template <class Source, long rows, long columns, long products, long steps>
 void launch_product(const Arguments& a) {
-  using Tiles = ProductTiles<rows, columns, steps>;
-  if constexpr (rows > 0 && columns > 0 && products > 0)
-    ProductBlocks<Source, typename Tiles::template Tile<Tiles::cheapest({rows, columns, products})>>::launch(a);
-  else
-    [best = Tiles::cheapest(Source::extent(a.n)), &a]<int... tile>(std::integer_sequence<int, tile...>) {
-      (launch_tile<Source, Tiles, tile>(best, a), ...);
-    }(std::make_integer_sequence<int, Tiles::count>());
+  constexpr ProductExtent one = Source::extent(1), two = Source::extent(2);
+  launch_product<Source, tiles_for(one, two)>(a, steps, detail::NoSizes());
 }
 
 }  // namespace tenon::kernel::cuda
