@@ -3,54 +3,14 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
-#include <cmath>
 #include <string>
 #include <vector>
 
-#include <tenon/backend/cuda/fast.hpp>
-#include <tenon/train/checkpoint.hpp>
+#include "fast.hpp"
 
-#include "../../support/models.hpp"
-#include "../../support/same_there.hpp"
-#include "../../support/tensors.hpp"
-#include "../../target/networks.hpp"
-
-using namespace tenon;
-using namespace support;
+using namespace fast_test;
 
 namespace {
-/// Until the end of the scope products of any size go to the library.
-struct AnySize {
-  double before = std::exchange(kernel::cuda::least_fast_multiply_adds(), 0);
-  ~AnySize() { kernel::cuda::least_fast_multiply_adds() = before; }
-};
-constexpr ContextChange fast{.device_target = "GPU", .math = Math::tf32};
-
-/// f(x...) with Math::tf32 on the GPU.
-template <class F, class... X>
-auto fast_result(const F& f, const X&... x) {
-  const ContextScope scope(fast);
-  auto y = f(x...);
-  y.data();
-  return y;
-}
-/// Compares with the exact result, in units of f of absolute values: each factor may be off by its last of `digits`.
-template <class F, class... X>
-void near(int digits, const F& f, const X&... x) {
-#if defined(TENON_CUDA_EMULATOR)
-  const std::size_t before = emulator::lt_calls.size();
-#endif
-  const auto exact = f(x...), scale = f(abs(x)...), there = fast_result(f, x...), again = fast_result(f, x...);
-  CHECK(same_bits(there, again));
-  if constexpr (sizeof *exact.data() == 4) CHECK(!same_bits(there, exact));  // 16 bits hide another order of sums
-#if defined(TENON_CUDA_EMULATOR)
-  CHECK(emulator::lt_calls.size() == before + 2);
-#endif
-  double worst = 0;
-  for (long i = 0; i < exact.count(); ++i)
-    worst = std::max(worst, std::abs(double(there.data()[i]) - double(exact.data()[i])) / double(scale.data()[i]));
-  CHECK(worst < std::ldexp(4, -digits));
-}
 template <class T, int m, int n, int k>
 void all_forms(int digits) {
   const auto a = random_tensor<T, Shape<m, k>>(1);
@@ -142,65 +102,12 @@ TEST_CASE("a bias and relu or gelu are the library's, other steps follow") {
 }
 #endif
 
-namespace {
-struct Trained {
-  std::vector<double> losses;
-  std::vector<std::uint64_t> weights;
-  bool operator==(const Trained&) const = default;
-};
-struct Losses {
-  std::vector<double>& all;
-  void step_end(RunInfo& run) { all.push_back(run.loss()); }
-};
-/// Trains `epochs` epochs with `change`, then as many exactly.
-template <class Net>
-Trained trained(const ContextChange& change, Mode mode, int epochs, const auto& data) {
-  const ContextScope scope(change);
-  const ContextScope also({.mode = mode, .seed = 7});
-  Net net;
-  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Adam{.learning_rate = 0.01f}};
-  Trained result;
-  Losses losses{result.losses};
-  model.train(epochs, data, losses);
-  set_context({.math = Math::exact});
-  model.train(epochs, data, losses);
-  for (const auto& [name, tensor] : named_parameters(net))
-    result.weights.push_back(hash_bytes(static_cast<const char*>(tensor.data), tensor.bytes(), 0));
-  return result;
-}
-template <class Net>
-void check_training(const auto& data) {
-  const AnySize any;
-  const Trained exact = trained<Net>({.device_target = "GPU"}, Mode::graph, 4, data);
-  for (const Mode mode : {Mode::graph, Mode::pynative}) {
-    const Trained there = trained<Net>(fast, mode, 4, data), again = trained<Net>(fast, mode, 4, data);
-    CHECK(there == again);
-    CHECK(there.weights != exact.weights);
-    for (std::size_t i = 0; i < exact.losses.size(); ++i)
-      CHECK(there.losses[i] == doctest::Approx(exact.losses[i]).epsilon(0.02));
-    CHECK(there.losses.back() < 0.7 * there.losses.front());
-  }
-}
-}  // namespace
-
 TEST_CASE("trainings: near the exact ones, equal in each run, and exact from when the setting says so") {
   check_training<support::Mlp>(target_test::images<20>(90, 30, 4));
   check_training<target_test::LanguageModel>(target_test::texts(10, 4));
 }
 
 #if defined(TENON_CUDA_EMULATOR)  // hardware does not fail when it is told to
-namespace {
-std::string message_of(auto f) {
-  try {
-    f();
-  } catch (const Error& e) {
-    return e.what();
-  }
-  return "";
-}
-bool has(const std::string& text, const char* part) { return text.find(part) != text.npos; }
-}  // namespace
-
 TEST_CASE("a program or a machine without the libraries: one sentence, and nothing is set") {
   const kernel::cuda::FastMath* const libraries = std::exchange(kernel::cuda::fast_math(), nullptr);
   CHECK(has(message_of([] { set_context(fast); }), "include <tenon/backend/cuda/fast.hpp>"));

@@ -1,8 +1,8 @@
 // Convolution and its gradient for the input: in tiles, or a thread per element with chains over channels and taps.
 #pragma once
 #include <tenon/backend/cpu/conv/conv2d_kernel.hpp>
-#include <tenon/backend/cuda/conv/conv_call.hpp>
 #include <tenon/backend/cuda/conv/conv_plan.hpp>
+#include <tenon/backend/cuda/conv/fast_conv.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {
@@ -106,6 +106,7 @@ struct ConvWays : Whole {
   }
   template <class C>
   static void run(const Arguments& a, long, long) {
+    if (convolve_fast<C, at>(a)) return;
     if constexpr (in_tiles<C>()) InTiles<C>::template run<Taps<C>>(a, sides<C>(), call_samples<C, at>(a.n));
     else launch_blocks<PerElement<Element, C>>(a);
   }

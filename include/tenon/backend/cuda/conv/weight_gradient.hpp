@@ -2,7 +2,7 @@
 // sums of segments or of 1 to 16 samples go to the workspace, and a second kernel adds them up.
 #pragma once
 #include <tenon/backend/cpu/conv/conv2d_kernel.hpp>
-#include <tenon/backend/cuda/conv/conv_call.hpp>
+#include <tenon/backend/cuda/conv/fast_conv.hpp>
 #include <tenon/backend/cuda/conv/weight_plan.hpp>
 
 TENON_EXACT_BEGIN
@@ -120,6 +120,7 @@ struct Kernel<Cuda, ops::Conv2dBackwardWeight> : kernel::cuda::Whole {
   }
   template <class C>
   static void run(const Arguments& a, long, long) {
+    if (kernel::cuda::convolve_fast<C, kernel::gives_dw>(a)) return;
     using kernel::cuda::launch_blocks;
     if constexpr (!std::is_same_v<typename C::Result, float>)
       launch_blocks<kernel::cuda::PerElement<kernel::cuda::ConvWeightElement, C>>(a);

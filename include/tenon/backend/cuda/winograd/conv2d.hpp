@@ -2,8 +2,7 @@
 // of matrices at each, tiles of results from these.
 #pragma once
 #include <tenon/backend/cpu/winograd/conv2d_kernel.hpp>
-#include <tenon/backend/cuda/conv/conv_call.hpp>
-#include <tenon/backend/cuda/epilogue.hpp>
+#include <tenon/backend/cuda/conv/fast_conv.hpp>
 #include <tenon/backend/cuda/gemm/tiles.hpp>
 
 TENON_EXACT_BEGIN
@@ -128,6 +127,7 @@ struct WinogradKernel : Whole {
   }
   template <class C>
   static void run(const Arguments& a, long, long) {
+    if (convolve_fast<C, at>(a)) return;
     using Parts = WinogradParts<C, at>;
     launch_blocks<WinogradImages<C, at>>(a);
     launch_blocks<WinogradWeights<C, at>>(a);

@@ -122,6 +122,7 @@ struct Kernel<Cuda, ops::WinogradConv2dWeight> : kernel::cuda::Whole {
   }
   template <class C>
   static void run(const Arguments& a, long, long) {
+    if (kernel::cuda::convolve_fast<C, kernel::gives_dw>(a)) return;
     using Steps = kernel::cuda::WinogradSteps<C>;
     kernel::cuda::launch_blocks<kernel::cuda::WinogradStepTiles<C, 0>>(a);
     kernel::cuda::launch_blocks<kernel::cuda::WinogradStepTiles<C, 1>>(a);
