@@ -52,7 +52,7 @@ class RecordedSteps {
   static cudaGraphExec_t capture(const Step& step, const std::vector<Launch>& launches, Run run) {
     const Works works(order_of_calls(step, launches), launches, [&](int i) {
       SeenCall seen;
-      run(launches[std::size_t(i)], Running{.seen = &seen});
+      run(launches[std::size_t(i)], Running{.math = step.math, .seen = &seen});
       return seen;
     });
     const bool overlaps = queues().overlaps;

@@ -63,7 +63,9 @@ bool convolve_fast(const Arguments& a) {
                             address(at.x),
                             address(at.weight),
                             address(at.y)};
-    if (c.multiply_adds() < least_fast_multiply_adds() || !need_fast_math().convolve(c)) return false;
+    if (c.multiply_adds() < least_fast_multiply_adds()) return false;
+    if (is_only_seen()) return true;
+    if (!need_fast_math().convolve(c)) return false;
     if constexpr (C::steps > 0) launch_blocks<FinishImages<C>>(a);
     return true;
   }

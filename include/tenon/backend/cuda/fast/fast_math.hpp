@@ -63,6 +63,12 @@ inline double& least_fast_multiply_adds() {
   static double least = 1 << 23;
   return least;
 }
+/// True for a call that is looked at alone; counts it.
+inline bool is_only_seen() {
+  SeenCall* const seen = running().seen;
+  if (seen) ++seen->kernels;
+  return seen;
+}
 template <class T>
 inline constexpr bool is_fast_type = std::is_same_v<T, float> || is_half<T>;
 

@@ -73,6 +73,7 @@ bool multiply_fast(const Arguments& a) {
     p.a_next = detail::next_matrix<C, Put, 0>(s.stack, s.m * s.k, a.n);
     p.b_next = detail::next_matrix<C, Put, 1>(s.stack, s.k * s.n, a.n);
     if (p.a_next < 0 || p.b_next < 0 || (stores_alone && running().unless)) return false;
+    if (is_only_seen()) return true;
     p.a = a.operand<T>(at), p.b = a.operand<T>(at + 1);
     const std::size_t bytes = std::size_t(s.m * s.n * s.stack) * sizeof(T);
     p.result =
