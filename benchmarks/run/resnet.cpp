@@ -16,7 +16,12 @@ int main(int argc, char** argv) {
                                                : benchmark::forward<Net>(weights, mode, batch, Image{});
     };
     const std::string weights = benchmark::initial_weights<models::ResNet18>(folder, "resnet18");
-#if defined(TENON_TARGET)  // nvcc takes minutes for the others, which benchmarks/cuda.py does not ask for
+#if defined(BENCHMARK_AMP)  // for a GPU a program of its own: nvcc takes minutes
+    return [=](const std::string& name, const std::string& variant) {
+      return benchmark::training<models::ResNet18, Image, Amp<AmpLevel::O2>>(weights, benchmark::mode_of(variant),
+                                                                             benchmark::last_number(name), 10);
+    };
+#elif defined(TENON_TARGET)  // nvcc takes minutes for the others, which benchmarks/cuda.py does not ask for
     return [=](const std::string& name, const std::string& variant) {
       return make(std::type_identity<models::ResNet18>(), weights, name, benchmark::mode_of(variant));
     };

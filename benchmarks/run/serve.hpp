@@ -19,6 +19,9 @@
 
 #include <tenon/core/context.hpp>
 #include <tenon/core/error.hpp>
+#if defined(__CUDACC__) && __has_include(<cublasLt.h>)
+#include <tenon/backend/cuda/fast.hpp>
+#endif
 #include <tenon/debug/profiler/peak.hpp>
 #include <tenon/train/clock.hpp>
 
@@ -98,11 +101,13 @@ inline void serve(const Maker& make, const std::function<std::string()>& isa = t
 }
 
 /// main of a program: `PROGRAM THREADS FOLDER`, where the folder takes the files that the other sides read. The
-/// variable BENCHMARK_DEVICE is a device_target.
+/// variable BENCHMARK_DEVICE is a device_target; BENCHMARK_MATH=tf32 allows tensor cores.
 template <class Set>
 int main_of(int argc, char** argv, Set&& set) try {
   if (argc != 3) return std::fprintf(stderr, "usage: %s THREADS FOLDER\n", argv[0]), 2;
   if (const char* const device = std::getenv("BENCHMARK_DEVICE")) tenon::set_context({.device_target = device});
+  if (const char* const math = std::getenv("BENCHMARK_MATH"); math && std::string(math) == "tf32")
+    tenon::set_context({.math = tenon::Math::tf32});
   serve(set(std::atoi(argv[1]), std::string(argv[2])));
   return 0;
 } catch (const tenon::Error& error) {

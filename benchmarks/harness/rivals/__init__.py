@@ -12,6 +12,9 @@ MODULES = {
     "gpu_graph": "pytorch_cuda",
     "gpu_compiled": "pytorch_cuda",
     "gpu_graph_tf32": "pytorch_cuda",
+    "gpu_compiled_tf32": "pytorch_cuda",
+    "gpu_tuned": "pytorch_cuda",
+    "gpu_tuned_tf32": "pytorch_cuda",
 }
 
 # Those that are a library, run by run/blas.cpp: the packages that bring it, its file, and the entry point.

@@ -1,5 +1,6 @@
-"""PyTorch on a GPU: eager ("gpu_eager"), the whole step as one CUDA graph ("gpu_graph"), or that of a compiled loss
-("gpu_compiled"); with "_tf32" products and convolutions use tensor cores."""
+"""PyTorch on a GPU: eager ("gpu_eager"), the whole step as one CUDA graph ("gpu_graph"), that of a compiled loss
+("gpu_compiled"), or that of one whose kernels were tuned ("gpu_tuned"). With "_tf32" products and convolutions use
+tensor cores; works of mixed precision ("gpt/amp/4") compute in bfloat16."""
 import torch
 import torch.nn.functional as F
 
@@ -40,7 +41,14 @@ def columns_of(network, count):
     return (x.long(), y) if isinstance(network, Transformer) else (x, y)
 
 
-def start_training(network, weights, count, rival):
+def compiled(function, rival):
+    """The function as the rival's name asks for it. Each step is captured afterwards, so without CUDA graphs."""
+    if "tuned" in rival:
+        return torch.compile(function, mode="max-autotune-no-cudagraphs")
+    return torch.compile(function) if "compiled" in rival else function
+
+
+def start_training(network, weights, count, rival, mixed=False):
     """A step, from the initial weights on."""
     net, (x, y) = network_of(network, weights), columns_of(network, count)
     if isinstance(network, Transformer):
@@ -49,10 +57,11 @@ def start_training(network, weights, count, rival):
         optimizer = torch.optim.SGD(net.parameters(), 0.01, momentum=0.9, foreach=True)
 
     def loss_of(x, y):
-        logits = net(x)
+        with torch.autocast("cuda", torch.bfloat16, enabled=mixed, cache_enabled=False):
+            logits = net(x).float()
         return F.cross_entropy(logits.reshape(-1, logits.shape[-1]), y.reshape(-1))
 
-    loss_of = torch.compile(loss_of) if "compiled" in rival else loss_of
+    loss_of = compiled(loss_of, rival)
 
     def step():
         optimizer.zero_grad(set_to_none=True)
@@ -64,15 +73,15 @@ def start_training(network, weights, count, rival):
     return step
 
 
-def training(network, weights, count, rival):
-    step = start_training(network, weights, count, rival)
+def training(network, weights, count, rival, mixed=False):
+    step = start_training(network, weights, count, rival, mixed)
     check = [step().item() for _ in range(10)]
     return lambda: check, step if "eager" in rival else captured(step)
 
 
 def forward(network, weights, count, rival):
     net, (x, _) = network_of(network, weights).eval(), columns_of(network, count)
-    net = torch.compile(net) if "compiled" in rival else net
+    net = compiled(net, rival)
 
     @torch.no_grad()
     def call():
@@ -80,6 +89,10 @@ def forward(network, weights, count, rival):
 
     check = call().cpu().numpy().reshape(-1)
     return lambda: check, call if "eager" in rival else captured(call)
+
+
+def mixed_training(network, weights, count, rival):
+    return training(network, weights, count, rival, mixed=True)
 
 
 def isa(rival):
@@ -93,6 +106,7 @@ def works(rival, group, threads, folder):
     def make(name):
         network, what, count = name.split("/")
         weights = safetensors(f"{folder}/{network}.safetensors")
-        return {"train": training, "forward": forward}[what](group.networks[network], weights, int(count), rival)
+        start = {"train": training, "amp": mixed_training, "forward": forward}[what]
+        return start(group.networks[network], weights, int(count), rival)
 
     return make
