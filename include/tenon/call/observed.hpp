@@ -60,13 +60,14 @@ TENON_INLINE int calls_before(const eager::Frame& frame, int scope, const Operat
   operation.attributes = *call.seen.attributes;
   for (int k = 0; k < call.operands; ++k)
     if (operand[k].n >= 0) operation.n = operand[k].n;
-  if (told) tell_before(innermost, operation);
+  if (told) wait_there(), tell_before(innermost, operation);
   const eager::RecordedAt at_call{entries, scope, origin, operation.location};
   {
     const eager::RecordingAt recording(at_call);
     run(call, operand, immediate, result, variable);
   }
   if (!told) return;
+  wait_there();
   if (!innermost.takes_values) return tell_after(innermost, operation);
   Storage copy[max_operands + max_results];
   AnyTensor taken[max_operands], made[max_results];
@@ -111,8 +112,10 @@ TENON_INLINE Origin origin_of(const TapeMemory::Record& r, const Rule& rule, int
   operation.n = r.n;
   operation.op = node.op;
   operation.attributes = node.attributes;
+  tenon::detail::wait_there();
   tell_before(innermost, operation);
   compute(rule, id, operand, r.n, immediate, value);
+  tenon::detail::wait_there();
   if (!innermost.takes_values) return tell_after(innermost, operation);
   Storage copy[max_operands + 1];
   AnyTensor seen[max_operands + 1];

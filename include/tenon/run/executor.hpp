@@ -143,11 +143,11 @@ class Executor {
       if (is_there()) return list_there(r);
     run_items(r.whole, r.arguments);
   }
-  // Who looks at an instruction sees what all before it have made.
+  // Who looks at an instruction sees what all before it have made, and when it has run.
   template <class Policy>
   void settle() {
     if constexpr (several_targets && !std::is_same_v<Policy, NoPolicy>)
-      if (is_there()) submit_there();
+      if (is_there()) submit_there(), detail::wait_there();
   }
   // Of a program of another target (run/executor_there.hpp).
   void copy_constants();

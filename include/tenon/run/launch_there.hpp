@@ -21,6 +21,16 @@ inline void bring_home([[maybe_unused]] const Arguments& arguments) {
 }
 }  // namespace detail
 
+namespace detail {
+/// Waits until all work of this thread's target is done: an observer measures an operation, not its place in a queue.
+inline void wait_there() {
+#if defined(TENON_TARGET)
+  if (computes_there())
+    with_target(TargetScope::current(), []<class Target>(std::type_identity<Target>) { Target::wait(); });
+#endif
+}
+}  // namespace detail
+
 #if defined(TENON_TARGET)
 namespace detail {
 /// The kernel of the same call on the target of this thread. Throws RuntimeError if that target has none.
