@@ -26,7 +26,7 @@ constexpr ConvPlan conv_plan(const ConvSides& s, long n, int parts) {
 template <class Tile>
 constexpr long conv_shared_bytes(const ConvPlan& p) {
   const long stage = p.planes * (p.size + long(p.taps) * Tile::pitch);
-  return (Tile::sums * Tile::threads + 2 * stage + p.size + (p.planes + 1) * p.taps) * long(sizeof(float)) +
+  return (Tile::sums * Tile::threads + 2 * stage + p.size + (p.planes + 1) * p.taps + 1) * long(sizeof(float)) +
          detail::conv_place_bytes;
 }
 

@@ -190,9 +190,11 @@ struct ConvBlock {
           i / count * int(s.plane_step()) + (y.first_tap + r * y.next_tap) * s.kernel_w + x.first_tap + k * x.next_tap;
     }
     if constexpr (side == 0) {
-      for (int tap = thread; tap < count; tap += threads)
-        tap_places()[tap] =
+      for (int tap = thread; tap <= count; tap += threads) {
+        const int place =
             y.place(tap / x.taps, lies.row_length) * lies.pitch + x.place(tap % x.taps, lies.column_length);
+        tap_places()[tap] = tap < count ? place : 0;
+      }
     }
 #pragma unroll
     for (int r = 0; r < tr; ++r) {
@@ -254,10 +256,10 @@ struct ConvBlock {
       const int count = taps();
       const int* const places = tap_places();
       int place = places[0];
-#pragma unroll 1
+#pragma unroll 4
       for (int tap = 0; tap < count; ++tap, factors += Tile::pitch) {
         const float* const from = images + place;
-        place = places[tap + 1 < count ? tap + 1 : tap];
+        place = places[tap + 1];  // one more is there
         float pixel[tr][run];
 #pragma unroll
         for (int k = 0; k < tr; ++k)

@@ -10,7 +10,7 @@ namespace tenon::inline TENON_ABI::kernel::cuda {
 
 template <class Tile>
 constexpr long weight_stage_bytes(const WeightPlan& p) {
-  return (long(p.channels) * p.size + long(p.chunk_rows) * p.chunk_columns * Tile::pitch) * long(sizeof(float));
+  return (p.image() + long(p.chunk_rows) * p.chunk_columns * Tile::pitch) * long(sizeof(float));
 }
 template <class Tile>
 constexpr long weight_shared_bytes(const WeightPlan& p) {

@@ -41,6 +41,8 @@ struct WeightPlan {
   TENON_DEVICE constexpr ImagePart part() const {
     return {{(chunk_columns + ImageTile::run - 1) / ImageTile::run, chunk_rows, 1}, y, x};
   }
+  /// Floats of the image in a stage, after which the gradients begin at a multiple of 16 bytes.
+  TENON_DEVICE constexpr int image() const { return (channels * size + 3) / 4 * 4; }
   /// Sums per element in the workspace.
   TENON_DEVICE constexpr long slots() const {
     return apart ? long(samples) * segments() : (samples + together - 1) / together;
@@ -131,7 +133,7 @@ struct WeightBlock {
       wait_for_copies();
       __syncthreads();
       if (ahead.sample < first_sample + samples && !last_of_unit) fetch(stage ^ 1, ahead, lies);
-      const float *images = stages + stage * stage_size(), *gradients = images + plan.channels * plan.size;
+      const float *images = stages + stage * stage_size(), *gradients = images + plan.image();
       const int rows = now.rows(), columns = now.columns(), segment = now.segment, sample = now.sample;
       for (int i = 0; i < rows; ++i, images += lies.pitch, gradients += columns * Tile::pitch)
         multiply(images, gradients + thread_output(), columns, lies.pitch);
@@ -145,9 +147,7 @@ struct WeightBlock {
   }
 
  private:
-  __device__ int stage_size() const {
-    return plan.channels * plan.size + plan.chunk_rows * plan.chunk_columns * Tile::pitch;
-  }
+  __device__ int stage_size() const { return plan.image() + plan.chunk_rows * plan.chunk_columns * Tile::pitch; }
   __device__ int* places() const { return reinterpret_cast<int*>(stages + 2 * stage_size()); }
   __device__ int thread_output() const {
     const int lane = thread % warp;
@@ -203,7 +203,7 @@ struct WeightBlock {
         for (int c = thread / across; c < channels; c += down)
           copy_async(images + c * plan.size + i, own + long(c) * size, inside);
       }
-    fetch_gradients(images + plan.channels * plan.size, chunk);
+    fetch_gradients(images + plan.image(), chunk);
   }
   /// Four outputs of eight pixels per warp: no two lanes write to the same bank, and neighbours read neighbours.
   __device__ void fetch_gradients(float* gradients, const PixelWalk& chunk) {
