@@ -139,9 +139,7 @@ struct ElementwiseAtPlaces {
   }
 };
 
-struct ElementwiseKernel : Whole {
-  static constexpr KernelFacts facts{.in_place = true};
-  using Chain = ops::Fused;
+struct ElementwiseLaunch : Whole {
   template <class C>
   static void run(const Arguments& a, long, long) {
     [&]<int... K>(std::integer_sequence<int, K...>) {
@@ -153,6 +151,10 @@ struct ElementwiseKernel : Whole {
       }
     }(std::make_integer_sequence<int, C::operands>());
   }
+};
+struct ElementwiseKernel : ElementwiseLaunch {
+  static constexpr KernelFacts facts{.in_place = true};
+  using Chain = ops::Fused;
 };
 
 }  // namespace kernel::cuda

@@ -12,14 +12,14 @@ struct Cast;
 }  // namespace ops
 
 template <>
-struct Kernel<Cuda, ops::Cast> : kernel::cuda::Launches<kernel::cuda::Elementwise> {
+struct Kernel<Cuda, ops::Cast> : kernel::cuda::ElementwiseLaunch {
   template <class T, class X>
   TENON_DEVICE static T element(X x) {
     return math::convert<T>(x);
   }
 };
 template <>
-struct Kernel<Cuda, ops::BroadcastTo> : kernel::cuda::Launches<kernel::cuda::Elementwise> {
+struct Kernel<Cuda, ops::BroadcastTo> : kernel::cuda::ElementwiseLaunch {
   template <class T>
   TENON_DEVICE static T element(T x) {
     return x;
