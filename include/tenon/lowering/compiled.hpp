@@ -7,6 +7,7 @@
 #include <tenon/graph/ir/guard.hpp>
 #include <tenon/graph/pass/layout.hpp>
 #include <tenon/graph/pass/passes.hpp>
+#include <tenon/graph/pass/sample.hpp>
 #include <tenon/graph/pass/tile.hpp>
 #include <tenon/graph/plan/lift.hpp>
 #include <tenon/lowering/index.hpp>
@@ -133,6 +134,11 @@ struct Compiled {
   static constexpr auto result = pipeline<N>[pass].run(after<pass>());
   static constexpr const auto& ordered() { return after<int(pipeline<N>.size())>(); }
 
+  struct Ordered {  // for what is asked of kernels before their order is known
+    using target_type = Target;
+    static constexpr const auto& graph = ordered();
+    static constexpr auto kernels = index_kernels(graph);
+  };
   static constexpr Layouts<N> make_choice() {
     if constexpr (passes.layout) return choose_layouts(ordered());
     else return {};
@@ -140,12 +146,17 @@ struct Compiled {
   static constexpr Layouts<N> choice = make_choice();
   static constexpr GroupChoice<N> make_group_choice() {
     if constexpr (passes.tile && choice.conversions > 0) return choose_groups(ordered(), choice);
+    else if constexpr (passes.tile && RunsSamples<Target>)
+      return choose_samples(ordered(), detail::sample_roles<Target, Ordered>(), PerSample<Target>::most_bytes);
     else return {};
   }
   static constexpr GroupChoice<N> group_choice = make_group_choice();
   static constexpr auto make_tiled() {
-    if constexpr (group_choice.count > 0) return tile_groups(ordered(), choice, group_choice);
-    else return 0;
+    if constexpr (group_choice.count > 0) {
+      auto made = tile_groups(ordered(), choice, group_choice);
+      made.groups.whole = choice.conversions == 0;
+      return made;
+    } else return 0;
   }
   static constexpr auto tiled = make_tiled();
   // From here on the capacity counts conversions, too: `auto`, so that it is worked out where a graph is compiled, not
@@ -162,7 +173,7 @@ struct Compiled {
   static constexpr const auto& graph = laid_out.graph;
   static constexpr const auto& groups = laid_out.groups;
 
-  static constexpr auto lives = lifetimes(graph, groups, passes.in_place);
+  static constexpr auto lives = lifetimes(graph, groups, passes.in_place && !groups.whole);
   struct Nothing {
     static constexpr auto plan = Plan<graph.capacity>{};
   };
@@ -212,8 +223,7 @@ struct Compiled {
       instruction.nchw16n = laid_out.layouts.kernel[id];
       instruction.by_tile = by_tile;
       instruction.guarded = guarded(graph, node);
-      instruction.group = groups.of[id];
-      instruction.sums = groups.sums[id];
+      if (!groups.whole) instruction.group = groups.of[id], instruction.sums = groups.sums[id];
       for (int& value : instruction.value) value = -1;
       instruction.value[0] = id;
       for (int k = 0; k < node.operands; ++k) instruction.value[k + 1] = node.operand[k];
@@ -275,6 +285,17 @@ struct Compiled {
     if constexpr (observable) return &Shown::list;
     else return Program::NoPasses{};
   }
+  // The instructions that are a kernel per sample, and the sums and updates after it.
+  static constexpr detail::SampleGroupOf find_samples() {
+    if constexpr (several_targets && groups.whole) {
+      int begin = 0, end = 0;
+      for (int k = 0; k < instructions; ++k) {
+        const bool inside = groups.of[tables.instruction[k].node];
+        begin += !inside && end == 0, end = inside ? k + 1 : end;
+      }
+      return PerSample<Target>::template group<Compiled>(begin, end);
+    } else return {};
+  }
   static constexpr Program program{tables.instruction,
                                    instructions,
                                    tables.node,
@@ -294,7 +315,8 @@ struct Compiled {
                                    kept.count,
                                    find_blocks(),
                                    texts.data(),
-                                   find_passes()};
+                                   find_passes(),
+                                   find_samples()};
 };
 
 }  // namespace tenon

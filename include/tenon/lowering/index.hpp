@@ -46,10 +46,6 @@ requires requires { typename Tag::target_type; }
 struct TargetOf<Tag> {
   using type = typename Tag::target_type;
 };
-template <class Tag, int K>
-struct KeyAt {
-  static constexpr KernelKey value = kernel_key(Tag::graph, Tag::kernels.node[K]);
-};
 template <int N>
 struct EntryTable {
   const KernelEntry* entry[N ? N : 1]{};

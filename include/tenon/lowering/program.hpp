@@ -8,6 +8,7 @@
 #include <tenon/graph/ir/kernel_entry.hpp>
 #include <tenon/graph/observe/pass_graph.hpp>
 #include <tenon/graph/plan/plan.hpp>
+#include <tenon/graph/plan/sample_group.hpp>
 
 namespace tenon::inline TENON_ABI {
 
@@ -96,6 +97,7 @@ struct Program {
   const char* texts = nullptr;  // of the effects on the host, whose `immediate` says where theirs begins
   struct NoPasses {};
   [[no_unique_address]] std::conditional_t<observable, const PassGraphs*, NoPasses> passes{};
+  [[no_unique_address]] detail::SampleGroupOf sample_group{};  // empty: there is no such group
 
   /// Where buffer k of an instruction is: its result, its operands, its other results.
   constexpr BufferPlace place_of(const Instruction& r, int k) const {
@@ -135,6 +137,7 @@ struct Program {
                          (instruction[i].sums && n > block_samples ? sum_bytes(instruction[i]) : 0);
           w > most)
         most = w;
+    if (const long w = aligned(detail::workspace_of(sample_group, n)); w > most) most = w;
     return most;
   }
   /// What the kernel of an instruction needs.

@@ -129,6 +129,8 @@ class Executor {
         i = r.group_end;
         continue;
       }
+      if constexpr (several_targets && std::is_same_v<Policy, NoPolicy>)
+        if (is_there() && list_samples(i)) continue;
       ++i;
       if (!ready(r)) continue;
       settle<Policy>();
@@ -150,11 +152,9 @@ class Executor {
       if (is_there()) submit_there(), detail::wait_there();
   }
   // Of a program of another target (run/executor_there.hpp).
-  void copy_constants();
-  void begin_there();
-  void list_there(Resolved& r);
-  void submit_there(bool ends = false);
-  bool inputs_there(Resolved& r);
+  void copy_constants(), begin_there(), list_there(Resolved& r), submit_there(bool ends = false);
+  bool inputs_there(Resolved& r), list_samples(std::size_t& i);
+  void bring_there(const Resolved& r, Arguments& a);
   // Of buffer k.
   long bytes_of(const Resolved& r, int k) const { return program_->type_of(*r.instruction, k).bytes(n_); }
   void* output_address(int k) const { return address(program_->place[program_->output[k]], program_->samples(n_)); }

@@ -47,6 +47,50 @@ TENON_INLINE void Executor::submit_there(bool ends) {
                                .node = r.instruction->node};
   if (!call.is_empty(bytes)) there_.launches.push_back(detail::prepare_launch(call, a, bytes));
 }
+// Puts the group of instructions that are a kernel per sample on the list, if i is its begin and all of it runs, and
+// moves i to its end. An observer gets the instructions one by one instead, and so does a step for which the context
+// asks for a library's products.
+[[gnu::noinline]] TENON_INLINE bool Executor::list_samples(std::size_t& i) {
+  const SampleGroup& group = program_->sample_group;
+  if (group.end == 0 || i != std::size_t(group.begin) || n_ == 0 || get_context().math != Math::exact || !group.fits())
+    return false;
+  for (int k = group.begin; k < group.end; ++k)
+    if (!ready(resolved_[std::size_t(k)])) return false;
+  detail::Launch launch;
+  launch.run = group.run, launch.name = "a kernel per sample", launch.node = resolved_[i].instruction->node;
+  launch.samples = &group, launch.items = 1;
+  launch.arguments.n = n_;
+  for (; i < std::size_t(group.end); ++i) bring_there(resolved_[i], launch.arguments);
+  if (const long bytes = group.workspace(n_))
+    launch.arguments.workspace = detail::TargetMemory::instance().there(
+        there_.target, resolved_[0].arguments.workspace, detail::TargetMemory::Use::overwrite, std::size_t(bytes));
+  there_.launches.push_back(launch);
+  return true;
+}
+// Brings all that an instruction reads there, and notes the begin of each region there, and each column.
+TENON_INLINE void Executor::bring_there(const Resolved& r, Arguments& a) {
+  const Node& node = program_->node[r.instruction->node];
+  using Use = detail::TargetMemory::Use;
+  for (int k = 0; k < r.instruction->buffers; ++k) {
+    auto* const data = static_cast<std::byte*>(r.arguments.buffer[k]);
+    if (!data) continue;
+    const bool written = detail::writes_buffer(node.op->effect, node.operands, k);
+    const Use use = !written ? Use::read : node.op->effect ? Use::change : Use::overwrite;
+    const BufferPlace place = program_->place_of(*r.instruction, k);
+    std::byte* const there =
+        detail::TargetMemory::instance().there(there_.target, data, use, std::size_t(bytes_of(r, k)));
+    SampleBuffer buffer = SampleBuffer::scratch;
+    const std::byte* begin = scratch_.address();
+    switch (place.region) {
+      case Region::parameters: buffer = SampleBuffer::parameters, begin = base_[int(place.region)]; break;
+      case Region::state: buffer = SampleBuffer::state, begin = base_[int(place.region)]; break;
+      case Region::constant: buffer = SampleBuffer::constants, begin = constants(); break;
+      case Region::input: buffer = SampleBuffer(int(SampleBuffer::input) + place.offset), begin = data; break;
+      default: break;
+    }
+    a.buffer[int(buffer)] = there - (data - begin);
+  }
+}
 // Finds the columns of the batch among the operands. They go there once in a step. False if one is missing. Throws
 // ValueError for an index that is out of range, which the host looks for.
 [[gnu::noinline]] TENON_INLINE bool Executor::inputs_there(Resolved& r) {

@@ -56,6 +56,7 @@ struct Launch {
   const std::int32_t* unless = nullptr;  // the call is left out if this number is other than 0
   std::string_view name{};               // of the operator
   long node = -1;                        // in the program of the step
+  const SampleGroup* samples = nullptr;  // the call is that of this group
 
   void operator()() const {
     if (!unless || *unless == 0) run(arguments, 0, items);
@@ -161,10 +162,16 @@ template <class F>
 void TargetStep::each_access(const Launch& launch, F f) const {
   const Instruction* instruction = program->instruction;
   while (instruction->node != launch.node) ++instruction;
-  const Node& node = program->node[launch.node];
-  for (int k = 0; k < instruction->buffers; ++k)
-    if (const void* const buffer = launch.arguments.buffer[k])
-      f(buffer, program->type_of(*instruction, k).bytes(n), writes_buffer(node.op->effect, node.operands, k));
+  const auto look = [&](auto address_of) {
+    const Node& node = program->node[instruction->node];
+    for (int k = 0; k < instruction->buffers; ++k)
+      if (const void* const buffer = address_of(k))
+        f(buffer, program->type_of(*instruction, k).bytes(n), writes_buffer(node.op->effect, node.operands, k));
+  };
+  if (launch.samples)
+    for (const Instruction* const end = program->instruction + launch.samples->end; instruction != end; ++instruction)
+      look([&](int k) { return sample_address(launch.arguments, program->place_of(*instruction, k), program->floor); });
+  else look([&](int k) { return launch.arguments.buffer[k]; });
   // all workspaces of a program are one
   if (launch.arguments.workspace) f(launch.arguments.workspace, 1L, true);
   if (launch.unless) f(launch.unless, long(sizeof *launch.unless), false);
@@ -172,7 +179,9 @@ void TargetStep::each_access(const Launch& launch, F f) const {
 
 #if TENON_DEFINES
 [[gnu::cold]] TENON_INLINE std::string TargetStep::text(const Launch& launch) const {
-  return program ? node_text("", *program, program->node[launch.node]) : std::string(launch.name);
+  if (!program) return std::string(launch.name);
+  const std::string first = node_text("", *program, program->node[launch.node]);
+  return launch.samples ? first + " and what follows it, sample by sample" : first;
 }
 #endif
 }  // namespace detail

@@ -29,5 +29,6 @@
 #include <tenon/backend/cuda/reduce/reduction.hpp>
 #include <tenon/backend/cuda/reduce/sum_of_squares.hpp>
 #include <tenon/backend/cuda/reduce/sum_to.hpp>
+#include <tenon/backend/cuda/sample/kernel.hpp>
 #include <tenon/backend/cuda/winograd/conv2d.hpp>
 #include <tenon/backend/cuda/winograd/weight_gradient.hpp>

@@ -285,6 +285,14 @@ Call<OperatorById<Key::value.op()>, typename decltype(joined_to<Key>())::type, K
     std::index_sequence<I...>);
 }  // namespace detail
 
+namespace detail {
+/// The key of kernel K of a graph: Tag has `graph`, and `kernels`, its KernelIndex (lowering/index.hpp).
+template <class Tag, int K>
+struct KeyAt {
+  static constexpr KernelKey value = kernel_key(Tag::graph, Tag::kernels.node[K]);
+};
+}  // namespace detail
+
 /// The Call of a key; Key has `static constexpr KernelKey value`.
 template <class Key>
 using CallOf = decltype(detail::call_from<Key>(std::make_index_sequence<std::size_t(Key::value.arguments)>{}));

@@ -103,7 +103,7 @@ constexpr LaidOut<M> lay_out(const Graph<N>& graph, const Layouts<N>& layouts, c
     result.groups.sums[position[id]] = groups.sums[id];
   }
   group = 0;
-  result.groups.count = groups.count;
+  result.groups.count = groups.count, result.groups.whole = groups.whole;
   g.outputs = graph.outputs;
   for (int k = 0; k < graph.outputs; ++k)
     g.output[k] = layouts.value[graph.output[k]] ? convert(graph.output[k]) : position[graph.output[k]];

@@ -54,7 +54,7 @@ constexpr void share_buffers(const Graph<N>& graph, Lifetimes<N>& l) {
 }
 }  // namespace detail
 /// A group runs once per tile: what it reads is read to its end, and what it writes is written from its begin on,
-/// unless a value is of one tile.
+/// unless a value is of one tile. In a whole group all values are alive together.
 template <int N>
 constexpr Lifetimes<N> lifetimes(const Graph<N>& graph, const TiledGroups<N>& groups = {}, bool in_place = false) {
   Lifetimes<N> l;
@@ -76,10 +76,11 @@ constexpr Lifetimes<N> lifetimes(const Graph<N>& graph, const TiledGroups<N>& gr
   }
   for (int id = 0; id < graph.count; ++id) {
     const int own = groups.of[maker(graph, id)], reader = groups.of[l.last[id]];
-    if (own && own == reader && l.region[id] == Region::sample) l.region[id] = Region::tile;
+    if (own && own == reader && !groups.whole && l.region[id] == Region::sample) l.region[id] = Region::tile;
     else {
       if (own) l.first[id] = first[own];
       if (reader) l.last[id] = last[reader];
+      if (own && groups.whole && l.last[id] < last[own]) l.last[id] = last[own];
     }
   }
   return l;

@@ -13,6 +13,7 @@ struct TiledGroups {
   short of[N + 1]{};   // the group of a node, counted from 1; 0: none
   bool sums[N + 1]{};  // the node's result is the sum of what its kernel makes of each tile
   int count = 0;
+  bool whole = false;  // their values have memory for the batch: a kernel per sample has own memory for them
 
   /// The first and the last node of a group.
   constexpr int first(int group) const {

@@ -28,11 +28,11 @@ struct LogitRows {
 template <class C>
 struct CrossEntropy : LogitRows<C> {
   using Rows = LogitRows<C>;
-  __device__ static void block(const Arguments& a) {
+  __device__ static void block(const Arguments& a) { of_row(a, typename Rows::Team(Rows::rows(a.n), 0)); }
+  __device__ static void of_row(const Arguments& a, const typename Rows::Team& team) {
     using T = typename C::Result;
     using A = Compute<T>;
     using L = typename C::template Operand<1>;
-    const typename Rows::Team team(Rows::rows(a.n), 0);
     const long row = team.row(), classes = team.count();
     const T* const logits = a.operand<T>(0) + row * classes;
     const RowValues<typename Rows::Team, T> x(team, logits);
@@ -54,11 +54,11 @@ struct CrossEntropy : LogitRows<C> {
 template <class C>
 struct CrossEntropyGrad : LogitRows<C> {
   using Rows = LogitRows<C>;
-  __device__ static void block(const Arguments& a) {
+  __device__ static void block(const Arguments& a) { of_row(a, typename Rows::Team(Rows::rows(a.n), 0)); }
+  __device__ static void of_row(const Arguments& a, const typename Rows::Team& team) {
     using T = typename C::Result;
     using A = Compute<T>;
     using L = typename C::template Operand<1>;
-    const typename Rows::Team team(Rows::rows(a.n), 0);
     const long row = team.row(), classes = team.count();
     RowValues<typename Rows::Team, T> x(team, a.operand<T>(0) + row * classes);
     const L* const label = a.operand<L>(1) + (Rows::sparse ? row : row * classes);

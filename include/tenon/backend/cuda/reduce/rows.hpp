@@ -8,6 +8,11 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::cuda {
 
+/// For a team of which a block has one row alone. `thread`: the number of this one in the row's warp.
+struct OfBlock {
+  int thread;
+};
+
 /// The threads of a row of `fixed` elements (-1: known at run time alone): a half warp per piece, at most 16 of them. A
 /// thread keeps its elements in registers where that is all of the row: values[k] in functions that get k and i.
 template <long fixed>
@@ -27,6 +32,10 @@ class RowTeam {
     const long own = long(blockIdx.x) * rows_of_block + int(threadIdx.x) / (parts * lanes);
     exists_ = own < rows;
     row_ = exists_ ? own : rows - 1;
+  }
+  /// In one warp.
+  __device__ explicit RowTeam(OfBlock of) : row_(0), count_(fixed), exists_(of.thread < lanes) {
+    static_assert(parts == 1 && fixed >= 0);
   }
   /// The threads of rows beyond the last one do what those of the last one do, and store nothing.
   __device__ long row() const { return row_; }

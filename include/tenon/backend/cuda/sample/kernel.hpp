@@ -1,0 +1,236 @@
+// A block per sample computes all that belongs to its sample; then one kernel adds up over the batch and updates.
+#pragma once
+#include <tenon/backend/cuda/sample/convolutions.hpp>
+#include <tenon/backend/cuda/sample/elements.hpp>
+#include <tenon/backend/cuda/sample/plan.hpp>
+#include <tenon/backend/cuda/sample/products.hpp>
+#include <tenon/backend/cuda/sample/sums.hpp>
+#include <tenon/graph/plan/sample_group.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel::cuda {
+
+/// What device code asks of a Compiled graph G: functions, because it cannot refer to the tables (device.hpp).
+template <class G>
+struct SampleGraph {
+  static constexpr auto find_roles() {
+    auto roles = tenon::detail::sample_roles<Cuda, G>();
+    for (int id = 0; id < G::graph.count; ++id)
+      if (!G::groups.of[id]) roles.of[id] = SampleRole::none;
+    return roles;
+  }
+  static constexpr auto roles = find_roles();
+  static constexpr auto plan = plan_samples(G::graph, roles);
+  static constexpr auto owners = buffers_of(G::graph);
+  template <int id>
+  using CallAt = CallOf<tenon::detail::KeyAt<G, G::kernels.of[id]>>;
+
+  static constexpr int steps() { return plan.memory.steps; }
+  static constexpr int step(int k) { return plan.memory.step[k]; }
+  static constexpr bool waits(int id) { return plan.barrier[id]; }
+  static constexpr int shift(int id) { return plan.shift[id]; }
+  static constexpr bool is_part(int id) { return roles.of[id] == SampleRole::part; }
+  static constexpr bool is_update(int id) { return roles.of[id] == SampleRole::update; }
+  static constexpr int owner(int id) { return owners.owner[id]; }
+  static constexpr int operand(int id, int k) { return G::graph[id].operand[k]; }
+  static constexpr int shared_at(int id) { return plan.memory.at[id]; }
+  static constexpr long sample_bytes(int id) { return G::graph[id].type.batched() ? G::graph[id].type.bytes(1) : 0; }
+  static constexpr BufferPlace place(int id) { return G::plan.at[id]; }
+  static constexpr long floor() { return G::plan.floor; }
+  static constexpr std::uint64_t immediate(int id) { return G::graph[id].immediate; }
+  static constexpr int copies() { return plan.copies; }
+  static constexpr int copied(int k) { return plan.copied[k]; }
+  static constexpr int roots() { return plan.roots; }
+  static constexpr int root(int k) { return plan.root[k]; }
+  static constexpr bool on_demand(int id) { return plan.on_demand[id]; }
+  static constexpr long parts() { return plan.parts; }
+  static constexpr long part_at(int id) { return plan.part_at[id]; }
+  // The node that is result k of a call, -1: no node reads it.
+  static constexpr int result(int id, int k) {
+    int found = k == 0 ? id : -1;
+    each_part(G::graph, id, [&](int part, int number) {
+      if (number == k) found = part;
+    });
+    return found;
+  }
+};
+
+/// Where value `id` begins in global memory; `sample`: of that sample.
+template <class G, int id>
+__device__ std::byte* in_global(const Arguments& a, long sample) {
+  using S = SampleGraph<G>;
+  constexpr BufferPlace place = S::place(id);
+  constexpr long floor = S::floor(), bytes = S::sample_bytes(id);
+  return sample_address(a, place, floor) + sample * bytes;
+}
+template <class G, int id>
+__device__ float* part_in_global(const Arguments& a, long sample) {
+  using S = SampleGraph<G>;
+  constexpr long at = S::part_at(id), count = result_count<typename S::template CallAt<id>>(1);
+  return reinterpret_cast<float*>(a.workspace) + at * a.n + sample * count;
+}
+
+/// What belongs to a sample.
+template <class G>
+struct SampleSteps {
+  using S = SampleGraph<G>;
+  static constexpr int threads = sample_threads;
+
+  __device__ static void block(const Arguments& a) {
+    [&]<int... k>(std::integer_sequence<int, k...>) {
+      (run_step<S::step(k)>(a), ...);
+    }(std::make_integer_sequence<int, S::steps()>());
+    if constexpr (S::copies() > 0) {
+      __syncthreads();
+      [&]<int... k>(std::integer_sequence<int, k...>) {
+        (copy<S::copied(k)>(a), ...);
+      }(std::make_integer_sequence<int, S::copies()>());
+    }
+  }
+
+ private:
+  template <int id>
+  __device__ static void* where(const Arguments& a) {
+    if constexpr (id < 0) return nullptr;
+    else if constexpr (constexpr int at = S::shared_at(S::owner(id)); at >= 0) return dynamic_shared() + at;
+    else return in_global<G, id>(a, blockIdx.x);
+  }
+  template <int id>
+  __device__ static void run_step(const Arguments& a) {
+    using C = typename S::template CallAt<id>;
+    using Work = SampleWork<typename C::Op>;
+    if constexpr (S::waits(id)) __syncthreads();
+    Arguments own;
+    own.n = 1;
+    constexpr std::uint64_t immediate = S::immediate(id);
+    own.immediate = immediate;
+    [&]<int... k>(std::integer_sequence<int, k...>) {
+      ((own.buffer[k + 1] = where<S::operand(id, k)>(a)), ...);
+    }(std::make_integer_sequence<int, C::operands>());
+    constexpr int shift = S::shift(id);
+    const SampleOfBatch which{long(blockIdx.x), a.n, int(threadIdx.x + shift) % threads};
+    if constexpr (S::is_part(id)) Work::template part<C>(own, which, part_in_global<G, id>(a, blockIdx.x));
+    else {
+      own.buffer[0] = where<id>(a);
+      [&]<int... k>(std::integer_sequence<int, k...>) {
+        (put_result<id, C::operands, k + 1>(a, own), ...);
+      }(std::make_integer_sequence<int, max_results - 1>());
+      Work::template sample<C>(own, which);
+    }
+  }
+  template <int id, int operands, int k>
+  __device__ static void put_result(const Arguments& a, Arguments& own) {
+    if constexpr (constexpr int part = S::result(id, k); part >= 0) own.buffer[operands + k] = where<part>(a);
+  }
+  template <int id>
+  __device__ static void copy(const Arguments& a) {
+    constexpr long bytes = S::sample_bytes(id);
+    using Unit = std::conditional_t<bytes % 4 == 0, std::uint32_t, std::byte>;
+    const auto* const from = reinterpret_cast<const Unit*>(where<id>(a));
+    auto* const to = reinterpret_cast<Unit*>(in_global<G, id>(a, blockIdx.x));
+    each_of_sample<bytes / long(sizeof(Unit))>({long(blockIdx.x), a.n, int(threadIdx.x)},
+                                               [=](int i) { to[i] = from[i]; });
+  }
+};
+
+/// The sums over the batch: a thread, or some lanes, per element of a root, by which the blocks are shared.
+template <class G>
+struct BatchSteps {
+  using S = SampleGraph<G>;
+  static constexpr int threads = 128;
+
+  template <int id>
+  TENON_DEVICE static constexpr int blocks_of() {
+    using C = typename S::template CallAt<id>;
+    return int((result_count<C>(1) / element_neighbours<C>() * element_lanes<C>() + threads - 1) / threads);
+  }
+  static constexpr long blocks() { return first_block<S::roots()>(); }
+  __device__ static void block(const Arguments& a) {
+    [&]<int... k>(std::integer_sequence<int, k...>) {
+      (run_root<k>(a), ...);
+    }(std::make_integer_sequence<int, S::roots()>());
+  }
+
+ private:
+  template <int k>
+  TENON_DEVICE static constexpr int first_block() {
+    if constexpr (k == 0) return 0;
+    else return first_block<k - 1>() + blocks_of<S::root(k - 1)>();
+  }
+  template <int id>
+  __device__ static Arguments arguments_of(const Arguments& a) {
+    using C = typename S::template CallAt<id>;
+    Arguments own;
+    own.n = a.n;
+    constexpr std::uint64_t immediate = S::immediate(id);
+    own.immediate = immediate;
+    own.buffer[0] = in_global<G, id>(a, 0);
+    [&]<int... k>(std::integer_sequence<int, k...>) {
+      ((own.buffer[k + 1] = in_global<G, S::operand(id, k)>(a, 0)), ...);
+    }(std::make_integer_sequence<int, C::operands>());
+    return own;
+  }
+  template <int id>
+  __device__ static float element(const Arguments& a, long i) {
+    using C = typename S::template CallAt<id>;
+    if constexpr (S::is_part(id))
+      return SampleWork<typename C::Op>::template join<C>(part_in_global<G, id>(a, 0) + i, a.n);
+    else return SampleWork<typename C::Op>::template element<C>(arguments_of<id>(a), i);
+  }
+  template <int k>
+  __device__ static void run_root(const Arguments& a) {
+    constexpr int id = S::root(k), first = first_block<k>(), blocks = blocks_of<id>();
+    if (int(blockIdx.x) < first || int(blockIdx.x) >= first + blocks) return;
+    using C = typename S::template CallAt<id>;
+    constexpr int lanes = element_lanes<C>(), neighbours = element_neighbours<C>();
+    constexpr long count = result_count<C>(1) / neighbours;
+    const long own = ((long(blockIdx.x) - first) * threads + threadIdx.x) / lanes;
+    if constexpr (C::Op::effect) {
+      if (own >= count) return;
+      if constexpr (S::is_update(id)) {
+        constexpr int gradient = S::owner(S::operand(id, 1));
+        SampleWork<typename C::Op>::template update<C>(arguments_of<id>(a), own, element<gradient>(a, own));
+      } else SampleWork<typename C::Op>::template update<C>(arguments_of<id>(a), own * neighbours);
+    } else {
+      const float total = element<id>(a, own < count ? own : count - 1);  // lanes of a warp compute it together
+      if (own < count && int(threadIdx.x) % lanes == 0) reinterpret_cast<float*>(in_global<G, id>(a, 0))[own] = total;
+    }
+  }
+};
+
+template <class G>
+struct SampleKernels {
+  using S = SampleGraph<G>;
+  static constexpr int shared_bytes = S::plan.memory.bytes;
+
+  static void run(const Arguments& a, long, long) {
+    launch_blocks<SampleSteps<G>>(a, a.n, shared_bytes);
+    if constexpr (S::roots() > 0) launch_blocks<BatchSteps<G>>(a, BatchSteps<G>::blocks());
+  }
+  static long workspace(long n) { return S::parts() * n * long(sizeof(float)); }
+  static bool fits() {
+    if constexpr (shared_bytes <= 48 * 1024) return true;
+    else return shared_bytes <= queues().shared_bytes;
+  }
+};
+
+}  // namespace tenon::kernel::cuda
+
+namespace tenon::inline TENON_ABI {
+
+template <>
+struct PerSample<Cuda> {
+  static constexpr long most_bytes = 99 << 10;  // what a block can have on all GPUs since compute capability 8.0
+  template <class C>
+  static constexpr SampleRole role() {
+    return kernel::cuda::sample_role<C>();
+  }
+  template <class G>
+  static constexpr SampleGroup group(int begin, int end) {
+    using Kernels = kernel::cuda::SampleKernels<G>;
+    return {begin, end, &Kernels::run, &Kernels::workspace, &Kernels::fits};
+  }
+};
+
+}  // namespace tenon
+TENON_EXACT_END

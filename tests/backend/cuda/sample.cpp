@@ -1,0 +1,165 @@
+// A kernel per sample and one for the sums over the batch: two works for a training step, with the bits of the CPU.
+#define TENON_TARGET cuda
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <utility>
+#include <vector>
+
+#include <tenon/train/amp.hpp>
+#include <tenon/train/checkpoint.hpp>
+
+#include "../../support/models.hpp"
+#include "../../target/networks.hpp"
+
+using namespace tenon;
+
+namespace {
+/// The losses of some steps, and hashes of all parameters after them.
+struct Trained {
+  std::vector<double> losses{};
+  std::vector<std::uint64_t> weights{};
+  bool operator==(const Trained&) const = default;
+};
+struct Losses {
+  std::vector<double>& all;
+  void step_end(RunInfo& run) { all.push_back(run.loss()); }
+};
+const nn::Momentum momentum{.learning_rate = 0.1f, .momentum = 0.9f, .weight_decay = 1e-3f};
+
+/// `prepare` changes the network before it is trained.
+template <class Net, class Prepare, class Optimizer, class... Parts>
+Trained trained(std::string_view target, Mode mode, const auto& data, const Optimizer& optimizer, Prepare prepare,
+                Parts... parts) {
+  const ContextScope scope({.mode = mode, .device_target = target, .seed = 7});
+  Net net;
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, optimizer, parts...};
+  net.init_parameters();
+  prepare(net);
+  Trained result;
+  Losses losses{result.losses};
+  model.train(2, data, losses);
+  for (const auto& [name, tensor] : named_parameters(net))
+    result.weights.push_back(hash_bytes(static_cast<const char*>(tensor.data), tensor.bytes(), 0));
+  return result;
+}
+const auto as_it_is = [](auto&) {};
+
+/// Trains on the CPU and on the GPU, and says how many works the last step of the GPU had.
+template <class Net, class Prepare = decltype(as_it_is), class Optimizer = nn::Momentum, class... Parts>
+std::size_t works(const auto& data, const Optimizer& optimizer = momentum, Prepare prepare = as_it_is, Parts... parts) {
+  const Trained cpu = trained<Net>("CPU", Mode::graph, data, optimizer, prepare, parts...);
+  CHECK(cpu.losses.back() != cpu.losses.front());
+#if defined(TENON_CUDA_EMULATOR)
+  emulator::launched = nullptr;
+#endif
+  CHECK(trained<Net>("GPU", Mode::graph, data, optimizer, prepare, parts...) == cpu);
+#if defined(TENON_CUDA_EMULATOR)
+  return emulator::launched ? emulator::launched->items.size() : 0;
+#else
+  return 0;
+#endif
+}
+#if defined(TENON_CUDA_EMULATOR)
+#define CHECK_WORKS(found, expected) CHECK(found == expected)
+#else
+#define CHECK_WORKS(found, expected) found
+#endif
+
+/// Dropout, averages, a convolution with strides, and activations that are no epilogues.
+struct WithDropout : nn::Cell<WithDropout> {
+  nn::Conv2d<2, 5, 3, nn::Conv2dConfig{.stride = 2, .has_bias = true}> conv;
+  nn::Dropout<nn::DropoutConfig{.p = 0.25f}> drop;
+  nn::Dense<45, 7> fc1;
+  nn::Dense<7, 3> fc2;
+  constexpr auto construct(auto x) const { return fc2(tanh(fc1(drop(flatten(avg_pool2d<2>(sigmoid(conv(x)))))))); }
+};
+/// A layer that is a product of the batch, and the others.
+struct Wide : nn::Cell<Wide> {
+  nn::Dense<400, 300> fc1;
+  nn::Dense<300, 10> fc2;
+  constexpr auto construct(auto x) const { return fc2(relu(fc1(x))); }
+};
+/// Too much for a block.
+struct Deep : nn::Cell<Deep> {
+  static constexpr nn::Conv2dConfig plain{};
+  nn::Conv2d<4, 8, 3, plain> conv1;
+  nn::Conv2d<8, 8, 3, plain> conv2, conv3, conv4;
+  nn::Dense<6272, 5> fc;
+  constexpr auto construct(auto x) const { return fc(flatten(relu(conv4(relu(conv3(relu(conv2(relu(conv1(x)))))))))); }
+};
+}  // namespace
+
+TEST_CASE("LeNet: two works for a step") {
+  for (const int batch : {1, 2, 17}) {
+    CAPTURE(batch);
+    CHECK_WORKS(works<support::LeNet>(target_test::images<1, 28, 28>(3 * batch, batch, 10)), 2);
+  }
+}
+
+TEST_CASE("layers that are fully connected, with several optimizers") {
+  for (const int batch : {1, 2, 17, 33, 300}) {
+    CAPTURE(batch);
+    CHECK_WORKS(works<support::Mlp>(target_test::images<20>(3 * batch, batch, 4)), 2);
+  }
+  CHECK_WORKS(works<support::Mlp>(target_test::images<20>(40, 10, 4), nn::Adam{.learning_rate = 0.01f}), 2);
+  CHECK_WORKS(works<support::Mlp>(target_test::images<20>(40, 10, 4), nn::SGD{.learning_rate = 0.1f}), 2);
+}
+
+TEST_CASE("dropout draws the words of the batch; strides, averages, sigmoid, and tanh") {
+  CHECK_WORKS(works<WithDropout>(target_test::images<2, 12, 12>(51, 17, 3)), 2);
+}
+
+TEST_CASE("a large product stays one of the batch") {
+  CHECK_WORKS(works<Wide>(target_test::images<400>(51, 17, 10)), 3);
+}
+
+TEST_CASE("what does not fit into shared memory runs operator by operator") {
+  CHECK(works<Deep>(target_test::images<4, 28, 28>(4, 2, 5)) > 3);
+#if defined(TENON_CUDA_EMULATOR)
+  int& shared_bytes = kernel::cuda::queues().shared_bytes;
+  const int before = std::exchange(shared_bytes, 48 << 10);  // a small GPU
+  CHECK(works<support::LeNet>(target_test::images<1, 28, 28>(6, 2, 10)) > 3);
+  shared_bytes = before;
+#endif
+}
+
+TEST_CASE("frozen parameters, and those of 16 bits with a scaled loss") {
+  const auto freeze = [](support::Mlp& net) { net.fc2.weight.requires_grad(false); };
+  works<support::Mlp>(target_test::images<20>(40, 10, 4), momentum, freeze);
+  works<support::Mlp>(target_test::images<20>(40, 10, 4), momentum, as_it_is, amp<AmpLevel::O2>);
+  works<support::Mlp>(target_test::images<20>(40, 10, 4), momentum, as_it_is, DynamicLossScaleManager{});
+}
+
+TEST_CASE("a prediction is one work") {
+  const auto predicted = [&](std::string_view target) {
+    const ContextScope scope({.device_target = target, .seed = 7});
+    support::LeNet net;
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, momentum, nn::Accuracy{}};
+    std::vector<float> all;
+    const auto x = Tensor<float, Shape<dyn, 1, 28, 28>>::from(std::vector<float>(3 * 784, 0.5f));
+    for (int again = 0; again < 3; ++again) {
+      const auto y = model.predict(x);
+      all.assign(y.values().begin(), y.values().end());
+    }
+    return all;
+  };
+  const auto cpu = predicted("CPU");
+  CHECK(predicted("GPU") == cpu);
+#if defined(TENON_CUDA_EMULATOR)
+  CHECK(emulator::launched->items.size() == 1);
+#endif
+}
+
+#if defined(TENON_CUDA_EMULATOR)
+TEST_CASE("the control: without one of its barriers a step has other bits") {
+  const auto data = target_test::images<1, 28, 28>(6, 2, 10);
+  const Trained cpu = trained<support::LeNet>("CPU", Mode::graph, data, momentum, as_it_is);
+  for (const int left_out : {0, 1, 4, 8}) {
+    CAPTURE(left_out);
+    emulator::barrier_left_out = left_out;
+    CHECK_FALSE(trained<support::LeNet>("GPU", Mode::graph, data, momentum, as_it_is) == cpu);
+    emulator::barrier_left_out = -1;
+  }
+}
+#endif
