@@ -55,6 +55,11 @@ void* operator new(std::size_t bytes) { return allocated(bytes ? bytes : 1, 16);
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return allocated(bytes ? bytes : 1, static_cast<std::size_t>(alignment));
 }
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept try {
+  return operator new(bytes);
+} catch (const std::bad_alloc&) {
+  return nullptr;
+}
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }

@@ -203,7 +203,7 @@ inline void record_further(eager::Tape& tape, const EagerInfo& call, eager::Tape
   const IndexRange* const range = call.kernel->indices;
   if (!range || !operand[range->operand].data) return;
   const EagerOperand& numbers = operand[range->operand];
-  check_indices(call.name, *range, types[range->operand], range->among < 0 ? call.result : types[range->among],
+  check_indices(call.name, *range, types[range->operand], range->among_result() ? call.result : types[range->among],
                 home(numbers.data), numbers.n < 0 ? 1 : numbers.n);
 }
 [[gnu::noinline]] TENON_INLINE void refuse_small_batch(const LeastBatch& least, const EagerOperand* operand,
@@ -218,7 +218,7 @@ TENON_INLINE Arguments eager_arguments(const EagerInfo& call, const EagerOperand
     const EagerOperand& x = operand[k];
     if (!x.data || (n >= 0 && x.n >= 0 && n != x.n)) refuse_operand(call, x, k, n);
     if (x.n >= 0) n = x.n;
-    a.buffer[k + 1] = const_cast<void*>(x.data);
+    a.buffer[Arguments::operand_at(k)] = const_cast<void*>(x.data);
   }
   if (n >= 0) a.n = n;
   return a;
@@ -233,11 +233,11 @@ inline bool launched_there([[maybe_unused]] const EagerInfo& call, [[maybe_unuse
 #if defined(TENON_TARGET)
   if (!computes_there() || call.host_effect) return false;
   long bytes[max_buffers]{call.result.bytes(a.n)};
-  for (int k = 0; k < call.operands; ++k) bytes[k + 1] = call.types->type[k].bytes(a.n);
+  for (int k = 0; k < call.operands; ++k) bytes[Arguments::operand_at(k)] = call.types->type[k].bytes(a.n);
   const KernelEntry* kernel = call.kernel;
   for (int k = 1; call.several && k < call.several->types.count; ++k) {
-    bytes[call.operands + k] = call.several->types[k].bytes(a.n);
-    if (k >= call.several->returns && a.buffer[call.operands + k]) kernel = call.several->keeping;
+    bytes[Arguments::further_at(call.operands, k)] = call.several->types[k].bytes(a.n);
+    if (k >= call.several->returns && a.buffer[Arguments::further_at(call.operands, k)]) kernel = call.several->keeping;
   }
   launch_there({.target = TargetScope::current(),
                 .name = call.name,
@@ -256,7 +256,8 @@ inline bool launched_there([[maybe_unused]] const EagerInfo& call, [[maybe_unuse
   Arguments a = eager_arguments(call, operand, immediate);
   eager::OperandLayout x[max_operands];
   Storage copy[max_operands];
-  for (int k = 0; k < call.operands; ++k) x[k] = {a.buffer[k + 1], operand[k].storage, call.features[k]};
+  for (int k = 0; k < call.operands; ++k)
+    x[k] = {a.buffer[Arguments::operand_at(k)], operand[k].storage, call.features[k]};
   if (call.effect) begin_effect(call, operand);
   result = eager::run_on_images(call.kernel, call.nchw16n, call.effect, call.result, a, x, copy, call.operands);
   if (eager::Tape* tape = eager::Tape::active()) record_call(*tape, call, operand, copy, a, result, variable);
@@ -264,9 +265,9 @@ inline bool launched_there([[maybe_unused]] const EagerInfo& call, [[maybe_unuse
 [[gnu::noinline]] TENON_INLINE void run_call(const EagerInfo& call, const EagerOperand* operand,
                                              std::uint64_t immediate, Storage& result, TapeVariable& variable) {
   Arguments a = eager_arguments(call, operand, immediate);
-  if (call.effect) begin_effect(call, operand), a.buffer[0] = a.buffer[1];
+  if (call.effect) begin_effect(call, operand), a.buffer[Arguments::result_at] = a.buffer[Arguments::operand_at(0)];
   else if (!call.kernel) result = *operand[0].storage;
-  else make_storage(result, call.result, a.n), a.buffer[0] = result.address();
+  else make_storage(result, call.result, a.n), a.buffer[Arguments::result_at] = result.address();
   if (call.kernel && !launched_there(call, a)) {
     const FlushDenormals flush;
     launch(call.kernel->run, a, a.n == 1 ? call.single : call.kernel->work(a.n));
@@ -278,10 +279,10 @@ inline bool launched_there([[maybe_unused]] const EagerInfo& call, [[maybe_unuse
   Arguments a(Arguments::Unset{}, 1, immediate);
   for (int k = 0; k < call.operands; ++k) {
     if (!operand[k].data) refuse_operand(call, operand[k], k, -1);
-    a.buffer[k + 1] = const_cast<void*>(operand[k].data);
+    a.buffer[Arguments::operand_at(k)] = const_cast<void*>(operand[k].data);
   }
   result.make(call.size);
-  a.buffer[0] = result.address();
+  a.buffer[Arguments::result_at] = result.address();
   if (!launched_there(call, a)) {
     const FlushDenormals flush;
     bring_home(a);
@@ -303,19 +304,20 @@ inline bool launched_there([[maybe_unused]] const EagerInfo& call, [[maybe_unuse
   Storage hidden[max_results], copy[max_operands];
   eager::FurtherResults further;
   for (int k = 1; k < several.types.count; ++k) {
-    a.buffer[call.operands + k] = nullptr;
+    a.buffer[Arguments::further_at(call.operands, k)] = nullptr;
     further.type[k] = &several.types[k];
     if (k < several.returns) further.to[k] = &result + k;
     else if (keeps && several.kept >> k & 1) further.to[k] = &hidden[k];
   }
   if (computes_there()) {
     make_storage(result, call.result, a.n);
-    a.buffer[0] = result.address();
+    a.buffer[Arguments::result_at] = result.address();
     eager::make_further(further, a, call.operands, false);
     launched_there(call, a);
   } else {
     eager::OperandLayout x[max_operands];
-    for (int k = 0; k < call.operands; ++k) x[k] = {a.buffer[k + 1], operand[k].storage, call.features[k]};
+    for (int k = 0; k < call.operands; ++k)
+      x[k] = {a.buffer[Arguments::operand_at(k)], operand[k].storage, call.features[k]};
     result = eager::run_on_images(kernel, call.nchw16n, false, call.result, a, x, copy, call.operands, &further);
   }
   if (!recorded) return;

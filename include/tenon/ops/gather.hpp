@@ -31,7 +31,9 @@ struct GatherGrad : Operator<GatherGrad, "GatherGrad"> {
     return table;
   }
   // Asked here, too: a graph that wants the gradient alone has no look-up.
-  static constexpr IndexRange indices(const OperandTypes&, const Config& c) { return row_numbers(0, -1, c.rows); }
+  static constexpr IndexRange indices(const OperandTypes&, const Config& c) {
+    return row_numbers(0, IndexRange::the_result, c.rows);
+  }
   static constexpr void derivative(Derivative& d);
 };
 

@@ -100,7 +100,7 @@ constexpr void call_on_host(const std::source_location& at, [[maybe_unused]] con
       b.location = at;
       b.call(&info<Op>, operand, int(sizeof...(V)), I::attributes, I::result_type, begin);
     } else {
-      detail::apply_eager<I>(at, reinterpret_cast<std::uintptr_t>(bytes.data()), operands...);
+      detail::apply_eager<I>(at, Arguments::immediate_of(bytes.data()), operands...);
     }
   }
 }
@@ -111,11 +111,11 @@ namespace detail {
                                                          const Arguments& a) {
   std::vector<TextOrTensor> values;
   int operands = 0;
-  for (const char* at = reinterpret_cast<const char*>(static_cast<std::uintptr_t>(a.immediate)); *at;) {
+  for (const char* at = a.text(); *at;) {
     TextOrTensor value;
     value.is_tensor = *at++ == 'o';
     if (value.is_tensor) {
-      value.tensor = AnyTensor(types[operands], a.n, a.buffer[operands + 1]);
+      value.tensor = AnyTensor(types[operands], a.n, a.buffer[Arguments::operand_at(operands)]);
       ++operands;
     } else {
       value.text = at;

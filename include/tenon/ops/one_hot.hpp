@@ -27,7 +27,7 @@ struct OneHot : Operator<OneHot, "OneHot"> {
   static constexpr IndexRange indices(const OperandTypes&, const Config& c) {
     return {.operand = 0,
             .high = c.depth,
-            .among = -1,
+            .among = IndexRange::the_result,
             .have = "places of the last axis of",
             .advice = "give one_hot a larger depth"};
   }

@@ -281,11 +281,10 @@ class Executor {
 [[gnu::noinline]] TENON_INLINE void Executor::look_at_indices(const Resolved& r) const {
   const IndexRange& range = *r.instruction->kernel->indices;
   const Node& node = program_->node[r.instruction->node];
-  const auto type = [&](int k) -> const TensorType& {
-    return k < 0 ? node.type : program_->node[node.operand[k]].type;
-  };
-  detail::check_indices(node.op->name, range, type(range.operand), type(range.among),
-                        detail::home(r.arguments.buffer[range.operand + 1], std::size_t(type(range.operand).bytes(n_))),
+  const auto type = [&](int k) -> const TensorType& { return program_->node[node.operand[k]].type; };
+  detail::check_indices(node.op->name, range, type(range.operand), range.among_result() ? node.type : type(range.among),
+                        detail::home(r.arguments.buffer[Arguments::operand_at(range.operand)],
+                                     std::size_t(type(range.operand).bytes(n_))),
                         n_);
 }
 TENON_INLINE void Executor::reserve(long n, int threads) {
@@ -328,8 +327,8 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
     r.instruction = &instruction;
     r.arguments.n = n;
     const Node& node = program_->node[instruction.node];
-    r.arguments.immediate = node.immediate;
-    if (node.op->host_effect) r.arguments.immediate += reinterpret_cast<std::uintptr_t>(program_->texts);
+    r.arguments.immediate =
+        node.op->host_effect ? Arguments::immediate_of(program_->texts + node.immediate) : node.immediate;
     r.arguments.workspace = workspace;
     const IndexRange* const indices = instruction.kernel->indices;
     r.looks = indices && !detail::are_inside(program_->node, node, *indices);
@@ -353,7 +352,7 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
     const long bytes = kept.bytes(instruction, n_);
     if (bytes == 0) continue;
     Resolved& r = resolved_[std::size_t(kept.instruction)];
-    void*& operand = r.arguments.buffer[kept.entry->operand + 1];
+    void*& operand = r.arguments.buffer[Arguments::operand_at(kept.entry->operand)];
     operand = address(program_->place_of(instruction, kept.entry->operand + 1), n_);
     if (to) kept.entry->make(operand, n_, to), operand = to, to += bytes;
     const KernelWork work = to ? kept.entry->work(n_) : instruction.work(n_, n_);

@@ -99,15 +99,16 @@ TENON_INLINE void GraphObserver::after(const Node& node, const Arguments& a) con
   Storage copy[max_operands + max_results];
   AnyTensor operand[max_operands], result[max_results];
   std::size_t results = 1;
-  result[0] = node.op->effect ? rows(program_.node[node.operand[0]], a.buffer[1], a.n, copy[max_operands])
-                              : rows(node, a.buffer[0], a.n, copy[max_operands]);
+  result[0] = node.op->effect
+                  ? rows(program_.node[node.operand[0]], a.buffer[Arguments::operand_at(0)], a.n, copy[max_operands])
+                  : rows(node, a.buffer[Arguments::result_at], a.n, copy[max_operands]);
   each_part(program_.node, int(&node - program_.node), [&](int id, int k) {
     if (k >= node.op->returns) return;
-    result[k] = rows(program_.node[id], a.buffer[node.operands + k], a.n, copy[max_operands + k]);
+    result[k] = rows(program_.node[id], a.buffer[Arguments::further_at(node.operands, k)], a.n, copy[max_operands + k]);
     results = math::max(results, std::size_t(k) + 1);
   });
   for (int k = 0; k < node.operands; ++k)
-    operand[k] = rows(program_.node[node.operand[k]], a.buffer[k + 1], a.n, copy[k]);
+    operand[k] = rows(program_.node[node.operand[k]], a.buffer[Arguments::operand_at(k)], a.n, copy[k]);
   tell_after(innermost_, now, {operand, std::size_t(node.operands)}, {result, results});
 }
 TENON_INLINE AnyTensor GraphObserver::rows(const Node& node, void* data, long n, Storage& copy) const {

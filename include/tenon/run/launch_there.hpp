@@ -155,7 +155,8 @@ constexpr bool writes_buffer(bool effect, int operands, int k) {
   Storage copy[max_buffers + 1];
   const Launch launch = prepare_launch(call, named, bytes, copy);
   submit(call.target, {}, {&launch, 1});
-  if (call.effect && copy[1]) std::memcpy(named.buffer[1], copy[1].data(), std::size_t(bytes[1]));
+  if (constexpr int changed = Arguments::operand_at(0); call.effect && copy[changed])
+    std::memcpy(named.buffer[changed], copy[changed].data(), std::size_t(bytes[changed]));
 }
 
 template <class F>

@@ -99,7 +99,7 @@ TENON_INLINE Storage result_storage(const TensorType& type, long n, bool blocks)
   for (int k = 1; k < max_results; ++k) {
     if (!further.to[k]) continue;
     *further.to[k] = result_storage(*further.type[k], a.n, blocks);
-    a.buffer[operands + k] = further.to[k]->address();
+    a.buffer[Arguments::further_at(operands, k)] = further.to[k]->address();
   }
 }
 [[gnu::noinline]] TENON_INLINE Storage run_on_images(const KernelEntry* kernel, Nchw16n use, bool effect,
@@ -110,12 +110,12 @@ TENON_INLINE Storage result_storage(const TensorType& type, long n, bool blocks)
   const bool blocks = kernel && runs_in_nchw16n(*kernel, use, a.n, x, operands);
   for (int k = 0; k < operands; ++k) {
     bring_to(blocks, x[k], a.n, copy[k]);
-    a.buffer[k + 1] = x[k].data;
+    a.buffer[Arguments::operand_at(k)] = x[k].data;
   }
   if (!kernel) return x[0].storage ? *x[0].storage : Storage();
   Storage made;
   if (!effect) made = result_storage(result, a.n, blocks);
-  a.buffer[0] = effect ? a.buffer[1] : made.data();
+  a.buffer[Arguments::result_at] = effect ? a.buffer[Arguments::operand_at(0)] : made.data();
   if (further) make_further(*further, a, operands, blocks);
   const FlushDenormals flush;
   if (blocks) launch(kernel->run_nchw16n, a, kernel->nchw16n_work(a.n));

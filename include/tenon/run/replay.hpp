@@ -56,7 +56,7 @@ inline bool Tape::launched_there([[maybe_unused]] const Rule& rule, [[maybe_unus
   each_part(rule.node, id, [&](int part, int k) { bytes[node.operands + k] = rule.node[part].type.bytes(a.n); });
   for (int k = 0; k < node.operands; ++k) {
     const TensorType& type = rule.node[node.operand[k]].type;
-    bytes[k + 1] = type.bytes(a.n);
+    bytes[Arguments::operand_at(k)] = type.bytes(a.n);
     // recorded on the CPU, which has a layout of its own
     OperandLayout x{operand[k]->data, operand[k]->storage ? &operand[k]->storage : nullptr,
                     is_image(type) ? type.count(1) : 0};
@@ -64,7 +64,7 @@ inline bool Tape::launched_there([[maybe_unused]] const Rule& rule, [[maybe_unus
       rows[k] = further_as_rows(*x.storage, type, a.n);
       x.data = rows[k].data();
     } else bring_to(false, x, a.n, rows[k]);
-    a.buffer[k + 1] = x.data;
+    a.buffer[Arguments::operand_at(k)] = x.data;
   }
   tenon::detail::launch_there({.target = tenon::detail::TargetScope::current(),
                                .name = node.op->name,
@@ -90,8 +90,8 @@ TENON_INLINE void Tape::compute(const Rule& rule, int id, const Value* const* op
     value = {operand[0]->data, operand[0]->storage, -1};
   } else {
     value.storage = Storage(static_cast<std::size_t>(node.type.bytes(n)));
-    a.buffer[0] = value.data = value.storage.address();
-    for (int k = 0; k < node.operands; ++k) a.buffer[k + 1] = operand[k]->data;
+    a.buffer[Arguments::result_at] = value.data = value.storage.address();
+    for (int k = 0; k < node.operands; ++k) a.buffer[Arguments::operand_at(k)] = operand[k]->data;
     if (!launched_there(rule, id, operand, a)) launch(*kernel, a);
   }
 }
@@ -122,8 +122,8 @@ TENON_INLINE void Tape::compute(const Rule& rule, int id, const Value* const* op
     compute_on_images(rule, id, operand, a, value, &further);
   } else {
     value.storage = Storage(static_cast<std::size_t>(node.type.bytes(a.n)));
-    a.buffer[0] = value.data = value.storage.address();
-    for (int k = 0; k < node.operands; ++k) a.buffer[k + 1] = operand[k]->data;
+    a.buffer[Arguments::result_at] = value.data = value.storage.address();
+    for (int k = 0; k < node.operands; ++k) a.buffer[Arguments::operand_at(k)] = operand[k]->data;
     make_further(further, a, node.operands, false);
     launched_there(rule, id, operand, a);
   }

@@ -65,7 +65,7 @@ template <class Times>
     own.n = second ? samples - first : first;
     for (int k = 0; second && k < r.instruction->buffers; ++k)
       own.buffer[k] = static_cast<std::byte*>(own.buffer[k]) + r.step[k] / block_samples * first;
-    if (r.sum_bytes && (tile || second)) own.buffer[0] = sums_.part(r.partial, place);
+    if (r.sum_bytes && (tile || second)) own.buffer[Arguments::result_at] = sums_.part(r.partial, place);
     const KernelRun& all = r.half[samples == block_samples ? 0 : 1 + second];
     const auto moment = times->now();
     detail::start_kernel(all, own);
@@ -74,15 +74,15 @@ template <class Times>
 }
 [[gnu::noinline]] TENON_INLINE void Executor::add(const Resolved& r, const void* from, long tile) const {
   const Node& node = program_->node[r.instruction->node];
-  sums_.add(r.arguments.buffer[0], from, node.type.count(1), node.op->kernel.tile_chains, r.partial, tile,
-            (tile + 1) * block_samples >= n_);
+  sums_.add(r.arguments.buffer[Arguments::result_at], from, node.type.count(1), node.op->kernel.tile_chains, r.partial,
+            tile, (tile + 1) * block_samples >= n_);
 }
 [[gnu::noinline]] TENON_INLINE void Executor::add_sums(const Resolved& r, const TileShares& shares) const {
   long place = 0, tile = shares.begin(1);
   for (; tile < shares.shared; ++tile) add(r, sums_.part(r.partial, place++), tile);
   if constexpr (blocks_have_halves)
     for (; tile < shares.shared + shares.halved; ++tile, place += 2) {
-      void* const sum = tile ? sums_.part(r.partial, place) : r.arguments.buffer[0];
+      void* const sum = tile ? sums_.part(r.partial, place) : r.arguments.buffer[Arguments::result_at];
       if (n_ - tile * block_samples > 1)
         TileSums::join(sums_.part(r.partial, place + 1), sum, program_->node[r.instruction->node].type.count(1));
       if (tile) add(r, sum, tile);
@@ -96,12 +96,13 @@ template <class Times>
       const Resolved& r = resolved_[i];
       if (!r.runs) continue;
       Arguments own = arguments_of(r, tile, part);
-      if (r.sum_bytes && tile) own.buffer[0] = part ? sums_.part(r.partial, tile - first) : own.workspace + r.sum_part;
+      if (r.sum_bytes && tile)
+        own.buffer[Arguments::result_at] = part ? sums_.part(r.partial, tile - first) : own.workspace + r.sum_part;
       const KernelRun& all = (tile + 1) * block_samples < n_ ? r.whole : r.last;
       const auto moment = times->now();
       if (together) run_items(all, own);
       else detail::start_kernel(all, own);
-      if (r.sum_bytes && tile && !part) add(r, own.buffer[0], tile);
+      if (r.sum_bytes && tile && !part) add(r, own.buffer[Arguments::result_at], tile);
       times->ran(tile, i - begin, moment);
     }
 }

@@ -91,10 +91,10 @@ class Unrolled {
   template <class C>
   [[gnu::always_inline]] static void look_at_indices(const Arguments& a) {
     constexpr IndexRange range = call_indices<C>;
-    if constexpr (range.operand >= 0) {
-      constexpr const TensorType& among = range.among < 0 ? C::result : C::operand(range.among);
-      detail::check_indices(C::Op::name, call_indices<C>, C::operand(range.operand), among, a.buffer[range.operand + 1],
-                            1);
+    if constexpr (range.any()) {
+      constexpr const TensorType& among = range.among_result() ? C::result : C::operand(range.among);
+      detail::check_indices(C::Op::name, call_indices<C>, C::operand(range.operand), among,
+                            a.buffer[Arguments::operand_at(range.operand)], 1);
     }
   }
   template <int id, class Policy>
@@ -102,9 +102,9 @@ class Unrolled {
     if constexpr (Graph::kernels.of[id] >= 0) {
       using C = CallAt<id>;
       Arguments a;
-      a.buffer[0] = address<id>(m);
+      a.buffer[Arguments::result_at] = address<id>(m);
       [&]<int... K>(std::integer_sequence<int, K...>) {
-        ((a.buffer[K + 1] = address<graph[id].operand[K]>(m)), ...);
+        ((a.buffer[Arguments::operand_at(K)] = address<graph[id].operand[K]>(m)), ...);
       }(std::make_integer_sequence<int, graph[id].operands>());
       a.immediate = graph[id].immediate;
       if constexpr (tenon::detail::HasIndices<typename C::Op>) look_at_indices<C>(a);

@@ -166,7 +166,7 @@ template <class C, int K>
 TENON_DEVICE auto* result_of(const Arguments& a) {
   static_assert(has_result<C, K>, "no node reads this result: ask has_result<Call, k> before");
   if constexpr (K == 0) return a.template result<typename C::Result>();
-  else return static_cast<CppType<result_type_of<C, K>.dtype>*>(a.buffer[C::operands + K]);
+  else return static_cast<CppType<result_type_of<C, K>.dtype>*>(a.buffer[Arguments::further_at(C::operands, K)]);
 }
 
 /// The same where the kernel is a part of unrolled code (run/unrolled.hpp): the batch size is 1, and the whole
@@ -225,7 +225,7 @@ constexpr KernelEntry make_kernel_entry() {
   if constexpr (requires { K::template kernel<C>(); }) entry.run = K::template kernel<C>();
   else entry.run = &K::template run<C>;
   if constexpr (tenon::detail::HasIndices<typename C::Op>)
-    if constexpr (call_indices<C>.operand >= 0) entry.indices = &call_indices<C>;
+    if constexpr (call_indices<C>.any()) entry.indices = &call_indices<C>;
   if constexpr (tenon::detail::LimitsBatch<typename C::Op>)
     if constexpr (call_least_batch<C>.n > 1) entry.least_batch = &call_least_batch<C>;
   constexpr bool linear = requires { requires K::linear_work; };

@@ -10,7 +10,7 @@ namespace tenon::inline TENON_ABI {
 
 /// What a kernel is called with: pointers to result and operands, the batch size, and scratch memory of the thread.
 struct Arguments {
-  void* buffer[max_buffers];  // 0: result; k + 1: operand k; then the other results
+  void* buffer[max_buffers];  // at result_at, operand_at(k), further_at(operands, k)
   long n = 1;
   std::uint64_t immediate = 0;
   std::byte* workspace = nullptr;
@@ -23,19 +23,27 @@ struct Arguments {
       for (void*& at : buffer) at = nullptr;  // a launch elsewhere looks at all of them
   }
 
+  /// Indices of `buffer`: first the result, then the operands, then of a call with several results those from k = 1 on.
+  static constexpr int result_at = 0;
+  TENON_DEVICE static constexpr int operand_at(int k) { return k + 1; }
+  TENON_DEVICE static constexpr int further_at(int operands, int k) { return operands + k; }
+
   template <class T>
   TENON_DEVICE T* result() const {
-    return static_cast<T*>(buffer[0]);
+    return static_cast<T*>(buffer[result_at]);
   }
   template <class T>
   TENON_DEVICE const T* operand(int k) const {
-    return static_cast<const T*>(buffer[k + 1]);
+    return static_cast<const T*>(buffer[operand_at(k)]);
   }
   /// For operators with an effect: operand k is written.
   template <class T>
   TENON_DEVICE T* changed(int k) const {
-    return static_cast<T*>(buffer[k + 1]);
+    return static_cast<T*>(buffer[operand_at(k)]);
   }
+  /// For operators with an effect on the host: the bytes of the HostText, in place of the immediate of other calls.
+  const char* text() const { return reinterpret_cast<const char*>(static_cast<std::uintptr_t>(immediate)); }
+  static std::uint64_t immediate_of(const char* text) { return reinterpret_cast<std::uintptr_t>(text); }
 };
 
 /// How much a kernel has to do for a batch of n samples.

@@ -7,6 +7,7 @@
 
 #include <tenon/core/text/fixed_string.hpp>
 #include <tenon/core/text/type_name.hpp>
+#include <tenon/graph/ir/index_range.hpp>
 #include <tenon/target/kernel.hpp>
 #if defined(TENON_OBSERVE)
 #include <tenon/graph/observe/config_members.hpp>
@@ -97,15 +98,6 @@ constexpr const TensorType& first_of(const TensorType& only) { return only; }
 constexpr const TensorType& first_of(const ResultTypes& all) { return all[0]; }
 constexpr int count_of(const TensorType&) { return 1; }
 constexpr int count_of(const ResultTypes& all) { return all.count; }
-
-/// Which operand of a call has elements that are places in another tensor, and the places that there are: low .. high -
-/// 1. The texts say what they are, as "label", "classes of the prediction", "give the last layer more outputs".
-struct IndexRange {
-  int operand = -1;  // of int32 or int64; -1: none
-  long low = 0, high = 0;
-  int among = 0;  // the tensor that has the places: an operand, or -1 for the result
-  const char *number = "index", *have = "", *advice = "";
-};
 
 /// The smallest batch that a call can work with, in whose name it says so, and what it needs it for.
 struct LeastBatch {

@@ -28,17 +28,17 @@ constexpr NamedPlaces<columns> named_places(const Graph<N>& g) {
     in.count = node.operands;
     for (int k = 0; k < in.count; ++k) in.type[k] = g[node.operand[k]].type;
     const IndexRange range = rules_of(node.op).indices_of(in, node.attributes);
-    if (range.operand < 0) continue;
+    if (!range.any()) continue;
     int numbers = node.operand[range.operand];
     while (g[numbers].op->view) numbers = g[numbers].operand[0];
     if (!is<ops::Input>(g[numbers])) continue;
     IndexRange& known = result.range[g[numbers].immediate];
     const IndexRange before = known;
-    if (before.operand < 0 || range.high < before.high) {
+    if (!before.any() || range.high < before.high) {
       known = range;
-      result.among[g[numbers].immediate] = range.among < 0 ? node.type : in[range.among];
+      result.among[g[numbers].immediate] = range.among_result() ? node.type : in[range.among];
     }
-    if (before.operand >= 0) known.low = before.low > range.low ? before.low : range.low;
+    if (before.any()) known.low = before.low > range.low ? before.low : range.low;
   }
   return result;
 }
@@ -51,7 +51,7 @@ template <class Compiled, class List>
 void check_labels(const dataset::Row<List>& row, const RunInfo& run) {
   static constexpr auto named = named_places<List::count>(Compiled::captured);
   const auto check_column = [&]<int K>(std::integral_constant<int, K>) {
-    if constexpr (named.range[K].operand >= 0) {
+    if constexpr (named.range[K].any()) {
       static constexpr IndexRange range = named.range[K];
       const auto numbers = row.template values<K>();
       for (std::size_t i = 0; i < numbers.size(); ++i)

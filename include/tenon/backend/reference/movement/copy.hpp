@@ -16,7 +16,7 @@ namespace kernel::reference {
 struct Copy : Whole {
   template <class Call>
   static void run(const Arguments& a, long, long) {
-    std::memcpy(a.buffer[0], a.buffer[1], std::size_t(Call::result.bytes(a.n)));
+    std::memcpy(a.result<void>(), a.operand<void>(0), std::size_t(Call::result.bytes(a.n)));
   }
 };
 }  // namespace kernel::reference
