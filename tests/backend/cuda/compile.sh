@@ -8,7 +8,8 @@ nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 flags="-std=c++20 --expt-relaxed-constexpr --extended-lambda -fmad=false -ftz=true -I$1/include"
-"$nvcc" -x cu $flags "$1/tests/backend/cuda/elementwise.cpp" -o "$work/elementwise"
+fused="-Xcompiler -march=native"
+"$nvcc" -x cu $flags $fused "$1/tests/backend/cuda/elementwise.cpp" -o "$work/elementwise"
 status=0
 "$nvcc" $flags "$1/tests/backend/cuda/functions.cu" -o "$work/functions"
 "$work/functions" || status=$?
@@ -16,7 +17,10 @@ status=0
 "$nvcc" $flags -O1 "$1/tests/backend/cuda/print.cu" -o "$work/print"
 "$work/print"
 cp "$1/examples/06_mnist.cpp" "$work/06_mnist.cu"
-"$nvcc" $flags -O1 -DTENON_TARGET=cuda "$work/06_mnist.cu" -o "$work/06_mnist"
+# for a CPU without a fused multiply-add: one sentence
+"$nvcc" $flags -DTENON_TARGET=cuda -c "$work/06_mnist.cu" -o "$work/06_mnist.o" >"$work/refused" 2>&1 && exit 1
+grep -q "needs a CPU with a fused multiply-add" "$work/refused"
+"$nvcc" $flags $fused -O1 -DTENON_TARGET=cuda "$work/06_mnist.cu" -o "$work/06_mnist"
 "$work/06_mnist" --help >/dev/null
 if nvidia-smi -L >/dev/null 2>&1; then
   for device in CPU GPU; do "$work/06_mnist" --epochs 1 --device $device >"$work/$device"; done

@@ -83,8 +83,11 @@ inline Block& block() { return *current_block(); }
 inline Fiber& fiber() { return block().fibers[std::size_t(block().current)]; }
 inline std::byte* dynamic_shared() { return block().shared.data(); }
 
-/// Tests set it: another order of threads, and of blocks, which must not matter.
-inline unsigned order_seed = 1;
+/// Tests and TENON_EMULATOR_SEED set it: another order of threads, and of blocks, which must not matter.
+inline unsigned order_seed = [] {
+  const char* const seed = std::getenv("TENON_EMULATOR_SEED");
+  return seed ? unsigned(std::atoi(seed)) : 1u;
+}();
 /// Tests set it: the barrier that each block leaves out, counted from 0; -1: none.
 inline long barrier_left_out = -1;
 /// Launches so far.

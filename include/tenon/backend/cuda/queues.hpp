@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include <tenon/backend/cuda/runtime.hpp>
+#include <tenon/backend/cuda/probe.hpp>
 
 namespace tenon::inline TENON_ABI::kernel::cuda {
 
@@ -43,7 +43,7 @@ class StagingPlaces {
   std::size_t next_ = 0;
 };
 
-/// Streams of one GPU: kernels; copies to it beside them; copies back.
+/// Streams of one GPU: kernels; copies to it beside them; copies back. They live as long as the program, once made.
 struct Queues {
   cudaStream_t kernels = nullptr, in = nullptr, back = nullptr;
   cudaEvent_t before_copy = nullptr, after_copy = nullptr;  // of copies back
@@ -52,6 +52,16 @@ struct Queues {
   std::atomic<bool> fresh_memory = false;                   // allocated since the last copy beside
   StagingPlaces staging{};
   std::mutex mutex;  // of the two events and of the staging places
+
+  Queues() = default;
+  ~Queues() {  // of those that could not be made
+    for (const cudaStream_t stream : {kernels, in, back})
+      if (stream) forget(cudaStreamDestroy(stream));
+    for (const cudaEvent_t event : {before_copy, after_copy})
+      if (event) forget(cudaEventDestroy(event));
+  }
+  Queues(const Queues&) = delete;
+  Queues& operator=(const Queues&) = delete;
 };
 
 /// Which GPUs there are. Throws RuntimeError, in one sentence, if there is none that this program can use.
@@ -110,6 +120,7 @@ inline Queues& make_queues(int device) {
   check(cudaDeviceGetDefaultMemPool(&pool, device), "cudaDeviceGetDefaultMemPool");
   std::uint64_t all_of_it = ~std::uint64_t{0};  // memory that tensors let go stays for the next ones
   check(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &all_of_it), "cudaMemPoolSetAttribute");
+  probe_options(queues->kernels);
   used = true;
   at.store(queues.get(), std::memory_order_release);
   return *queues.release();  // for ever: static tensors may die last of all

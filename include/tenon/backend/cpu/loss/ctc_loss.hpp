@@ -2,7 +2,8 @@
 #pragma once
 #include <limits>
 
-#include <tenon/core/math/elementary.hpp>
+#include <tenon/core/math/float64.hpp>
+#include <tenon/core/math/min_max.hpp>
 #include <tenon/graph/ir/kernel.hpp>
 
 TENON_EXACT_BEGIN
@@ -37,29 +38,75 @@ struct CtcSample {
 namespace detail {
 inline constexpr double log_of_zero = -std::numeric_limits<double>::infinity();
 
-/// log(e^a + e^b + e^c)
-TENON_DEVICE inline double log_sum(double a, double b, double c) {
-  double largest = b > a || b != b ? b : a;
-  largest = c > largest || c != c ? c : largest;
-  if (largest == log_of_zero) return largest;
-  return largest + math::log(math::exp(a - largest) + math::exp(b - largest) + math::exp(c - largest));
+/// log(e^a + e^b + e^c), without branches, so that a loop over it becomes vector instructions.
+[[gnu::always_inline]] TENON_DEVICE inline double log_sum(double a, double b, double c) {
+  using math::float64::choose;
+  const double larger = choose((b > a) | (b != b), b, a), largest = choose((c > larger) | (c != c), c, larger);
+  const double sum =
+      math::float64::exp(a - largest) + math::float64::exp(b - largest) + math::float64::exp(c - largest);
+  return choose(largest == log_of_zero, largest, largest + math::float64::log(sum));
+}
+/// States, and classes, that are computed at the same time on a CPU.
+inline constexpr int ctc_width = 8;
+
+/// The numbers that a state adds up.
+struct CtcTerms {
+  double own, neighbour, next;  // of this state, the one before or after it, and the one beyond the blank
+};
+/// store(s, log_sum of terms(s)) for `count` states from `first` on, of which all terms are read first.
+template <class Terms, class Store>
+[[gnu::always_inline]] inline void ctc_block(long first, long count, Terms terms, Store store) {
+  double a[ctc_width], b[ctc_width], c[ctc_width];
+  for (int l = 0; l < ctc_width; ++l) {
+    const CtcTerms of = terms(first + (l < count ? l : 0));
+    a[l] = of.own, b[l] = of.neighbour, c[l] = of.next;
+  }
+  for (int l = 0; l < ctc_width; ++l) a[l] = log_sum(a[l], b[l], c[l]);
+  for (long l = 0; l < count; ++l) store(first + l, a[l]);
+}
+/// use(i, e^power(i)) for i = 0 .. count - 1.
+template <class Power, class Use>
+[[gnu::always_inline]] inline void each_exponential(long count, Power power, Use use) {
+  for (long first = 0; first < count; first += ctc_width) {
+    double values[ctc_width];
+    const long here = count - first < ctc_width ? count - first : ctc_width;
+    for (int l = 0; l < ctc_width; ++l) values[l] = power(first + (l < here ? l : 0));
+    for (int l = 0; l < ctc_width; ++l) values[l] = math::float64::exp(values[l]);
+    for (long l = 0; l < here; ++l) use(first + l, values[l]);
+  }
 }
 }  // namespace detail
 
+/// What leads to a state from the paths to each state at the frame before.
+template <class T, class I>
+TENON_DEVICE detail::CtcTerms ctc_terms_to(const CtcSample<T, I>& sample, long s, const double* before) {
+  using detail::log_of_zero;
+  return {before[s], s >= 1 ? before[s - 1] : log_of_zero, sample.skips_blank(s) ? before[s - 2] : log_of_zero};
+}
 /// From the paths to each state at frame - 1 to those to one at frame. Frame 0 begins in one of the first two.
 template <class T, class I>
 TENON_DEVICE double ctc_paths_to(const CtcSample<T, I>& sample, long frame, long s, const double* before) {
-  using detail::log_of_zero;
-  double paths = s < 2 ? 0 : log_of_zero;
-  if (frame > 0)
-    paths = detail::log_sum(before[s], s >= 1 ? before[s - 1] : log_of_zero,
-                            sample.skips_blank(s) ? before[s - 2] : log_of_zero);
+  double paths = s < 2 ? 0 : detail::log_of_zero;
+  if (frame > 0) {
+    const detail::CtcTerms of = ctc_terms_to(sample, s, before);
+    paths = detail::log_sum(of.own, of.neighbour, of.next);
+  }
   return paths + sample.log_prob(frame, s);
 }
+/// The same for all states. `before` may be `now`: blocks go from the last state to the first.
 template <class T, class I>
 void ctc_forward(const CtcSample<T, I>& sample, long frame, const double* before, double* now) {
-  for (long s = sample.states(); s-- > 0;)  // from after, as `before` may be `now`
-    now[s] = ctc_paths_to(sample, frame, s, before);
+  const long states = sample.states();
+  if (frame == 0) {
+    for (long s = 0; s < states; ++s) now[s] = ctc_paths_to(sample, 0, s, before);
+    return;
+  }
+  for (long end = states; end > 0; end -= detail::ctc_width) {
+    const long first = end > detail::ctc_width ? end - detail::ctc_width : 0;
+    detail::ctc_block(
+        first, end - first, [&](long s) { return ctc_terms_to(sample, s, before); },
+        [&](long s, double paths) { now[s] = paths + sample.log_prob(frame, s); });
+  }
 }
 /// log of the sum over all paths, of which ctc_forward has made those to each state at the last frame.
 template <class T, class I>
@@ -80,13 +127,19 @@ template <class T, class I>
 TENON_DEVICE double ctc_paths_at_end(const CtcSample<T, I>& sample, long s) {
   return s >= sample.states() - 2 ? 0 : detail::log_of_zero;
 }
-/// Those from a state at an earlier frame, from those at the frame after, with their log-probabilities.
+/// What a state at an earlier frame leads to, from the paths from each state at the frame after, with their
+/// log-probabilities.
 template <class T, class I>
-TENON_DEVICE double ctc_paths_from(const CtcSample<T, I>& sample, long s, const double* after) {
+TENON_DEVICE detail::CtcTerms ctc_terms_from(const CtcSample<T, I>& sample, long s, const double* after) {
   using detail::log_of_zero;
   const long states = sample.states();
-  return detail::log_sum(after[s], s + 1 < states ? after[s + 1] : log_of_zero,
-                         s + 2 < states && sample.skips_blank(s + 2) ? after[s + 2] : log_of_zero);
+  return {after[s], s + 1 < states ? after[s + 1] : log_of_zero,
+          s + 2 < states && sample.skips_blank(s + 2) ? after[s + 2] : log_of_zero};
+}
+template <class T, class I>
+TENON_DEVICE double ctc_paths_from(const CtcSample<T, I>& sample, long s, const double* after) {
+  const detail::CtcTerms of = ctc_terms_from(sample, s, after);
+  return detail::log_sum(of.own, of.neighbour, of.next);
 }
 /// From the paths from each state at frame + 1 to the end, to those from each state at frame, in place.
 template <class T, class I>
@@ -97,7 +150,10 @@ void ctc_backward(const CtcSample<T, I>& sample, long frame, double* paths) {
     return;
   }
   for (long s = 0; s < states; ++s) paths[s] += sample.log_prob(frame + 1, s);
-  for (long s = 0; s < states; ++s) paths[s] = ctc_paths_from(sample, s, paths);
+  for (long first = 0; first < states; first += detail::ctc_width)
+    detail::ctc_block(
+        first, math::min<long>(detail::ctc_width, states - first),
+        [&](long s) { return ctc_terms_from(sample, s, paths); }, [&](long s, double sum) { paths[s] = sum; });
 }
 
 /// (e^log_prob - the share of the paths that have this class at this frame) dy, for the frames of the sample. `scratch`
@@ -116,12 +172,15 @@ template <class T, class I>
   for (long frame = sample.frames; frame-- > 0;) {
     for (long k = 0; k < classes; ++k) share[k] = 0;
     ctc_backward(sample, frame, from);
-    for (long s = 0; s < states; ++s) share[sample.label(s)] += math::exp(to[frame * states + s] + from[s] - total);
-    for (long k = 0; k < classes; ++k) {
-      const long i = frame * classes + k;
-      const double slope = math::exp(static_cast<double>(sample.log_probs[i])) - share[k];
-      dx[i] = static_cast<T>(static_cast<Compute<T>>(impossible ? unknown : slope * dy));
-    }
+    detail::each_exponential(
+        states, [&](long s) { return to[frame * states + s] + from[s] - total; },
+        [&](long s, double part) { share[sample.label(s)] += part; });
+    detail::each_exponential(
+        classes, [&](long k) { return static_cast<double>(sample.log_probs[frame * classes + k]); },
+        [&](long k, double probability) {
+          const double slope = (probability - share[k]) * dy;
+          dx[frame * classes + k] = static_cast<T>(static_cast<Compute<T>>(impossible ? unknown : slope));
+        });
   }
 }
 

@@ -1,5 +1,4 @@
-// Connectionist temporal classification: a block per sample, its threads share the states of a frame. Exponentials and
-// logarithms of float64 are those of the GPU, whose last bit may be another one.
+// Connectionist temporal classification: a block per sample, its threads share the states of a frame.
 #pragma once
 #include <tenon/backend/cpu/loss/ctc_loss.hpp>
 #include <tenon/backend/cuda/device.hpp>
@@ -84,7 +83,7 @@ struct CtcGradients {
       each_in_block(classes, [&](long k) { share[k] = 0; });
       each_in_block(count, [&](long s) {
         from[s] = frame + 1 < sample.frames ? ctc_paths_from(sample, s, after) : ctc_paths_at_end(sample, s);
-        parts[s] = math::exp(to[frame * states + s] + from[s] - total);
+        parts[s] = math::float64::exp(to[frame * states + s] + from[s] - total);
       });
       each_in_block(count, [&](long s) {
         if (!is_first(next[s])) return;
@@ -93,7 +92,7 @@ struct CtcGradients {
         share[sample.label(s)] = sum;
       });
       each_in_block(classes, [&](long k) {
-        const double slope = math::exp(static_cast<double>(sample.log_probs[frame * classes + k])) - share[k];
+        const double slope = math::float64::exp(static_cast<double>(sample.log_probs[frame * classes + k])) - share[k];
         dx[frame * classes + k] = static_cast<T>(static_cast<Compute<T>>(impossible ? unknown : slope * dy));
       });
     }
