@@ -88,7 +88,12 @@ class PinnedBytes {
 class BatchThere {
  public:
   BatchThere() = default;
-  ~BatchThere() { clear(); }
+  ~BatchThere() {
+    try {
+      clear();
+    } catch (...) {  // a kernel has failed, so that no copy runs any more; the next call of the target says so
+    }
+  }
   BatchThere(const BatchThere&) = delete;
   BatchThere& operator=(const BatchThere&) = delete;
 

@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <set>
+#include <string>
 #include <typeinfo>
 #include <utility>
 #include <vector>
@@ -59,22 +61,29 @@ inline int shared_bytes = [] {
 /// Tests set both: how many calls succeed before one fails, and with what error. -1: no call fails.
 inline long calls_until_failure = -1;
 inline cudaError_t failure = cudaErrorLaunchFailure;
-/// Calls so far, blocks of memory, streams, events, and graphs that were made and not freed.
-inline long calls = 0, alive = 0, graph_launches = 0;
+/// Calls so far; blocks of memory, streams, events, and recorded graphs that were made and not freed, and graphs that
+/// can be launched.
+inline long calls = 0, alive = 0, executables = 0, graph_launches = 0;
 inline cudaError_t last_error = cudaSuccess;
 /// Tests that only look at recorded graphs set it to false. Memory is then zeros.
 inline bool kernels_run = true;
 /// The graph that was launched last.
 inline const Work* launched = nullptr;
 
-inline cudaError_t call() {
+/// The names of those that have failed because a test asked for it; how many of them give something back for good.
+inline std::set<std::string> failed_calls;
+inline long failed_frees = 0;
+
+inline cudaError_t call(const char* name = __builtin_FUNCTION()) {
   ++calls;
-  if (calls_until_failure >= 0 && calls_until_failure-- == 0) return last_error = failure;
-  return cudaSuccess;
+  if (calls_until_failure < 0 || calls_until_failure-- > 0) return cudaSuccess;
+  failed_calls.insert(name);
+  failed_frees += std::strstr(name, "Free") || (std::strstr(name, "Destroy") && !std::strstr(name, "Exec"));
+  return last_error = failure;
 }
 template <class F>
-cudaError_t call(F f) {
-  const cudaError_t error = call();
+cudaError_t call(F f, const char* name = __builtin_FUNCTION()) {
+  const cudaError_t error = call(name);
   if (error == cudaSuccess) f();
   return error;
 }
@@ -119,7 +128,7 @@ inline bool joined(const Work& work, const Stream& stream) {
 void run_grid(unsigned blocks, int threads, int shared_bytes, const std::function<void()>& body);
 template <class Body>
 void launch(Stream* stream, unsigned blocks, int threads, int shared_bytes, Body body) {
-  if (call() != cudaSuccess) return;
+  if (call("cudaLaunchKernelEx") != cudaSuccess) return;
   const auto run = [=] {
     if (kernels_run) run_grid(blocks, threads, shared_bytes, body);
   };
@@ -133,7 +142,8 @@ using cudaEvent_t = emulator::Event*;
 using cudaGraph_t = emulator::Work*;
 using cudaGraphExec_t = emulator::Work*;
 using cudaMemPool_t = void*;
-using cudaHostFn_t = void (*)(void*);
+using cudaStreamCallback_t = void (*)(cudaStream_t, cudaError_t, void*);
+#define CUDART_CB
 
 inline const char* cudaGetErrorName(cudaError_t error) {
   return error == cudaErrorLaunchFailure ? "cudaErrorLaunchFailure" : "cudaError";
@@ -170,8 +180,8 @@ inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, u
     stream->last.insert(stream->last.end(), event->last.begin(), event->last.end());
   });
 }
-inline cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void* argument) {
-  return emulator::call([&] { emulator::put(stream, [=] { function(argument); }); });
+inline cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function, void* argument, unsigned) {
+  return emulator::call([&] { emulator::put(stream, [=] { function(stream, cudaSuccess, argument); }); });
 }
 inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
   return emulator::call([&] { *event = new emulator::Event, ++emulator::alive; });
@@ -188,6 +198,12 @@ inline cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int) {
   return emulator::call([&] { *pool = nullptr; });
 }
 inline cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t, cudaMemPoolAttr, void*) { return emulator::call(); }
+inline cudaError_t cudaMallocHost(void** block, std::size_t bytes) {
+  return emulator::call([&] { *block = ::operator new(bytes, std::align_val_t(256)), ++emulator::alive; });
+}
+inline cudaError_t cudaFreeHost(void* block) {
+  return emulator::call([&] { ::operator delete(block, std::align_val_t(256)), --emulator::alive; });
+}
 inline cudaError_t cudaMallocAsync(void** block, std::size_t bytes, cudaStream_t) {
   return emulator::call([&] {
     *block = ::operator new(bytes, std::align_val_t(256)), ++emulator::alive;
@@ -197,8 +213,6 @@ inline cudaError_t cudaMallocAsync(void** block, std::size_t bytes, cudaStream_t
 inline cudaError_t cudaFreeAsync(void* block, cudaStream_t) {
   return emulator::call([&] { ::operator delete(block, std::align_val_t(256)), --emulator::alive; });
 }
-inline cudaError_t cudaMallocHost(void** block, std::size_t bytes) { return cudaMallocAsync(block, bytes, nullptr); }
-inline cudaError_t cudaFreeHost(void* block) { return cudaFreeAsync(block, nullptr); }
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
   return emulator::call([&] { emulator::put(stream, [=] { std::memcpy(to, from, bytes); }); });
 }
@@ -226,12 +240,14 @@ inline cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph)
   return error != cudaSuccess ? error : emulator::last_error = cudaErrorStreamCaptureUnjoined;
 }
 inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph, unsigned long long) {
-  return emulator::call([&] { *made = new emulator::Work(*graph), ++emulator::alive; });
+  return emulator::call([&] { *made = new emulator::Work(*graph), ++emulator::executables; });
 }
 inline cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   return emulator::call([&] { delete graph, --emulator::alive; });
 }
-inline cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) { return cudaGraphDestroy(graph); }
+inline cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
+  return emulator::call([&] { delete graph, --emulator::executables; });
+}
 inline cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t) {
   return emulator::call([&] {
     ++emulator::graph_launches;

@@ -54,7 +54,7 @@ struct Fiber {
   std::jmp_buf jump;
   bool begun = false;
   long barriers = 0;  // of the block, that it has passed
-  std::unique_ptr<char[]> stack;
+  char* stack = nullptr;
   Index index;
   Wait wait = Wait::nothing;
   std::uint64_t shared[2]{};  // with the other lanes of the warp
@@ -135,7 +135,7 @@ inline void begin_fiber() {
 #if defined(__SANITIZE_THREAD__)
   __tsan_switch_to_fiber(next.tsan, __tsan_switch_to_fiber_no_sync);
 #elif defined(__SANITIZE_ADDRESS__)
-  __sanitizer_start_switch_fiber(&block().home_fake_stack, next.stack.get(), stack_bytes);
+  __sanitizer_start_switch_fiber(&block().home_fake_stack, next.stack, stack_bytes);
 #endif
   if constexpr (with_tsan || with_asan) swapcontext(&block().home_context, &next.context);
   else if (_setjmp(block().home) == 0) {
@@ -195,6 +195,12 @@ inline void run_rounds(Block& b, const std::vector<int>& order) {
   }
 }
 
+/// The stack of thread i of a block, kept for the next grid: the system takes long to give out fresh memory.
+inline char* stack_of(std::size_t i) {
+  static auto* const stacks = new std::vector<std::unique_ptr<char[]>>;
+  while (stacks->size() <= i) stacks->emplace_back(new char[stack_bytes]);
+  return (*stacks)[i].get();
+}
 /// Runs the blocks of a grid, one after the other.
 inline void run_grid(unsigned blocks, int threads, int shared_bytes, const std::function<void()>& body) {
   static std::mutex mutex;  // __shared__ variables are static ones
@@ -209,7 +215,7 @@ inline void run_grid(unsigned blocks, int threads, int shared_bytes, const std::
   current_block() = &b;
   std::vector<int> order(static_cast<std::size_t>(threads));
   for (auto& f : b.fibers) {
-    f.stack.reset(new char[stack_bytes]);
+    f.stack = stack_of(std::size_t(&f - b.fibers.data()));
 #if defined(__SANITIZE_THREAD__)
     f.tsan = __tsan_create_fiber(0);
 #endif
@@ -225,7 +231,7 @@ inline void run_grid(unsigned blocks, int threads, int shared_bytes, const std::
       Fiber& f = b.fibers[std::size_t(t)];
       f.index.x = unsigned(t), f.wait = Wait::nothing, f.begun = false, f.barriers = 0;
       getcontext(&f.context);
-      f.context.uc_stack.ss_sp = f.stack.get();
+      f.context.uc_stack.ss_sp = f.stack;
       f.context.uc_stack.ss_size = stack_bytes;
       f.context.uc_link = nullptr;
       makecontext(&f.context, begin_fiber, 0);

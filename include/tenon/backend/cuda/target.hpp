@@ -76,7 +76,7 @@ struct Cuda {
   /// In a queue of its own, so that kernels wait for the copy and not for the host's thread that delivers it.
   static void copy_out_later(std::byte* to, const std::byte* from, std::size_t bytes, std::atomic<bool>& done) {
     kernel::cuda::Queues& on = kernel::cuda::queues();
-    auto* const job = new Delivery{kernel::cuda::PinnedBlocks::instance().take(bytes), to, bytes, &done};
+    std::unique_ptr<Delivery> job(new Delivery(to, bytes, done));
     const std::lock_guard lock(on.mutex);
     kernel::cuda::check(cudaEventRecord(on.before_copy, on.kernels), "cudaEventRecord");
     kernel::cuda::check(cudaStreamWaitEvent(on.back, on.before_copy, 0), "cudaStreamWaitEvent");
@@ -84,7 +84,9 @@ struct Cuda {
                         "a copy from the GPU");
     kernel::cuda::check(cudaEventRecord(on.after_copy, on.back), "cudaEventRecord");
     kernel::cuda::check(cudaStreamWaitEvent(on.kernels, on.after_copy, 0), "cudaStreamWaitEvent");
-    kernel::cuda::check(cudaLaunchHostFunc(on.back, &Delivery::deliver, job), "cudaLaunchHostFunc");
+    // not cudaLaunchHostFunc: after an error of a kernel that calls nothing, and the host would wait for ever
+    kernel::cuda::check(cudaStreamAddCallback(on.back, &Delivery::deliver, job.get(), 0), "cudaStreamAddCallback");
+    static_cast<void>(job.release());
   }
   static void copy_beside(std::byte* to, const std::byte* from, std::size_t bytes, void* after, void* copied) {
     kernel::cuda::Queues& on = kernel::cuda::queues();
@@ -117,16 +119,24 @@ struct Cuda {
 
  private:
   struct Delivery {
-    std::byte *pinned, *to;
-    std::size_t bytes;
-    std::atomic<bool>* done;
+    std::byte* const pinned;
+    std::byte* const to;
+    const std::size_t bytes;
+    std::atomic<bool>& done;
 
-    static void deliver(void* context) {
+    Delivery(std::byte* host, std::size_t count, std::atomic<bool>& here)
+        : pinned(kernel::cuda::PinnedBlocks::instance().take(count)), to(host), bytes(count), done(here) {}
+    ~Delivery() { kernel::cuda::PinnedBlocks::instance().give_back(pinned); }
+    Delivery(const Delivery&) = delete;
+    Delivery& operator=(const Delivery&) = delete;
+
+    static void CUDART_CB deliver(cudaStream_t, cudaError_t error, void* context) {
       const std::unique_ptr<Delivery> job(static_cast<Delivery*>(context));
-      std::memcpy(job->to, job->pinned, job->bytes);
-      kernel::cuda::PinnedBlocks::instance().give_back(job->pinned);
-      job->done->store(true, std::memory_order_release);
-      job->done->notify_all();
+      std::atomic<bool>& done = job->done;
+      if (error == cudaSuccess) std::memcpy(job->to, job->pinned, job->bytes);
+      else std::memset(job->to, 0, job->bytes);  // the next call of CUDA says what has happened
+      done.store(true, std::memory_order_release);
+      done.notify_all();
     }
   };
 };

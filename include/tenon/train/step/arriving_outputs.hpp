@@ -111,7 +111,20 @@ class ArrivingOutputs {
   static std::size_t in_words(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
   // `here` of the last of the outputs says that all are here, as they come in order.
   static void send(ArrivingStep& step, const AnyTensor& output, std::byte* to, std::atomic<bool>& here) {
-    TargetMemory::instance().fetch(step.from, to, static_cast<std::byte*>(output.data), output.bytes(), here);
+    try {
+      TargetMemory::instance().fetch(step.from, to, static_cast<std::byte*>(output.data), output.bytes(), here);
+    } catch (...) {
+      give_up(step);
+      throw;
+    }
+  }
+  // Nobody may wait for what was not sent; what was sent before has arrived, or never will.
+  [[gnu::cold, gnu::noinline]] static void give_up(ArrivingStep& step) {
+    try {
+      with_target(step.from, []<class Target>(std::type_identity<Target>) { Target::wait(); });
+    } catch (...) {  // the error that the caller gets is the first one
+    }
+    step.small_here = step.rest_here = true;
   }
 
   ArrivingStep step_[ahead];
