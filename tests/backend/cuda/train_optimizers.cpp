@@ -62,6 +62,8 @@ TEST_CASE("sums over batches, learning rates of groups") {
 
 TEST_CASE("16 bits, with a loss scale that overflows at first: steps are left out") {
   check_equal(nn::Adam{.learning_rate = 0.01f}, amp<AmpLevel::O2>, DynamicLossScaleManager{.init_loss_scale = 0x1p24f});
+  check_equal(nn::Adam{.learning_rate = 0.01f}, amp<AmpLevel::O2, float16>,
+              DynamicLossScaleManager{.init_loss_scale = 0x1p24f});
   check_equal(nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f}, amp<AmpLevel::O3>,
               FixedLossScaleManager{.loss_scale = 256});
 }
