@@ -35,6 +35,8 @@ TEST_CASE("layer norm") {
   check_layer_norm<float, Shape<dyn, 3, 40>, Shape<3, 40>>(5);
   check_layer_norm<float, Shape<dyn, 2500>, Shape<2500>>(3);
   check_layer_norm<float, Shape<dyn, 33>, Shape<33>>(600);
+  check_layer_norm<float, Shape<dyn, 9>, Shape<9>>(4100);
+  check_layer_norm<float, Shape<dyn, 2>, Shape<2>>(8200);
   check_layer_norm<float16, Shape<dyn, 40>, Shape<40>>(5);
   check_layer_norm<double, Shape<dyn, 40>, Shape<40>, double>(5);
 }

@@ -33,6 +33,8 @@ TEST_CASE("columns: one chain, several, tiles") {
   check_sums<float, Shape<dyn, 10>, Shape<10>>(32);
   check_sums<float, Shape<dyn, 10>, Shape<10>>(33);
   check_sums<float, Shape<dyn, 3>, Shape<3>>(20000);
+  check_sums<float, Shape<dyn, 13>, Shape<13>>(8190);
+  check_sums<float, Shape<dyn, 9>, Shape<9>>(8192);
   check_sums<float, Shape<dyn, 100>, Shape<100>>(320);
   check_sums<float, Shape<64, 20>, Shape<20>>();
   check_sums<float, Shape<dyn, 50, 6>, Shape<dyn, 1, 6>>(4);

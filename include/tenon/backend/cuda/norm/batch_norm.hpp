@@ -3,6 +3,7 @@
 #include <tenon/backend/cpu/norm/batch_norm.hpp>
 #include <tenon/backend/cuda/epilogue.hpp>
 #include <tenon/backend/cuda/norm/batch_norm_sums.hpp>
+#include <tenon/backend/cuda/parts.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {
@@ -62,16 +63,23 @@ struct NormGradient {
 template <class C>
 using NormGradientElements = PerChannel<C, NormGradient<C>>;
 
-struct MovingStatistics {
-  template <class C>
-  __device__ static void at(const Arguments& a, long c) {
-    using T = typename C::Result;
-    constexpr T keep = T(C::config().momentum), take = T(1) - keep;
-    constexpr long channels = C::result[0], row = C::config().row;
-    const T* const statistics = a.operand<T>(1);
-    T& moving = a.changed<T>(0)[c];
-    if (!(statistics[C::Op::Row::unbiased_variance * channels + c] < 0))
-      moving = keep * moving + take * statistics[row * channels + c];
+/// The moving statistics of a row of those of a batch, whose frozen ones have a negative variance.
+template <class T>
+struct MoveStatistics {
+  struct Part {
+    T* moving;
+    const T *row, *unbiased_variance;
+    long channels;
+    T keep;
+  };
+  static constexpr int threads = 256;
+  static long blocks(const Part& part) { return blocks_for(part.channels, threads); }
+  __device__ static void block(const Part& part, long block) {
+    const long c = block * threads + threadIdx.x;
+    if (c >= part.channels) return;
+    const T keep = part.keep, take = T(1) - keep;
+    T& moving = part.moving[c];
+    if (!(part.unbiased_variance[c] < 0)) moving = keep * moving + take * part.row[c];
   }
 };
 struct ScaleOfChannel {
@@ -94,7 +102,17 @@ struct Kernel<Cuda, ops::BatchNormInputGrad> : kernel::cuda::Launches<kernel::cu
   static constexpr KernelFacts facts{.in_place = true};
 };
 template <>
-struct Kernel<Cuda, ops::UpdateMoving> : kernel::cuda::Elements<kernel::cuda::MovingStatistics> {};
+struct Kernel<Cuda, ops::UpdateMoving> : kernel::cuda::Whole {
+  template <class Call>
+  static void run(const Arguments& a, long, long) {
+    using T = typename Call::Result;
+    constexpr long channels = Call::result[0];
+    const T* const statistics = a.operand<T>(1);
+    kernel::cuda::launch_part<kernel::cuda::MoveStatistics<T>>(
+        {a.changed<T>(0), statistics + Call::config().row * channels,
+         statistics + Call::Op::Row::unbiased_variance * channels, channels, T(Call::config().momentum)});
+  }
+};
 template <>
 struct Kernel<Cuda, ops::BatchNormScale> : kernel::cuda::Elements<kernel::cuda::ScaleOfChannel> {};
 

@@ -3,6 +3,7 @@
 #include <tenon/backend/cpu/norm/layer_norm.hpp>
 #include <tenon/backend/cuda/attention/softmax.hpp>
 #include <tenon/backend/cuda/reduce/columns.hpp>
+#include <tenon/backend/cuda/reduce/narrow_columns.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {
@@ -119,6 +120,28 @@ struct GammaSums {
   __device__ void store(const A (&total)[sums]) const { a.result<A>()[column] = total[0]; }
 };
 
+/// The same for few columns: dy xhat, or dy.
+template <class T, class Moment>
+struct GammaColumns {
+  using A = Moment;
+  const T *x, *dy;
+  const A* moments;
+  A* sums;
+  long rows, columns;
+  bool of_beta;
+
+  __device__ A chain(long begin, long column) const {
+    if (of_beta)
+      return sum_of_chain<A>(begin, rows, [&](long row) { return static_cast<A>(dy[row * columns + column]); });
+    return sum_of_chain<A>(begin, rows, [&](long row) {
+      const long i = row * columns + column;
+      const A mean = moments[2 * row], inverse = moments[2 * row + 1];
+      return static_cast<A>(dy[i]) * ((static_cast<A>(x[i]) - mean) * inverse);
+    });
+  }
+  __device__ void store(long column, A total) const { sums[column] = total; }
+};
+
 }  // namespace kernel::cuda
 
 template <>
@@ -130,12 +153,25 @@ struct Kernel<Cuda, ops::LayerNormInputGrad> : kernel::cuda::Launches<kernel::cu
 template <>
 struct Kernel<Cuda, ops::LayerNormGammaGrad> : kernel::cuda::Whole {
   template <class Call>
+  using Columns = kernel::cuda::GammaColumns<typename Call::template Operand<0>, typename Call::Result>;
+  template <class Call>
+  static constexpr bool is_narrow(long n) {
+    using Rows = kernel::cuda::LayerNormRows<Call>;
+    return kernel::cuda::SumNarrowColumns<Columns<Call>>::fits(Rows::rows(n), Rows::width);
+  }
+  template <class Call>
   static constexpr long workspace(long n) {
-    return kernel::cuda::ColumnTiles<kernel::cuda::GammaSums<Call>>::bytes(n);
+    return is_narrow<Call>(n) ? 0 : kernel::cuda::ColumnTiles<kernel::cuda::GammaSums<Call>>::bytes(n);
   }
   template <class Call>
   static void run(const Arguments& a, long, long) {
-    kernel::cuda::sum_columns<kernel::cuda::GammaSums<Call>>(a);
+    using Rows = kernel::cuda::LayerNormRows<Call>;
+    using T = typename Call::template Operand<0>;
+    using A = typename Call::Result;
+    if (!is_narrow<Call>(a.n)) return kernel::cuda::sum_columns<kernel::cuda::GammaSums<Call>>(a);
+    kernel::cuda::launch_part<kernel::cuda::SumNarrowColumns<Columns<Call>>>(
+        {a.operand<T>(0), a.operand<T>(3), a.operand<A>(2), a.result<A>(), Rows::rows(a.n), Rows::width,
+         Call::config().beta != 0});
   }
 };
 

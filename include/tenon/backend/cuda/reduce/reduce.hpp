@@ -3,6 +3,7 @@
 #include <bit>
 
 #include <tenon/backend/cpu/reduce/reduce.hpp>
+#include <tenon/backend/cuda/reduce/narrow_columns.hpp>
 #include <tenon/backend/cuda/reduce/tree.hpp>
 
 TENON_EXACT_BEGIN
@@ -199,13 +200,36 @@ constexpr bool is_tiled(long n) {
   constexpr long enough = 1l << 14;  // lanes or columns
   return DeviceWalk<D>::entries(n) > Tiles<D>::chains_of_part && Tiles<D>::width(n) < enough;
 }
+struct AsResult {
+  template <class C, class A>
+  __device__ static typename C::Result of(A total, long) {
+    return static_cast<typename C::Result>(total);
+  }
+};
+template <class D>
+using NarrowColumns = SumNarrowColumns<PlainColumns<typename D::T, typename D::R, typename D::A>>;
+/// Plain sums over the first axes of a matrix, which may have few columns.
+template <class D>
+inline constexpr bool sums_matrix =
+    DeviceWalk<D>::vertical && DeviceWalk<D>::walk.groups == 2 && !DeviceWalk<D>::one_chain &&
+    std::is_same_v<typename D::F, Add> && std::is_same_v<typename D::Finish, AsResult>;
+template <class D>
+constexpr bool is_narrow(long n) {
+  if constexpr (sums_matrix<D>) return NarrowColumns<D>::fits(DeviceWalk<D>::rows(n), DeviceWalk<D>::own_length);
+  else return false;
+}
 template <class D>
 constexpr long reduce_workspace(long n) {
-  return is_tiled<D>(n) && Tiles<D>::tiles(n) > 1 ? Tiles<D>::bytes(n) : 0;
+  return is_tiled<D>(n) && !is_narrow<D>(n) && Tiles<D>::tiles(n) > 1 ? Tiles<D>::bytes(n) : 0;
 }
 template <class D>
 void reduce_there(const Arguments& a) {
-  if constexpr (!DeviceWalk<D>::one_chain)
+  using W = DeviceWalk<D>;
+  if constexpr (sums_matrix<D>)
+    if (is_narrow<D>(a.n))
+      return launch_part<NarrowColumns<D>>({a.operand<typename D::T>(0), a.result<typename D::R>(), W::rows(a.n),
+                                            W::own_length, W::ends_with_chain(a.n)});
+  if constexpr (!W::one_chain)
     if (is_tiled<D>(a.n)) {
       if (Tiles<D>::tiles(a.n) == 1) return launch_blocks<ReduceTiles<D, true>>(a);
       launch_blocks<ReduceTiles<D, false>>(a);
@@ -213,13 +237,6 @@ void reduce_there(const Arguments& a) {
     }
   launch_blocks<ReduceWhole<D>>(a);
 }
-
-struct AsResult {
-  template <class C, class A>
-  __device__ static typename C::Result of(A total, long) {
-    return static_cast<typename C::Result>(total);
-  }
-};
 
 }  // namespace tenon::kernel::cuda
 TENON_EXACT_END

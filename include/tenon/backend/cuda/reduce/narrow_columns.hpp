@@ -1,0 +1,63 @@
+// Sums over the rows of matrices with few columns, in one launch without a workspace: the order of column_sums, as in
+// columns.hpp, by a block for every 8 columns.
+#pragma once
+#include <tenon/backend/cuda/parts.hpp>
+#include <tenon/backend/cuda/reduce/tree.hpp>
+
+TENON_EXACT_BEGIN
+namespace tenon::inline TENON_ABI::kernel::cuda {
+
+/// The sum of the terms of rows begin .. begin + 31, as far as there are rows.
+template <class A, class Term>
+__device__ A sum_of_chain(long begin, long rows, Term term) {
+  A total = 0;
+  if (rows - begin >= sum_chain) {
+#pragma unroll 8
+    for (int r = 0; r < int(sum_chain); ++r) total += term(begin + r);
+  } else {
+    for (long r = begin; r < rows; ++r) total += term(r);
+  }
+  return total;
+}
+
+/// Columns are what a block sums up side by side: 32 bytes of a row of float32, which is what memory gives at once.
+/// `Columns`, the part of a launch, has
+///
+///     using A = ...;  long rows, columns;
+///     __device__ A chain(long begin, long column) const;      sum_of_chain() of its terms
+///     __device__ void store(long column, A total) const;
+template <class Columns>
+struct SumNarrowColumns {
+  using Part = Columns;
+  using A = typename Columns::A;
+  static constexpr int places = 8, parts = 64, threads = places * parts;
+
+  /// More rows, or more columns, keep a GPU busy in two launches, which columns.hpp and reduce.hpp have.
+  static constexpr bool fits(long rows, long columns) { return rows <= 4 * parts * sum_chain && columns <= 4096; }
+  static long blocks(const Part& part) { return blocks_for(part.columns, places); }
+  __device__ static void block(const Part& part, long block) {
+    const long own = block * places + int(threadIdx.x) % places, column = own < part.columns ? own : part.columns - 1,
+               chains = part.rows <= sum_chain ? 1 : (part.rows + sum_chain - 1) / sum_chain;
+    const A total =
+        sum_of_tiles<parts, places, 1, A>(chains, Add(), [&](long c) { return part.chain(c * sum_chain, column); });
+    if (int(threadIdx.x) < places && own < part.columns) part.store(column, total);
+  }
+};
+
+/// The sums of the elements of x. `adds_zero`: after all chains.
+template <class T, class R, class Accumulated>
+struct PlainColumns {
+  using A = Accumulated;
+  const T* x;
+  R* sums;
+  long rows, columns;
+  bool adds_zero;
+
+  __device__ A chain(long begin, long column) const {
+    return sum_of_chain<A>(begin, rows, [&](long row) { return static_cast<A>(x[row * columns + column]); });
+  }
+  __device__ void store(long column, A total) const { sums[column] = static_cast<R>(adds_zero ? total + A(0) : total); }
+};
+
+}  // namespace tenon::kernel::cuda
+TENON_EXACT_END

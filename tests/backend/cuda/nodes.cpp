@@ -1,0 +1,66 @@
+// flags: -O0
+// How many kernels a training step has on the target Cuda: bars as measured, so that they do not grow unseen.
+#define TENON_TARGET cuda
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <tenon/tenon.hpp>
+
+#if defined(TENON_CUDA_EMULATOR)  // which keeps recorded graphs
+#include "../../../benchmarks/models/gpt.hpp"
+#include "../../../benchmarks/models/lenet.hpp"
+#include "../../../benchmarks/models/resnet18.hpp"
+
+using namespace tenon;
+
+namespace {
+template <class Sample, class Label>
+auto zeros(long batch) {
+  using Number = std::conditional_t<(Sample::rank == 1 && Label::rank == 1), std::int32_t, float>;
+  return dataset::from_arrays(
+             dataset::column<Sample>(std::vector<Number>(std::size_t(batch * Sample::dims.count(1)))),
+             dataset::column<Label>(std::vector<std::int32_t>(std::size_t(batch * Label::dims.count(1))))) |
+         dataset::batch(batch) | dataset::repeat(4);  // two places for each column, and the second time is recorded
+}
+/// Kernels of a step.
+template <class Net, class Sample, class Label = Shape<>>
+int kernels_of_step(long batch, const auto& optimizer) {
+  const ContextScope scope({.mode = Mode::graph, .device_target = "GPU", .seed = 1});
+  emulator::kernels_run = false;
+  emulator::launched = nullptr;
+  Net net;
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, optimizer};
+  model.train(1, zeros<Sample, Label>(batch));
+  emulator::kernels_run = true;
+  int kernels = 0;
+  if (emulator::launched)
+    for (const auto& item : emulator::launched->items) kernels += item.body != nullptr;
+  MESSAGE(kernels, " kernels");
+  return kernels;
+}
+const nn::Momentum momentum{.learning_rate = 0.01f, .momentum = 0.9f};
+
+struct Lstm : nn::Cell<Lstm> {
+  nn::LSTM<32, 128> lstm;
+  nn::Dense<128, 10> fc;
+  constexpr auto construct(auto x) const {
+    auto [output, h, c] = lstm(x);
+    return fc(ops::flatten(h));
+  }
+};
+void check_kernels(int kernels, int most) {
+  CHECK(kernels > most * 3 / 4);  // of a whole step
+  CHECK(kernels <= most);
+}
+}  // namespace
+
+TEST_CASE("LeNet-5") { check_kernels(kernels_of_step<models::LeNet, Shape<1, 28, 28>>(32, momentum), 2); }
+TEST_CASE("LSTM") { check_kernels(kernels_of_step<Lstm, Shape<64, 32>>(32, momentum), 23); }
+TEST_CASE("GPT with 4 blocks of width 256") {
+  using Gpt = models::Gpt<4, 128, 256, 4, 65>;
+  check_kernels(kernels_of_step<Gpt, Shape<128>, Shape<128>>(4, nn::Adam{.learning_rate = 1e-4f}), 135);
+}
+TEST_CASE("ResNet-18 on 32 x 32 images") {
+  check_kernels(kernels_of_step<models::ResNet18, Shape<3, 32, 32>>(32, momentum), 294);
+}
+#endif
