@@ -80,7 +80,7 @@ struct KeyGradients {
   using H = HeadGradients<C>;
   using A = typename H::A;
   using T = typename H::T;
-  static constexpr int threads = H::threads, together = H::together;
+  static constexpr int threads = H::threads, together = H::together, resident = 2;
   static constexpr long pitch = H::feature_pitch;
   static constexpr int bytes_of(int rows) { return int((4 * rows * pitch + 2 * rows * rows) * long(sizeof(A))); }
   /// Keys, and queries at a time.

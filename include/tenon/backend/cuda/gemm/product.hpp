@@ -81,12 +81,11 @@ struct ProductSums {
   }
 
   const Source& source;
-  const long row0, column0;
-  const int parts, part, thread, row, column;  // row and column in the tile
+  const int row0, column0, parts, part, thread, row, column;  // row and column in the tile
   A* const shared_;
   A sum[tr][tc], total[aside ? 1 : elements];
 
-  __device__ ProductSums(const Source& from, long first_row, long first_column, int parts_of_block)
+  __device__ ProductSums(const Source& from, int first_row, int first_column, int parts_of_block)
       : source(from),
         row0(first_row),
         column0(first_column),
@@ -294,11 +293,11 @@ struct ProductBlocks {
               down = int((all.rows + Tile::rows - 1) / Tile::rows), tile = int(blockIdx.x) % (across * down),
               product = int(blockIdx.x) / (across * down);
     const Source source = of(a, product);
-    const long row0 = tile / across * Tile::rows, column0 = tile % across * Tile::columns;
+    const int row0 = tile / across * Tile::rows, column0 = tile % across * Tile::columns;
     if (row0 >= source.rows || column0 >= source.columns) return;
     Sums sums(source, row0, column0, parts);
     sums.run();
-    sums.each_row([&](long row, long column, const auto& values) {
+    sums.each_row([&](int row, int column, const auto& values) {
       if (row < source.rows && column < source.columns) put(source, a, row, column, values);
     });
   }

@@ -89,10 +89,9 @@ struct CopiedLines {
   static constexpr int pitch = lines + 4;
   // Of rows, a quarter of a warp reads 8 steps, 32 bytes. Their places in shared memory are in different banks.
   static constexpr int steps_across = 8, lines_down = Tile::part_threads / steps_across;
-  // Of columns, a thread reads one element or four.
-  static constexpr int fours = lines / 4, fours_down = Tile::part_threads / fours,
-                       ones_down = Tile::part_threads / lines;
-  static_assert(Tile::depth % steps_across == 0 && lines % lines_down == 0 && Tile::part_threads % lines == 0);
+  // Of columns, a thread reads four neighbours, at once where they are aligned.
+  static constexpr int fours = lines / 4, fours_down = Tile::part_threads / fours;
+  static_assert(Tile::depth % steps_across == 0 && lines % lines_down == 0 && Tile::part_threads % fours == 0);
 
   const float* from;
   int left, matrix_pitch, mine, other;  // left: lines from the thread's first one on
@@ -103,8 +102,7 @@ struct CopiedLines {
         by_fours(!by_steps && (matrix.pitch | matrix.lines) % 4 == 0 &&
                  reinterpret_cast<std::uintptr_t>(matrix.from) % 16 == 0) {
     if constexpr (by_steps) mine = thread % steps_across, other = thread / steps_across;
-    else if (by_fours) mine = thread % fours * 4, other = thread / fours;
-    else mine = thread % lines, other = thread / lines;
+    else mine = thread % fours * 4, other = thread / fours;
     const long line = first_line + (by_steps ? other : mine);
     left = int(matrix.lines - line);
     from = matrix.from + (by_steps ? line * matrix.pitch + mine : other * long(matrix.pitch) + line);
@@ -117,17 +115,19 @@ struct CopiedLines {
 #pragma unroll
         for (int s = 0; s < Tile::depth; s += steps_across)
           copy_async(to + (mine + s) * pitch + other + line, next + s, line < left && step + mine + s < end);
-    } else if (by_fours) {
-      const float* next = from + long(step) * matrix_pitch;
-#pragma unroll
-      for (int s = 0; s < Tile::depth; s += fours_down, next += long(fours_down) * matrix_pitch)
-        if (fours_down <= Tile::depth || other < Tile::depth)
-          copy_four_async(to + (other + s) * pitch + mine, next, left > 0 && step + other + s < end);
     } else {
       const float* next = from + long(step) * matrix_pitch;
-#pragma unroll 4
-      for (int s = 0; s < Tile::depth; s += ones_down, next += long(ones_down) * matrix_pitch)
-        copy_async(to + (other + s) * pitch + mine, next, left > 0 && step + other + s < end);
+#pragma unroll
+      for (int s = 0; s < Tile::depth; s += fours_down, next += long(fours_down) * matrix_pitch) {
+        if (fours_down > Tile::depth && other >= Tile::depth) continue;
+        float* const own = to + (other + s) * pitch + mine;
+        const bool there = step + other + s < end;
+        if (by_fours) copy_four_async(own, next, there && left > 0);
+        else {
+#pragma unroll
+          for (int i = 0; i < 4; ++i) copy_async(own + i, next + i, there && left > i);
+        }
+      }
     }
   }
 };
