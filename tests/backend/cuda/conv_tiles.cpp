@@ -85,6 +85,7 @@ void check_tile(const Conv2dSizes& s, const std::vector<float>& image, const std
   const OnDevice images(image), weights(w);
   for (int parts = 1; parts <= 4 && parts <= sides.segments(); ++parts) {
     const ConvPlan plan = conv_plan<Tile>(sides, s.n, parts);
+    if (conv_shared_bytes<Tile>(plan) > most_shared_bytes) continue;
     const OnDevice result(wanted.size()), workspace(std::size_t(plan.slots()) * wanted.size());
     Arguments a;
     a.n = s.n, a.buffer[0] = result.at;
@@ -157,7 +158,7 @@ void check_weight_tile(const Conv2dSizes& s, const std::vector<float>& x, const 
   const OnDevice images(x), gradients(dy), result(wanted.size());
   for (const int together : {0, 1, 4, 16}) {  // 0: segments are apart
     const WeightPlan plan = weight_plan<Tile>(s, together > 0 ? together : 1, together == 0);
-    if (weight_shared_bytes<Tile>(plan) > 226 << 10) continue;
+    if (weight_shared_bytes<Tile>(plan) > most_shared_bytes) continue;
     const OnDevice workspace(std::size_t(plan.slots()) * wanted.size());
     Arguments a;
     a.n = s.n, a.buffer[0] = result.at, a.buffer[1] = images.at, a.buffer[2] = gradients.at;

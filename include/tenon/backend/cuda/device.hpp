@@ -3,6 +3,7 @@
 #include <cuda_runtime.h>
 
 #include <tenon/backend/cuda/queues.hpp>
+#include <tenon/backend/cuda/shared_memory.hpp>
 #include <tenon/graph/ir/kernel.hpp>
 
 namespace tenon::inline TENON_ABI {

@@ -121,7 +121,7 @@ __device__ A half_warp_sum(long count, long most, Term term) {
 template <class H, int arrays>
 struct QueryBlock {
   using A = typename H::A;
-  static constexpr int most_bytes = 200 * 1024;
+  static constexpr int most_bytes = std::min(200 << 10, most_shared_bytes);
   static constexpr long elements(long queries, bool with_rows) {
     return queries * arrays * (H::feature_pitch + (with_rows ? H::score_pitch : 0)) + H::tile * H::feature_pitch;
   }

@@ -86,7 +86,7 @@ struct KeyGradients {
   /// Keys, and queries at a time.
   static constexpr int tile = [] {
     int rows = 32;
-    while (rows > 2 * together && bytes_of(rows) > 200 * 1024) rows /= 2;
+    while (rows > 2 * together && bytes_of(rows) > std::min(200 << 10, most_shared_bytes)) rows /= 2;
     return rows;
   }();
   static constexpr int half = tile / 2, bytes = bytes_of(tile);

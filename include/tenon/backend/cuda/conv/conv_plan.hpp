@@ -61,6 +61,7 @@ struct ConvChoice {
     const auto compare = [&]<class Tile>(Tile) {
       for (int parts = 1; parts <= most_parts && parts <= s.segments(); ++parts) {
         const ConvPlan plan = conv_plan<Tile>(s, n, parts);
+        if (conv_shared_bytes<Tile>(plan) > most_shared_bytes) return;
         const long own = conv_cost<Tile>(plan);
         if (own < cost) cost = own, best = {plan, Tile::thread_runs > 1};
       }
@@ -79,9 +80,12 @@ constexpr bool pays_in_tiles(const ConvSides& s) {
 }
 /// Whether tiles fit into shared memory, and places are ints.
 constexpr bool fits_in_tiles(const ConvSides& s) {
-  constexpr long most_bytes = 200 << 10, most_places = 1l << 31, many = 1024;
-  return conv_shared_bytes<WideConvTile>(conv_plan<WideConvTile>(s, many, 1)) <= most_bytes &&
-         s.image() * WideConvTile::runs < most_places && s.planes * s.plane_step() < most_places;
+  constexpr long most_places = 1l << 31, many = 1024;
+  const auto fits = [&](long n) {
+    return conv_shared_bytes<NarrowConvTile>(conv_plan<NarrowConvTile>(s, n, 1)) <= most_shared_bytes;
+  };
+  return fits(1) && fits(many) && s.image() * WideConvTile::runs < most_places &&
+         s.planes * s.plane_step() < most_places;
 }
 
 /// Convolutions of the sizes of a Call in tiles.

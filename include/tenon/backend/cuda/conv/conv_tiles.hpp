@@ -175,6 +175,7 @@ struct ConvBlock {
     const PixelAxis y = at.y, x = at.x;
     const ImagePart lies = at.lies;
     int *const images = image_places(), *const weights = weight_places(), count = taps();
+    if (count == 0) return;  // the image's part may have no columns then
     for (int i = thread; i < lies.size; i += threads) {
       const int sample = i / lies.sample, row = i % lies.sample / lies.pitch, column = i % lies.sample % lies.pitch;
       const int place_y = y.lowest() + (at.row0 + row % lies.row_length) * y.step + row / lies.row_length,

@@ -82,13 +82,12 @@ struct WeightChoice {
     return s.kh == 3 && s.kw == 3 && s.stride_h == 1 && s.stride_w == 1 && s.dilation_h == 1 && s.dilation_w == 1;
   }
   static constexpr WeightChoice of(const Conv2dSizes& s) {
-    constexpr long most_bytes = 226 << 10;
     WeightChoice best{weight_plan<NarrowWeightTile>(s, 1, false), narrow};
     long cost = weight_cost<NarrowWeightTile>(best.plan);
     const auto compare = [&]<class Tile>(Tile, Way way) {
       const auto with = [&](int together, bool apart) {
         const WeightPlan plan = weight_plan<Tile>(s, together, apart);
-        if (weight_shared_bytes<Tile>(plan) > most_bytes) return;
+        if (weight_shared_bytes<Tile>(plan) > most_shared_bytes) return;
         const long own = weight_cost<Tile>(plan);
         if (own < cost) cost = own, best = {plan, way};
       };
@@ -104,11 +103,11 @@ struct WeightChoice {
 
 /// Whether the gradient is computed in tiles: where a group has channels enough, and places are ints.
 constexpr bool weight_in_tiles(const Conv2dSizes& s) {
-  constexpr long least_channels = 16, most_bytes = 200 << 10, most_places = 1l << 31, most_width = 1l << 15;
+  constexpr long least_channels = 16, most_places = 1l << 31, most_width = 1l << 15;
   return (s.groups == 1 || s.group_outputs() >= least_channels) && s.oh > 0 && s.ow > 0 &&
          s.c * s.h * s.w < most_places && s.o * s.oh * s.ow < most_places &&
          s.o * s.group_inputs() * s.taps() < most_places && s.w < most_width &&
-         weight_shared_bytes<NarrowWeightTile>(weight_plan<NarrowWeightTile>(s, 1, false)) <= most_bytes;
+         weight_shared_bytes<NarrowWeightTile>(weight_plan<NarrowWeightTile>(s, 1, false)) <= most_shared_bytes;
 }
 
 template <class Tile>

@@ -76,7 +76,7 @@ struct ProductSums {
   static_assert(depth % unit == 0);
 
   /// Elements of shared memory.
-  static int shared(int parts) {
+  static constexpr int shared(int parts) {
     return stages * parts * stage + (parts > 1 || aside ? elements * parts * Tile::part_threads : 0);
   }
 
@@ -277,14 +277,21 @@ struct ProductBlocks {
   using Sizes = decltype(detail::sizes_of<Source>());
   static constexpr int threads = Tile::threads, resident = Tile::resident;
 
+  static constexpr int shared_bytes(int parts) { return Sums::shared(parts) * int(sizeof(typename Sums::A)); }
+  static constexpr int most_parts = [] {  // that fit into shared memory
+    int most = Tile::parts;
+    while (most > 1 && shared_bytes(most) > most_shared_bytes) --most;
+    return most;
+  }();
+
   int parts = 1;  // at most those of the tile
   Sizes sizes{};
 
   static void launch(const Arguments& a, int parts = 1, const Sizes& sizes = {}) {
-    ProductBlocks blocks{parts < Tile::parts ? parts : Tile::parts, sizes};
+    ProductBlocks blocks{parts < most_parts ? parts : most_parts, sizes};
     const auto all = detail::extent_of<Source>(sizes, a.n);
     launch_blocks(blocks, a, blocks_for(all.rows, Tile::rows) * blocks_for(all.columns, Tile::columns) * all.products,
-                  Sums::shared(blocks.parts) * int(sizeof(typename Sums::A)), blocks.parts * Tile::part_threads);
+                  shared_bytes(blocks.parts), blocks.parts * Tile::part_threads);
   }
 
   __device__ void block(const Arguments& a) const {

@@ -64,12 +64,29 @@ constexpr unsigned tiles_for(const ProductExtent& one, const ProductExtent& two)
   return tiles;
 }
 
+/// Those of `tiles` that fit into the shared memory of a block; if none does, WideTile, which always fits.
+template <class Source, unsigned tiles>
+constexpr unsigned fitting_tiles() {
+  unsigned fitting = 0;
+  const auto look = [&]<int i>(std::integral_constant<int, i>) {
+    if constexpr ((tiles >> i & 1) != 0)
+      if (ProductBlocks<Source, ProductTileAt<i>>::shared_bytes(1) <= most_shared_bytes) fitting |= 1u << i;
+  };
+  [&]<int... i>(std::integer_sequence<int, i...>) {
+    (look(std::integral_constant<int, i>()), ...);
+  }(std::make_integer_sequence<int, product_tiles>());
+  constexpr unsigned wide = 1u << 3;
+  static_assert(std::is_same_v<ProductTileAt<3>, WideTile>);
+  return fitting ? fitting : wide;
+}
+
 /// Starts products by the cheapest of `tiles`; no segment of theirs ends behind step `steps`.
 template <class Source, unsigned tiles, class Sizes>
 void launch_product(const Arguments& a, long steps, const Sizes& sizes) {
-  const int best = cheapest_tile(tiles, detail::extent_of<Source>(sizes, a.n));
+  constexpr unsigned fitting = fitting_tiles<Source, tiles>();
+  const int best = cheapest_tile(fitting, detail::extent_of<Source>(sizes, a.n));
   const auto launch = [&]<int tile>(std::integral_constant<int, tile>) {
-    if constexpr ((tiles >> tile & 1) != 0)
+    if constexpr ((fitting >> tile & 1) != 0)
       if (tile == best) ProductBlocks<Source, ProductTileAt<tile>>::launch(a, product_parts(steps), sizes);
   };
   [&]<int... i>(std::integer_sequence<int, i...>) {

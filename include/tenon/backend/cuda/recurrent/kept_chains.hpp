@@ -20,7 +20,7 @@ struct KeptChains {
   static constexpr int together = together_of<A>;
   // Of the registers of a thread, and of a block's shared memory.
   static constexpr long most_in_registers = (threads <= 256 ? 128 : 64) * 4 / long(sizeof(A)),
-                        most_in_shared = 160 * 1024 / long(sizeof(A)) / chains;
+                        most_in_shared = most_shared_bytes / 10 * 7 / long(sizeof(A)) / chains;
   static constexpr long in_registers = (length < most_in_registers ? length : most_in_registers) / together * together,
                         left = length - in_registers,
                         in_shared = left < most_in_shared ? left : most_in_shared / together * together;
