@@ -49,7 +49,7 @@ class ChosenDump {
   }
   void finish() {
     const std::lock_guard lock(mutex_);
-    for (const std::unique_ptr<Files>& dump : dumps_) dump->finish();
+    for (const std::unique_ptr<Held>& dump : dumps_) dump->files.finish();
   }
 
  private:
@@ -62,24 +62,28 @@ class ChosenDump {
     const std::lock_guard lock(mutex_);
     if (const char* const file = dump_config_file()) {
       if (dumps_.empty()) dumps_.push_back(from_file(file));
-      return *dumps_.front();
+      return dumps_.front()->files;
     }
     const std::string& folder = get_context().save_dump_path;
-    for (const std::unique_ptr<Files>& dump : dumps_)
-      if (dump->writer().config().path == folder) return *dump;
-    dumps_.push_back(std::unique_ptr<Files>(new Files(mindspore_dump(dump_everything(folder)))));
-    return *dumps_.back();
+    for (const std::unique_ptr<Held>& dump : dumps_)
+      if (dump->files.writer().config().path == folder) return dump->files;
+    dumps_.push_back(std::unique_ptr<Held>(new Held{mindspore_dump(dump_everything(folder))}));
+    return dumps_.back()->files;
   }
-  [[gnu::cold]] static std::unique_ptr<Files> from_file(const char* file) {
-    std::unique_ptr<Files> dump(new Files(mindspore_dump(read_dump_config(file))));
-    if (!dump->writer().config().enabled)
+  // nvcc lets a function's result become a member without a copy, but not an object by itself.
+  struct Held {
+    Files files;
+  };
+  [[gnu::cold]] static std::unique_ptr<Held> from_file(const char* file) {
+    std::unique_ptr<Held> dump(new Held{mindspore_dump(read_dump_config(file))});
+    if (!dump->files.writer().config().enabled)
       logging::warning("MINDSPORE_DUMP_CONFIG: neither e2e_dump_settings nor async_dump_settings of ", file,
                        " is enabled, so nothing is dumped.");
     return dump;
   }
 
   std::mutex mutex_;
-  std::vector<std::unique_ptr<Files>> dumps_;  // one per folder, to the end: other threads may be in steps of them
+  std::vector<std::unique_ptr<Held>> dumps_;  // one per folder, to the end: other threads may be in steps of them
 };
 }  // namespace detail
 
