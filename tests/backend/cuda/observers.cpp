@@ -1,5 +1,8 @@
 // Observers on the target Cuda see the values that they see on the CPU, with the same names, in both modes.
 #define TENON_TARGET cuda
+#if !defined(TENON_OBSERVE)
+#define TENON_OBSERVE
+#endif
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
@@ -7,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <tenon/debug/debug.hpp>
+#include <tenon/debug/overflow_check.hpp>
 
 #include "../../support/models.hpp"
 #include "../../target/networks.hpp"
