@@ -14,7 +14,7 @@
 using namespace tenon;
 using kernel::Conv2dSizes;
 using reference::from_blocks, reference::in_blocks_of, reference::pixel, reference::sizes, reference::transformed,
-    reference::Error, reference::error_of;
+    reference::Deviation, reference::error_of;
 namespace winograd = kernel::winograd;
 
 namespace {
@@ -155,7 +155,7 @@ TEST_CASE("Winograd: the error of normal numbers, beside that of direct convolut
   reference::Workspace forward(kernel::nchw16n_conv2d_workspace(c.s)),
       input(kernel::nchw16n_conv2d_workspace(c.s.for_input()));
   const auto compare = [&](const std::vector<float>& found, const std::vector<double>& exact) {
-    const Error own = error_of(found, exact), other = error_of(from_blocks(direct, 16, c.out), exact);
+    const Deviation own = error_of(found, exact), other = error_of(from_blocks(direct, 16, c.out), exact);
     MESSAGE("relative to the root mean square of the results: Winograd "
             << own.rms << ", at most " << own.most << "; direct " << other.rms << ", at most " << other.most);
     // direct convolution adds up segments of channels, Winograd's all channels in one chain

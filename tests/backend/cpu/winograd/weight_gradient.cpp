@@ -13,7 +13,7 @@
 
 using namespace tenon;
 using kernel::Conv2dSizes;
-using reference::in_blocks_of, reference::pixel, reference::sizes, reference::transformed, reference::Error,
+using reference::in_blocks_of, reference::pixel, reference::sizes, reference::transformed, reference::Deviation,
     reference::error_of;
 namespace winograd = kernel::winograd;
 
@@ -126,7 +126,7 @@ TEST_CASE("Winograd's gradient for a kernel: the error of normal numbers, beside
   kernel::nchw16n_conv2d_backward_weight(
       c.s, in_blocks_of(c.x, 32, 8 * 1024).data(), in_blocks_of(c.dy, 32, 8 * 1024).data(), direct.data(), 0,
       kernel::nchw16n_conv2d_backward_weight_items(c.s), scratch.data(), kernel::nchw16n_weight_tiles<0>());
-  const Error own = error_of(c.run(true, 1), exact), other = error_of(direct, exact);
+  const Deviation own = error_of(c.run(true, 1), exact), other = error_of(direct, exact);
   MESSAGE("relative to the root mean square of the results: Winograd "
           << own.rms << ", at most " << own.most << "; direct " << other.rms << ", at most " << other.most);
   // the direct gradient adds up segments of pixels, Winograd's all of a sample in one chain

@@ -50,10 +50,10 @@ inline float pixel(const std::vector<float>& v, long plane, long y, long x, long
   return y < 0 || y >= h || x < 0 || x >= w ? 0.0f : v[std::size_t((plane * h + y) * w + x)];
 }
 
-struct Error {
+struct Deviation {
   double rms = 0, most = 0;  // relative to the root mean square of the results
 };
-inline Error error_of(const std::vector<float>& found, const std::vector<double>& exact) {
+inline Deviation error_of(const std::vector<float>& found, const std::vector<double>& exact) {
   double square = 0, sum = 0, most = 0;
   for (std::size_t i = 0; i < exact.size(); ++i) {
     const double d = std::fabs(found[i] - exact[i]);
