@@ -88,7 +88,31 @@ struct Deep : nn::Cell<Deep> {
   nn::Dense<6272, 5> fc;
   constexpr auto construct(auto x) const { return fc(flatten(relu(conv4(relu(conv3(relu(conv2(relu(conv1(x)))))))))); }
 };
+/// Networks that differ in nothing, or in one operator.
+template <int number, bool is_tanh = false>
+struct Twin : nn::Cell<Twin<number, is_tanh>> {
+  nn::Dense<6, 5> fc1;
+  nn::Dense<5, 3> fc2;
+  constexpr auto construct(auto x) const {
+    auto h = fc1(x);
+    if constexpr (is_tanh) return fc2(tanh(h));
+    else return fc2(relu(h));
+  }
+};
 }  // namespace
+
+TEST_CASE("networks with the same graph share their kernels, others do not") {
+  const auto data = target_test::images<6>(12, 4, 3);
+  CHECK_WORKS(works<Twin<1>>(data), 2);
+  CHECK_WORKS(works<Twin<2>>(data), 2);
+  CHECK_WORKS((works<Twin<1, true>>(data)), 2);
+  const ContextScope scope({.device_target = "GPU", .seed = 7});
+  const auto x = Tensor<float, Shape<dyn, 4>>::full(-2.0f, 3);
+  const auto positive = jit([](const auto& v) { return relu(v + 1.0f); });
+  const auto absolute = jit([](const auto& v) { return abs(v + 1.0f); });
+  CHECK(positive(x).data()[3] == 0.0f);
+  CHECK(absolute(x).data()[3] == 1.0f);
+}
 
 TEST_CASE("LeNet: two works for a step") {
   for (const int batch : {1, 2, 17}) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/backend/cuda/sample/convolutions.hpp>
 #include <tenon/backend/cuda/sample/elements.hpp>
+#include <tenon/backend/cuda/sample/key.hpp>
 #include <tenon/backend/cuda/sample/plan.hpp>
 #include <tenon/backend/cuda/sample/products.hpp>
 #include <tenon/backend/cuda/sample/sums.hpp>
@@ -71,8 +72,9 @@ __device__ float* part_in_global(const Arguments& a, long sample) {
 }
 
 /// What belongs to a sample.
-template <class G>
+template <class Key>
 struct SampleSteps {
+  using G = GraphOfKey<Key>;
   using S = SampleGraph<G>;
   static constexpr int threads = sample_threads;
 
@@ -134,8 +136,9 @@ struct SampleSteps {
 };
 
 /// The sums over the batch: a thread, or some lanes, per element of a root, by which the blocks are shared.
-template <class G>
+template <class Key>
 struct BatchSteps {
+  using G = GraphOfKey<Key>;
   using S = SampleGraph<G>;
   static constexpr int threads = 128;
 
@@ -204,8 +207,10 @@ struct SampleKernels {
   static constexpr int shared_bytes = S::plan.memory.bytes;
 
   static void run(const Arguments& a, long, long) {
-    launch_blocks<SampleSteps<G>>(a, a.n, shared_bytes);
-    if constexpr (S::roots() > 0) launch_blocks<BatchSteps<G>>(a, BatchSteps<G>::blocks());
+    static_cast<void>(sizeof(detail::KnownGraph<G>));
+    using Key = SampleKeyOf<G>;
+    launch_blocks<SampleSteps<Key>>(a, a.n, shared_bytes);
+    if constexpr (S::roots() > 0) launch_blocks<BatchSteps<Key>>(a, BatchSteps<Key>::blocks());
   }
   static long workspace(long n) { return S::parts() * n * long(sizeof(float)); }
   static bool fits() {
