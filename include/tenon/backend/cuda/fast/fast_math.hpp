@@ -18,9 +18,9 @@ struct FastProduct {
   Dtype dtype;
   long rows, columns, steps, stack;
   bool a_transposed, b_transposed;
-  long a_next, b_next;
-  const void *a, *b;
-  void* result;
+  long a_next = 0, b_next = 0;
+  const void *a = nullptr, *b = nullptr;
+  void* result = nullptr;
   const void* bias = nullptr;  // of each column
   FastActivation activation = FastActivation::none;
 
