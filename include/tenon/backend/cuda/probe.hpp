@@ -12,6 +12,8 @@ static_assert(tenon::has_fused_multiply_add,
               "nvcc -Xcompiler -march=native, or -Xcompiler -march=x86-64-v3 (docs/cuda.md)");
 #endif
 
+// Exact, because the emulator's compiler would fuse what the probe computes.
+TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::cuda {
 
 /// Numbers that no compiler knows, and what the CPU computes from them.
@@ -80,3 +82,4 @@ inline void probe_options(cudaStream_t stream) {
 }
 
 }  // namespace tenon::kernel::cuda
+TENON_EXACT_END
