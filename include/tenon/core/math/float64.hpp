@@ -73,8 +73,8 @@ struct Parts {
   const double sum = 1.0 + r, rest = fmadd(r * r, exponential(r), 1.0 - sum + r);
   return choose(x < lowest, 0, scaled(sum + rest, n));
 }
-/// ln x, within 1 ulp. x = 2ⁿ (1 + f), s = f / (2 + f); ln(1 + f) is f - f²/2 + s (f²/2 + s² p(s²)), where 2s + s³
-/// p(s²) is the logarithm, too (error of p 3e-16).
+/// ln x, within 1 ulp. x = 2ⁿ (1 + f), s = f / (2 + f); ln(1 + f) is f - f²/2 + s (f²/2 + s² p(s²)), where 2s +
+/// s³ p(s²) is the logarithm, too (error of p 3e-16).
 [[gnu::always_inline]] TENON_DEVICE inline double log(double x) {
   using namespace detail;
   constexpr double c[]{0.666666666666667,   0.39999999999899444, 0.2857142862600327, 0.22222211130259878,

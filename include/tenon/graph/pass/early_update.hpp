@@ -6,8 +6,8 @@ TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 namespace detail {
-/// What the host is told of keeps its place among the nodes, and so its order. Updates that are quicker together stay
-/// at the end of the step.
+/// False for a call that tells the host something: these calls stay in their order. False for an update that the target
+/// runs faster together with others (KernelFacts::together): it stays at the end of the step.
 constexpr bool can_move(const Node& node) {
   return node.op->effect && !node.op->host_effect && !node.op->kernel.together;
 }

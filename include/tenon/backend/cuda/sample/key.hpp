@@ -43,8 +43,8 @@ SampleKey<hash_of_samples<G>(), CallOf<tenon::detail::KeyAt<G, K>>...> sample_ke
 template <class G>
 using SampleKeyOf = decltype(detail::sample_key<G>(std::make_integer_sequence<int, G::kernels.count>()));
 
-// As OperatorById: the graph is found from its key by a friend function. Graphs with equal keys have equal kernels, so
-// the first one stands for all of them.
+// As OperatorById: a friend function finds the graph of a key. Graphs with equal keys have equal kernels, so the
+// function returns the first graph that had the key.
 #pragma GCC diagnostic push
 #if defined(__CUDACC__)
 #pragma nv_diag_suppress 1301
@@ -58,14 +58,10 @@ struct SampleKeyTag {
   friend constexpr auto graph_of(SampleKeyTag<Key>);
 };
 template <class G>
-struct FoundGraph {
-  using type = G;
-};
-template <class G>
 inline constexpr bool has_known_key = requires { graph_of(SampleKeyTag<SampleKeyOf<G>>()); };
 template <class G, bool is_known = has_known_key<G>>
 struct KnownGraph {
-  friend constexpr auto graph_of(SampleKeyTag<SampleKeyOf<G>>) { return FoundGraph<G>(); }
+  friend constexpr auto graph_of(SampleKeyTag<SampleKeyOf<G>>) { return tenon::detail::Found<G>(); }
 };
 template <class G>
 struct KnownGraph<G, true> {};
