@@ -23,7 +23,7 @@ trap 'rm -r "$work"' EXIT
   cut -d' ' -f1 "$work/operators" | sort -u | sed 's|.*|#include <tenon/&>|'
   cat <<'PROGRAM'
 #include <cstdio>
-#include <tenon/tenon.hpp>
+#include <tenon/more.hpp>
 
 using namespace tenon;
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# What docs/operators.md lists comes from the headers: one row for each that ops/ops.hpp, nn/nn.hpp, or
-# dataset/dataset.hpp includes, with the first sentence of its comment. Operators have the names of their functions; a
-# header of ops/ without such is a part of others and has no row.
+# What docs/operators.md lists comes from the headers: one row for each that ops/ops.hpp, nn/nn.hpp,
+# dataset/dataset.hpp, ops/more.hpp, or nn/more.hpp includes, with the first sentence of its comment. Operators have the
+# names of their functions; a header of ops/ without such is a part of others and has no row.
 #   operators.sh [project root]            compares the page with the headers
 #   operators.sh [project root] --write    writes it anew
 set -eu
@@ -11,7 +11,8 @@ page=$root/docs/operators.md
 new=$(mktemp)
 trap 'rm -f "$new"' EXIT
 
-headers() { sed -n "s|^#include <tenon/\($1/.*\)>\$|\1|p" "$include/$1/$1.hpp"; }
+# headers FOLDER FILE
+headers() { sed -n "s|^#include <tenon/\($1/.*\)>\$|\1|p" "$include/$1/$2.hpp"; }
 # The first sentence of a header.
 what() {
   awk '!/^\/\/ / { exit } { sub(/^\/\/ /, ""); text = text (NR > 1 ? " " : "") $0 }
@@ -26,17 +27,26 @@ functions() {
 }
 # Headers of ops/ that are no operators for users, as docs/special_values.md has them.
 bases() { sed -n 's/^| `\(.*\)` | .*\(no operator |\|base of operators\).*/\1/p' "$root/docs/special_values.md"; }
-tables() {
+operators() {
   printf '| Operators | Header | |\n|---|---|---|\n'
-  for header in $(headers ops); do
+  for header in $(headers ops "$1"); do
     bases | grep -qx "$(basename "$header" .hpp)" && continue
     names=$(functions "$header" | sed 's/.*/`&`/' | tr '\n' ' ')
     [ -z "$names" ] || echo "| $names| \`$header\` | $(what "$header") |"
   done
-  for group in nn dataset; do
-    printf '\n| Header | |\n|---|---|\n'
-    for header in $(headers "$group"); do echo "| \`$header\` | $(what "$header") |"; done
-  done
+}
+cells() {
+  printf '\n| Header | |\n|---|---|\n'
+  for header in $(headers "$1" "$2"); do echo "| \`$header\` | $(what "$header") |"; done
+}
+tables() {
+  operators ops
+  cells nn nn
+  cells dataset dataset
+  printf '\n## More operators and cells\n\n'
+  printf 'These are in `tenon/more.hpp`, which includes `tenon/tenon.hpp`.\n\n'
+  operators more
+  cells nn more
 }
 
 {

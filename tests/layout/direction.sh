@@ -35,7 +35,7 @@ function fault(text) { printf "include/tenon/%s:%d: %s\n", FILENAME, FNR, text; 
 FNR == 1 {
   ++files
   from = folder(FILENAME)
-  if (from != "tenon.hpp" && !(from in allowed))
+  if (from != "tenon.hpp" && from != "more.hpp" && !(from in allowed))
     fault("`" from "` is not in the table of tests/layout/direction.sh: say there what it may include")
 }
 /^[ \t]*#[ \t]*include[ \t]*<tenon\/backend\/[a-z0-9_]+\// && FILENAME !~ /^backend\// {
@@ -51,7 +51,7 @@ FNR == 1 {
   to = folder(target)
   if ((getline line < target) < 0) fault("<tenon/" target "> does not exist")
   else close(target)
-  if (from == "tenon.hpp" || to == from || to == "fwd.hpp" || to == "core") next
+  if (from == "tenon.hpp" || from == "more.hpp" || to == from || to == "fwd.hpp" || to == "core") next
   if (index(" " allowed[from] " ", " " to " ") == 0)
     fault(from " includes <tenon/" target ">; it may include only: " from " core" \
       (allowed[from] == "" ? "" : " ") allowed[from])

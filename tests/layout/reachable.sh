@@ -1,7 +1,7 @@
 #!/bin/sh
-# Every header is reached from tenon.hpp, or stands in optional.txt with a reason: `reachable.sh [project root]`. A
-# second target, backend/FOLDER/target.hpp, is reached by -DTENON_TARGET=FOLDER: its folder counts from there on. An
-# optional header with definitions for the compiled part is reached from compiled/tenon.cpp.
+# Every header is reached from tenon.hpp or more.hpp, or stands in optional.txt with a reason: `reachable.sh [project
+# root]`. A second target, backend/FOLDER/target.hpp, is reached by -DTENON_TARGET=FOLDER: its folder counts from there
+# on. An optional header with definitions for the compiled part is reached from compiled/tenon.cpp.
 set -u
 root=$(cd "${1:-$(dirname "$0")/../..}" && pwd) || exit 1
 list=$root/tests/layout/optional.txt
@@ -36,11 +36,15 @@ BEGIN {
     optional[name] = 1
   }
   visit("tenon/tenon.hpp")
+  visit("tenon/more.hpp")
   targets = "ls tenon/backend/*/target.hpp 2>/dev/null"
   while ((targets | getline file) > 0) {
     visit(file)
     sub(/target.hpp$/, "kernels.hpp", file)
     visit(file)
+    sub(/kernels.hpp$/, "more.hpp", file)
+    if ((getline line < file) > 0) visit(file)
+    close(file)
   }
   walk()
   for (file in reached) in_umbrella[file] = 1

@@ -1,0 +1,2 @@
+// Kernels of the target Reference for the operators that tenon.hpp leaves out.
+#pragma once

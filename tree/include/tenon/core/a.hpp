@@ -1,0 +1,2 @@
+// A.
+#pragma once

@@ -1,0 +1,3 @@
+// B.
+#pragma once
+#include <tenon/core/a.hpp>

@@ -1,0 +1,4 @@
+// All.
+#pragma once
+#include <vector>
+#include <tenon/graph/b.hpp>

@@ -1,0 +1,4 @@
+TEST_CASE(
+    "b c") {
+}
+TEST_CASE("new") {}
