@@ -400,9 +400,9 @@ class Model {
           return eval_outputs_.views();
         },
         [&](const auto& row) {
-          const AnyTensor label = row[dataset::Row<Columns>::count - 1];
-          detail::spread([&](auto&... m) { (detail::update_metric(m, run.net_outputs, label), ...); }, metrics_);
-          const double weight = over == nn::MeanOver::samples ? double(label.extent[0]) : 1;
+          constexpr int columns = dataset::Row<Columns>::count;
+          detail::spread([&](auto&... m) { (detail::update_metric(m, run.net_outputs, row, columns), ...); }, metrics_);
+          const double weight = over == nn::MeanOver::samples ? double(row[columns - 1].extent[0]) : 1;
           if (in) losses += weight * run.loss(), counted += weight;
         });
     run.epoch_seconds = detail::now() - start;

@@ -42,6 +42,9 @@ concept MetricGroup = requires(M& m, const AnyTensor& t, void (*add)(std::string
   m.update(t, t, t);
   m.report(add);
 };
+/// One of these for an output of a network that has several, `nn::for_output`: `output` counts from 0.
+template <class M>
+concept OutputMetric = MetricGroup<M> && (M::output >= 0);
 template <class M>
 concept Metric = PredictionMetric<M> || LossMetric<M> || ListMetric<M> || MetricGroup<M>;
 

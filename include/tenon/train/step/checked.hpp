@@ -45,6 +45,15 @@ struct LastOutput<Traced<T, S>> {
 template <class A, class... V>
 struct LastOutput<std::tuple<A, V...>> : LastOutput<std::tuple_element_t<sizeof...(V), std::tuple<A, V...>>> {};
 
+/// The same of output k, where there is a loss for each.
+template <int k, class V>
+struct OutputAt {
+  static constexpr bool known = false;
+};
+template <int k, class... V>
+requires(k < int(sizeof...(V)))
+struct OutputAt<k, std::tuple<V...>> : LastOutput<std::tuple_element_t<std::size_t(k), std::tuple<V...>>> {};
+
 /// What a metric has against the types that it would get; empty for a metric that does not say, or if a type is not
 /// known.
 template <class M, class Prediction, class Label>
@@ -53,12 +62,24 @@ constexpr Sentence wrong_metric() {
     return M::check(Prediction::type, Label::tensor_type);
   else return {};
 }
+template <class Runner, class M, class... C>
+constexpr Sentence wrong_metric_of(dataset::Columns<C...>) {
+  using Predicted = typename Runner::template Predicted<TracedColumn<C>...>;
+  constexpr int columns = int(sizeof...(C));
+  if constexpr (nn::OutputMetric<M>) {
+    if (M::output >= Runner::label_count)
+      return Sentence{} << "a metric is for output " << M::output
+                        << ", counted from 0, and the loss of this Model is for " << Runner::label_count
+                        << (Runner::label_count == 1 ? " output" : " outputs") << ": nn::MultiLoss has one for each";
+    else if constexpr (M::output < Runner::label_count)
+      return wrong_metric<M, OutputAt<M::output, Predicted>,
+                          dataset::ColumnAt<dataset::Columns<C...>, 1 + M::output>>();
+  } else return wrong_metric<M, LastOutput<Predicted>, dataset::ColumnAt<dataset::Columns<C...>, columns - 1>>();
+}
 template <class Runner, class... Metrics, class... C>
-constexpr Sentence wrong_metrics(std::tuple<Metrics...>*, dataset::Columns<C...>) {
-  using Prediction = LastOutput<typename Runner::template Predicted<TracedColumn<C>...>>;
-  using Label = dataset::ColumnAt<dataset::Columns<C...>, sizeof...(C) - 1>;
+constexpr Sentence wrong_metrics(std::tuple<Metrics...>*, dataset::Columns<C...> columns) {
   Sentence s;
-  ((s.empty() ? void(s << wrong_metric<Metrics, Prediction, Label>().view()) : void()), ...);
+  ((s.empty() ? void(s << wrong_metric_of<Runner, Metrics>(columns).view()) : void()), ...);
   return s;
 }
 
@@ -102,7 +123,7 @@ constexpr Sentence wrong_columns(const Sentence& traced, dataset::Columns<First,
       return s << "the columns of the data set are swapped: the first, " << name(First::tensor_type.dtype) << " "
                << First::tensor_type
                << ", is the label; a Model takes data, then label: give from_arrays the data first, "
-               << "or append | dataset::project<1, 0>()";
+               << "or append | dataset::project<1, 0>() of <tenon/dataset/operation/project.hpp>";
   }
   return traced;
 }

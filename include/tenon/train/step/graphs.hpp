@@ -32,12 +32,19 @@ constexpr auto predicted(const Net& net, const X&... x) {
     else return [&](const auto& first, const auto&...) { return net(first); }(x...);
   }
 }
+/// How many columns of a row are labels, the last ones: as many as the loss says (nn::MultiLoss), else one.
+template <class Loss>
+inline constexpr int label_columns = 1;
+template <class Loss>
+requires(Loss::labels > 0)
+inline constexpr int label_columns<Loss> = Loss::labels;
+
 template <class Loss, class P, class... X>
 constexpr auto loss_of(const P& prediction, const X&... x) {
   if constexpr (std::is_same_v<Loss, NoLoss>) return prediction;
   else {
     [[maybe_unused]] const eager::InLoss scope;
-    return [&](const auto&, const auto& label) { return prototype<Loss>(prediction, label); }(x...);
+    return [&](const auto&, const auto&... labels) { return prototype<Loss>(prediction, labels...); }(x...);
   }
 }
 /// The same in a trace, whose errors name the loss then.
@@ -73,15 +80,19 @@ constexpr Builder builder_for(bool training, int cells = all_cells) {
   return b;
 }
 
-// Traces Step on the columns of a row. With a loss function a row has two, as in MindSpore.
+// Traces Step on the columns of a row. With a loss function a row has two, as in MindSpore, or as many as it says.
 template <class Step, class Loss, class... Keys, std::size_t... I>
 constexpr void trace_row(Builder& b, std::index_sequence<I...>) {
-  if constexpr (std::is_same_v<Loss, NoLoss> || sizeof...(Keys) == 2)
+  if constexpr (std::is_same_v<Loss, NoLoss> || sizeof...(Keys) == 1 + label_columns<Loss>)
     Step::trace_step(
         b, Traced<typename Keys::type, typename Keys::shape>(&b, b.leaf(&info<ops::Input>, Keys::value, I))...);
   else
-    b.fail(Sentence{} << "the data set has " << int(sizeof...(Keys))
-                      << " columns, a model with a loss function needs 2: data and label");
+    b.fail(label_columns<Loss> == 1 ? Sentence{} << "the data set has " << int(sizeof...(Keys))
+                                                 << " columns, a model with a loss function needs 2: data and label"
+                                    : Sentence{} << "the data set has " << int(sizeof...(Keys))
+                                                 << " columns, a model with a loss for each of "
+                                                 << label_columns<Loss> << " outputs needs "
+                                                 << 1 + label_columns<Loss> << ": data, and a label for each output");
 }
 
 /// A network of a 16-bit precision in which nothing has 16 bits is a mistake.

@@ -80,6 +80,7 @@ class StepRunner {
   static constexpr ModelOptions model_options = options;
   static constexpr bool trains = !std::is_same_v<Optimizer, NoOptimizer>;
   static constexpr bool has_loss = !std::is_same_v<Loss, NoLoss>;
+  static constexpr int label_count = label_columns<Loss>;
   using network_type = Net;
   /// Whether steps can run operator by operator: an observer of every value wants that of any model.
   static constexpr bool by_operators = options.pynative || observable;

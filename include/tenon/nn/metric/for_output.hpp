@@ -1,0 +1,38 @@
+// A metric of one output of a network that has several.
+#pragma once
+#include <string>
+#include <utility>
+
+#include <tenon/nn/metric/metric.hpp>
+
+namespace tenon::inline TENON_ABI::nn {
+
+/// A metric of predictions for output k of a network, counted from 0, and the label of this output. Its number has a
+/// name of its own in the result of a Model's eval(). Made by `nn::for_output<0>("class_accuracy", nn::Accuracy{})`,
+/// with a loss for each output (nn::MultiLoss).
+template <int k, class M>
+requires PredictionMetric<M>
+struct ForOutput {
+  static_assert(k >= 0, "outputs of a network count from 0");
+  static constexpr int output = k;
+  std::string name;
+  M metric;
+
+  /// The metric's error for these types, if it has a check.
+  static constexpr auto check(const TensorType& prediction, const TensorType& label)
+      requires requires { M::check(prediction, label); }
+  {
+    return M::check(prediction, label);
+  }
+  void clear() { metric.clear(); }
+  void update(const AnyTensor&, const AnyTensor& prediction, const AnyTensor& label) {
+    metric.update(prediction, label);
+  }
+  void report(auto&& add) const { add(std::string_view(name), static_cast<double>(metric.eval())); }
+};
+template <int k, class M>
+ForOutput<k, M> for_output(std::string name, M metric) {
+  return {std::move(name), std::move(metric)};
+}
+
+}  // namespace tenon::nn

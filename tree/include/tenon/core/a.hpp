@@ -1,2 +1,0 @@
-// A.
-#pragma once

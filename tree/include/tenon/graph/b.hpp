@@ -1,3 +1,0 @@
-// B.
-#pragma once
-#include <tenon/core/a.hpp>

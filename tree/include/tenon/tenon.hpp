@@ -1,4 +1,0 @@
-// All.
-#pragma once
-#include <vector>
-#include <tenon/graph/b.hpp>

@@ -1,4 +1,0 @@
-TEST_CASE(
-    "b c") {
-}
-TEST_CASE("new") {}
