@@ -139,14 +139,29 @@ S<int(long(size) - no_extent)...> shape_from_sizes(ArraySize<size>...);
 template <template <int...> class S, class I, int... K>
 auto shape_from(std::integer_sequence<int, K...>) -> decltype(shape_from_sizes<S>(
     array_size(static_cast<char (*)[no_extent + I::result_type.extent[K]]>(nullptr))...));
+template <class S>
+struct Written;  // a type without the words that found it
+template <template <int...> class S, int... E>
+struct Written<S<E...>> {
+  using type = S<E...>;
+};
+template <Dtype half, int... E>
+struct Written<HalfShape<half, E...>> {
+  using type = HalfShape<half, E...>;
+};
+template <template <int...> class S, class I>
+using ShapeOf =
+    typename Written<decltype(shape_from<S, I>(std::make_integer_sequence<int, I::result_type.rank>{}))>::type;
 #else
 template <template <int...> class S, class I, int... K>
 S<I::result_type.extent[K]...> shape_from(std::integer_sequence<int, K...>);
+template <template <int...> class S, class I>
+using ShapeOf = decltype(shape_from<S, I>(std::make_integer_sequence<int, I::result_type.rank>{}));
 #endif
 template <class I>
-using ResultShape = decltype(shape_from<Shape, I>(std::make_integer_sequence<int, I::result_type.rank>{}));
+using ResultShape = ShapeOf<Shape, I>;
 template <class I>
-using InnerResultShape = decltype(shape_from<InnerShape, I>(std::make_integer_sequence<int, I::result_type.rank>{}));
+using InnerResultShape = ShapeOf<InnerShape, I>;
 /// The 16-bit dtype of the network in which integers stand, float32 for none.
 template <class V>
 inline constexpr Dtype network_half = Dtype::float32;
@@ -166,8 +181,7 @@ struct ShapeIn {
 };
 template <class I, class Plain, Dtype half>
 struct ShapeIn<I, Plain, half, true> {
-  using type =
-      decltype(shape_from<HalfShapes<half>::template type, I>(std::make_integer_sequence<int, I::result_type.rank>{}));
+  using type = ShapeOf<HalfShapes<half>::template type, I>;
 };
 template <class... V>
 constexpr Dtype half_among() {

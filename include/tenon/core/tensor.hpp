@@ -105,7 +105,7 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   }
   /// The elements as one nested list.
   template <Element U, int A>
-  Tensor(const U (&list)[A]) : Tensor(of_parts<A>({list})) {}
+  Tensor(const U (&list)[A]) : Tensor(of_list<A>(list)) {}
   template <Element U, int A, int B>
   Tensor(const U (&list)[A][B]) : Tensor(of_parts<A, B>({list[0]})) {}
   template <Element U, int A, int B, int C>
@@ -296,6 +296,14 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   template <class U>
   static constexpr bool fills = is_floating(dtype_of<T>) || !is_floating(dtype_of<U>);
 
+  template <int A, class U>
+  static Tensor of_list(const U* list) {
+#if defined(__CUDACC__)  // see DeducedOneList
+    if constexpr (rank == 2) return of_parts<1, A>({list});
+    else
+#endif
+      return of_parts<A>({list});
+  }
   // A tensor from the addresses of its parts; together they form a list with these extents.
   template <int... Extents, class U>
   static Tensor of_parts(std::initializer_list<const U*> parts) {
@@ -353,7 +361,7 @@ Tensor(U, V...) -> Tensor<U, detail::RowShape<int(sizeof...(V))>>;
 template <Element U, int A>
 Tensor(const U (&)[A]) -> Tensor<U, Shape<A>>;
 template <Element U, int A>
-Tensor(U (&&)[A]) -> Tensor<U, detail::OneListShape<A>>;
+Tensor(U (&&)[A]) -> Tensor<U, detail::DeducedOneList<A>>;
 template <Element U, int A, int B>
 Tensor(const U (&)[A][B]) -> Tensor<U, Shape<A, B>>;
 template <Element U, int A, int B, int C>

@@ -15,7 +15,11 @@ status=0
 "$work/functions" || status=$?
 [ $status = 0 ] || [ $status = 77 ] || exit 1
 "$nvcc" $flags -O1 "$1/tests/backend/cuda/print.cu" -o "$work/print"
+"$nvcc" $flags $fused -O1 -DTENON_TARGET=cuda "$1/tests/backend/cuda/types.cu" -o "$work/types"
+"$work/types"
 "$work/print"
+"$nvcc" $flags $fused -O1 -DTENON_TARGET=cuda "$1/tests/backend/cuda/types.cu" -o "$work/types"
+"$work/types"
 cp "$1/examples/06_mnist.cpp" "$work/06_mnist.cu"
 # for a CPU without a fused multiply-add: one sentence
 "$nvcc" $flags -DTENON_TARGET=cuda -c "$work/06_mnist.cu" -o "$work/06_mnist.o" >"$work/refused" 2>&1 && exit 1

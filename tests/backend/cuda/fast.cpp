@@ -28,6 +28,7 @@ TEST_CASE("all forms, in float32 and 16 bits") {
   const AnySize any;
   all_forms<float, 5, 7, 30>(11);
   all_forms<float, 33, 65, 600>(11);
+  all_forms<float, 64, 96, 320>(11);
   all_forms<bfloat16, 16, 24, 320>(8);
   all_forms<float16, 16, 24, 320>(11);
 }
@@ -39,6 +40,7 @@ TEST_CASE("stacks, whose matrices are shared or not") {
   near(11, product, x, random_tensor<float, Shape<3, 70, 9>>(2));
   near(11, product, x, random_tensor<float, Shape<70, 9>>(2));
   near(11, product, random_tensor<float, Shape<1, 5, 70>>(1), random_tensor<float, Shape<3, 70, 9>>(2));
+  near(11, product, random_tensor<float, Shape<8, 64, 72>>(1), random_tensor<float, Shape<8, 72, 32>>(2));
   near(11, product, random_tensor<float, Shape<dyn, 5, 70>>(1, -2, 2, 4),
        random_tensor<float, Shape<dyn, 70, 9>>(2, -2, 2, 4));
 }

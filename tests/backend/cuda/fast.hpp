@@ -35,6 +35,21 @@ auto fast_result(const F& f, const X&... x) {
   y.data();
   return y;
 }
+/// Whether results must differ from the exact ones. On a GPU the libraries take tensor cores where all extents are
+/// multiples of 8; elsewhere they may take kernels that add as ours do, with equal bits. The emulator always rounds.
+template <class... X>
+constexpr bool must_round() {
+#if defined(TENON_CUDA_EMULATOR)
+  return true;
+#else
+  const auto whole = [](const TensorType& type) {
+    for (int axis = 0; axis < type.rank; ++axis)
+      if (type.extent[axis] > 0 && type.extent[axis] % 8 != 0) return false;
+    return true;
+  };
+  return (whole(X::dims) && ...);
+#endif
+}
 /// Compares with the exact result, in units of f of absolute values: each factor may be off by its last of `digits`.
 template <class F, class... X>
 void near(int digits, const F& f, const X&... x) {
@@ -43,7 +58,8 @@ void near(int digits, const F& f, const X&... x) {
 #endif
   const auto exact = f(x...), scale = f(abs(x)...), there = fast_result(f, x...), again = fast_result(f, x...);
   CHECK(same_bits(there, again));
-  if constexpr (sizeof *exact.data() == 4) CHECK(!same_bits(there, exact));  // 16 bits hide another order of sums
+  if constexpr (sizeof *exact.data() == 4 && must_round<X...>())  // 16 bits hide another order of sums
+    CHECK(!same_bits(there, exact));
 #if defined(TENON_CUDA_EMULATOR)
   CHECK(emulator::lt_calls.size() == before + 2);
 #endif

@@ -31,7 +31,7 @@ void check(long n, int digits, [[maybe_unused]] int calls) {
   const auto compare = [&](const auto& a, const auto& b, const auto& c_) {
     CHECK(same_bits(a, b));
     if (calls == 0) CHECK(same_bits(a, c_));
-    else if constexpr (sizeof *a.data() == 4) CHECK(!same_bits(a, c_));
+    else if constexpr (sizeof *a.data() == 4 && must_round<Tensor<T, Shape<c, o>>>()) CHECK(!same_bits(a, c_));
     double worst = 0, largest = 0;
     for (long i = 0; i < a.count(); ++i) {
       worst = std::max(worst, std::abs(double(a.data()[i]) - double(c_.data()[i])));
@@ -50,6 +50,7 @@ TEST_CASE("convolutions and both gradients, direct ones and by Winograd, in floa
   check<Conv2dOptions{}, float, 3, 9, 11, 6, 5>(3, 11, 3);
   check<valid, float, 6, 14, 14, 5, 5>(2, 11, 3);
   check<Conv2dOptions{}, float, 32, 8, 8, 33, 3>(2, 11, 3);
+  check<Conv2dOptions{}, float, 32, 16, 16, 64, 3>(4, 11, 3);
   check<Conv2dOptions{}, bfloat16, 6, 9, 8, 4, 3>(3, 8, 3);
   check<Conv2dOptions{}, float16, 6, 9, 8, 4, 3>(3, 11, 3);
 }

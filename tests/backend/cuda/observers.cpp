@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <tenon/debug/overflow_check.hpp>
+#include <tenon/debug/debug.hpp>
 
 #include "../../support/models.hpp"
 #include "../../target/networks.hpp"

@@ -24,9 +24,10 @@ export run
 echo "$tests" | xargs -P "$cores" -I{} sh -c '
   made=$build/$(echo {} | tr / .).bin
   rm -f "$made.passed"
+  flags=$(sed -n "1,5s|^// flags:||p" {} | sed "s|-O[0-3]||g")
   nvcc -x cu -std=c++20 -O1 --expt-relaxed-constexpr --extended-lambda -fmad=false -ftz=true -arch=native \
     -Xcompiler=-march=native -DDOCTEST_CONFIG_IMPLEMENT_WITH_MAIN -DTENON_TARGET=cuda -I"$root/include" \
-    -I"$root/tests" -o "$made" {} >"$made.log" 2>&1 ||
+    -I"$root/tests" $flags -o "$made" {} >"$made.log" 2>&1 ||
     { echo "FAILED to compile {}"; grep -m 2 "error" "$made.log"; exit 0; }
   if $run "$made" >"$made.log" 2>&1; then touch "$made.passed"
   else

@@ -19,6 +19,13 @@ template <class S>
 inline constexpr bool is_one_list = false;
 template <int A>
 inline constexpr bool is_one_list<OneListShape<A>> = true;
+#if defined(__CUDACC__)  // nvcc hands `Tensor({{1, 2}})` to the host's compiler as `Tensor({1, 2})`
+template <int A>
+using DeducedOneList = Shape<1, A>;
+#else
+template <int A>
+using DeducedOneList = OneListShape<A>;
+#endif
 
 /// True if a list with these static extents fills the type for some batch size.
 constexpr bool list_fits(const TensorType& type, const TensorType& list) {

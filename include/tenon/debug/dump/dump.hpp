@@ -31,6 +31,12 @@ struct DumpedStep {
   long iteration = 0;  // of the graph; the first one has the number of Iterations::first()
 };
 
+namespace detail {
+// What open returns. Not a requirement within another one, at which nvcc fails with an internal error.
+template <class W>
+using FileOf = decltype(std::declval<W&>().open(std::declval<const DumpedStep&>()));
+}  // namespace detail
+
 /// A class that stores the tensors of a dump. `open` returns the state of one step, its file: a value of any type that
 /// can be moved:
 ///
@@ -47,13 +53,11 @@ struct DumpedStep {
 /// An exception ends the dump with one warning; the program continues. Threads that run steps at the same time call a
 /// writer at the same time, each with a separate file.
 template <class W>
-concept DumpWriter = requires(W& w, const DumpedStep& step, const DumpedTensor& what, const AnyTensor& tensor) {
-  requires std::movable<decltype(w.open(step))>;
-  requires requires(decltype(w.open(step)) file) {
-    w.write(file, what, tensor);
-    w.close(file);
-  };
-};
+concept DumpWriter = std::movable<detail::FileOf<W>> &&
+                     requires(W& w, detail::FileOf<W>& file, const DumpedTensor& what, const AnyTensor& tensor) {
+                       w.write(file, what, tensor);
+                       w.close(file);
+                     };
 
 namespace detail {
 /// Where the compiler is not to explain a concept.
@@ -66,13 +70,13 @@ struct FileOfWriter {
 };
 template <DumpWriter W>
 struct FileOfWriter<W> {
-  using type = decltype(std::declval<W&>().open(std::declval<const DumpedStep&>()));
+  using type = FileOf<W>;
 };
 }  // namespace detail
 
 /// A watcher that passes the selected tensors to a writer:
 ///
-///     debug::Dump dump(debug::NpyDump{"values"}, {.kernels = {"Conv2D"}, .mode = debug::DumpMode::kernels});
+///     debug::Dump dump(debug::NpyDump{"values"}, {.mode = debug::DumpMode::kernels, .kernels = {"Conv2D"}});
 ///     const Watching scope(dump);
 ///     model.train(1, data);
 ///
