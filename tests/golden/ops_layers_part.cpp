@@ -1,14 +1,21 @@
 // Layers and losses as cells, against MindSpore's results (golden/ops), forward and backward.
 #include <cmath>
 
+#include <tenon/nn/layer/adaptive_pool.hpp>
 #include <tenon/nn/layer/avg_pool2d.hpp>
 #include <tenon/nn/layer/batch_norm.hpp>
+#include <tenon/nn/layer/conv1d.hpp>
 #include <tenon/nn/layer/conv2d.hpp>
+#include <tenon/nn/layer/conv2d_transpose.hpp>
+#include <tenon/nn/layer/conv3d.hpp>
 #include <tenon/nn/layer/dense.hpp>
 #include <tenon/nn/layer/dropout.hpp>
 #include <tenon/nn/layer/embedding.hpp>
+#include <tenon/nn/layer/group_norm.hpp>
 #include <tenon/nn/layer/layer_norm.hpp>
+#include <tenon/nn/layer/lrn.hpp>
 #include <tenon/nn/layer/max_pool2d.hpp>
+#include <tenon/nn/layer/pool1d.hpp>
 #include <tenon/nn/loss/l1.hpp>
 #include <tenon/nn/loss/mse.hpp>
 #include <tenon/nn/loss/softmax_cross_entropy.hpp>
@@ -172,6 +179,49 @@ const Group poolings("MaxPool2d and AvgPool2d", [] {
   check_layer<DynamicImage>("avgpool2d_valid_k2_s2", nn::AvgPool2d<2, Pool2dConfig{.stride = 2}>{});
   check_layer<Image>("avgpool2d_pad",
                      nn::AvgPool2d<3, Pool2dConfig{.stride = 2, .pad_mode = PadMode::pad, .padding = 1}>{});
+});
+
+const Group sequences("Conv1d, MaxPool1d, AvgPool1d", [] {
+  using nn::Conv1dConfig;
+  using Sequence = Tensor<float, Shape<dyn, 4, 13>>;
+  using Short = Tensor<float, Shape<2, 4, 11>>;
+  check_layer<Sequence>("conv1d_same", nn::Conv1d<4, 6, 3, Conv1dConfig{.stride = 2, .has_bias = true}>{});
+  check_layer<Sequence>("conv1d_valid",
+                        nn::Conv1d<4, 6, 3, Conv1dConfig{.stride = 2, .pad_mode = PadMode::valid, .has_bias = true}>{});
+  check_layer<Sequence>(
+      "conv1d_pad",
+      nn::Conv1d<4, 6, 3, Conv1dConfig{.stride = 2, .pad_mode = PadMode::pad, .padding = 1, .has_bias = true}>{});
+  check_layer<Short>("maxpool1d", nn::MaxPool1d<3, nn::Pool1dConfig{.stride = 2}>{});
+  check_layer<Short>("avgpool1d", nn::AvgPool1d<3, nn::Pool1dConfig{.stride = 2}>{});
+});
+
+const Group more_norms("GroupNorm, InstanceNorm2d, LRN, adaptive pooling", [] {
+  using Small = Tensor<float, Shape<dyn, 4, 4, 5>>;
+  check_layer<Small>("groupnorm", nn::GroupNorm<2, 4>{});
+  check_layer<Small>("instancenorm2d", nn::InstanceNorm2d<4>{});
+  check_layer<Tensor<float, Shape<2, 6, 3, 3>>>(
+      "lrn", nn::LRN<LRNConfig{.depth_radius = 2, .bias = 1, .alpha = 0.001f, .beta = 0.75f}>{});
+  check_layer<DynamicImage>("adaptiveavgpool2d", nn::AdaptiveAvgPool2d<Pair(3, 2)>{});
+});
+
+const Group transposed("Conv2dTranspose and Conv3d", [] {
+  using nn::Conv2dTransposeConfig;
+  using Small = Tensor<float, Shape<dyn, 4, 5, 4>>;
+  check_layer<Small>("conv2dtranspose_same",
+                     nn::Conv2dTranspose<4, 6, 3, Conv2dTransposeConfig{.stride = 2, .has_bias = true}>{});
+  check_layer<Small>(
+      "conv2dtranspose_valid",
+      nn::Conv2dTranspose<4, 6, 3, Conv2dTransposeConfig{.stride = 2, .pad_mode = PadMode::valid, .has_bias = true}>{});
+  check_layer<Small>(
+      "conv2dtranspose_pad",
+      nn::Conv2dTranspose<
+          4, 6, 3, Conv2dTransposeConfig{.stride = 2, .pad_mode = PadMode::pad, .padding = 1, .has_bias = true}>{});
+  check_layer<Tensor<float, Shape<2, 3, 4, 5>>>(
+      "conv2dtranspose_outpad",
+      nn::Conv2dTranspose<
+          3, 2, 3, Conv2dTransposeConfig{.stride = 3, .pad_mode = PadMode::pad, .padding = 1, .output_padding = 1}>{});
+  check_layer<Tensor<float, Shape<dyn, 2, 4, 5, 4>>>("conv3d_same",
+                                                     nn::Conv3d<2, 3, 2, nn::Conv3dConfig{.has_bias = true}>{});
 });
 
 const Group embeddings("Embedding", [] {

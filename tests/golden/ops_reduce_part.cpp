@@ -1,11 +1,15 @@
 // Reductions and softmax against MindSpore's results (golden/ops).
 #include <tenon/ops/clip.hpp>
+#include <tenon/ops/l2_normalize.hpp>
 #include <tenon/ops/log_softmax.hpp>
+#include <tenon/ops/logsumexp.hpp>
+#include <tenon/ops/norm.hpp>
 #include <tenon/ops/reduce_max.hpp>
 #include <tenon/ops/reduce_mean.hpp>
 #include <tenon/ops/reduce_min.hpp>
 #include <tenon/ops/reduce_prod.hpp>
 #include <tenon/ops/reduce_sum.hpp>
+#include <tenon/ops/reduce_var.hpp>
 #include <tenon/ops/softmax.hpp>
 #include <tenon/ops/structural.hpp>
 
@@ -49,6 +53,32 @@ const Group minima("reduce_min", [] {
 const Group prods("reduce_prod", [] {
   check_case("reduce_prod_1_k", {}, [](const auto& x) { return reduce_prod_keep<1>(x); }, x234);
   check_case("reduce_prod_-1_n", {}, [](const auto& x) { return reduce_prod<-1>(x); }, x234);
+});
+
+const Group deviations("reduce_std and reduce_var", [] {
+  check_case("reduce_std_None_n", {}, [](const auto& x) { return reduce_std(x); }, x234);
+  check_case("reduce_std_1_k", {}, [](const auto& x) { return reduce_std_keep<1>(x); }, x234);
+  check_case("reduce_std_0_2_n", {}, [](const auto& x) { return reduce_std<0, 2>(x); }, x234);
+  check_case("reduce_std_-1_n", {}, [](const auto& x) { return reduce_std<-1>(x); }, x234);
+  check_case("reduce_var_None_n", {}, [](const auto& x) { return reduce_var(x); }, x234);
+  check_case("reduce_var_1_k", {}, [](const auto& x) { return reduce_var_keep<1>(x); }, x234);
+  check_case("reduce_var_0_2_n", {}, [](const auto& x) { return reduce_var<0, 2>(x); }, x234);
+  check_case("reduce_var_-1_n", {}, [](const auto& x) { return reduce_var<-1>(x); }, x234);
+});
+
+const Group exponentials("logsumexp", [] {
+  check_case("reduce_logsumexp_1_k", {}, [](const auto& x) { return logsumexp_keep<1>(x); }, x234);
+  check_case("reduce_logsumexp_0_2_n", {}, [](const auto& x) { return logsumexp<0, 2>(x); }, x234);
+  check_case("reduce_logsumexp_-1_n", {}, [](const auto& x) { return logsumexp<-1>(x); }, x234);
+});
+
+const Group norms("norms", [] {
+  check_case("norm_p1", {}, [](const auto& x) { return l1_norm<1>(x); }, In<float, Shape<4, 6>>{"x"});
+  check_case("norm_p2", {}, [](const auto& x) { return norm<1>(x); }, In<float, Shape<4, 6>>{"x"});
+});
+
+const Group lengths("l2_normalize", [] {
+  check_case("l2_normalize", {}, [](const auto& x) { return l2_normalize<1>(x); }, In<float, Shape<4, 5>>{"x"});
 });
 
 const Group all_and_any("all and any: the smallest and the largest of bool", [] {
