@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include <tenon/ops/ops.hpp>
+#include <tenon/more.hpp>
 
 #include "../support/both_modes.hpp"
 
@@ -285,6 +285,12 @@ void along_axes() {
   run<Rows>("reduce_max.axis1", [](const auto& x) { return ops::reduce_max<1>(x); });
   run<Rows>("reduce_min.axis0", [](const auto& x) { return ops::reduce_min<0>(x); });
   run<Rows>("reduce_min.axis1", [](const auto& x) { return ops::reduce_min<1>(x); });
+  run<Rows>("sort.axis0", [](const auto& x) { return std::get<0>(sort<0>(x)); });
+  run<Rows>("sort.axis1", [](const auto& x) { return std::get<0>(sort<1>(x)); });
+  run<Rows>("sort.places0", [](const auto& x) { return argsort<0, true>(x); });
+  run<Rows>("sort.places1", [](const auto& x) { return argsort<1, true>(x); });
+  run<Rows>("cumsum", [](const auto& x) { return cumsum<1>(x); });
+  run<Floats<dyn, 4>>("cumprod", [](const auto& x) { return cumprod<1>(x); });
   run<Rows>("argmax.axis0", [](const auto& x) { return ops::argmax<0>(x); });
   run<Rows>("argmax.axis1", [](const auto& x) { return ops::argmax<1>(x); });
   run<Rows>("argmin.axis0", [](const auto& x) { return ops::argmin<0>(x); });
@@ -340,6 +346,8 @@ void movement() {
   run<Rows, Floats<4>>("sum_to", [](const auto& a, const auto& b) { return a + b; });
   run<Rows>("triangle", [](const auto& x) { return ops::tril(x); });
   run<Rows, L>("gather", [](const auto& table, const auto& numbers) { return gather(table, numbers); });
+  run<Rows, Tensor<std::int64_t, Shape<12, 2>>>(
+      "gather_elements", [](const auto& x, const auto& numbers) { return gather_elements<1>(x, numbers); });
   run<Rows, L>("gather.outside", [](const auto& table, const auto& numbers) { return gather(table, numbers); });
   run<L>("one_hot", [](const auto& numbers) { return ops::one_hot<4>(numbers); });
   run<L>("one_hot.outside", [](const auto& numbers) { return ops::one_hot<4>(numbers); });

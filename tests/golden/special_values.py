@@ -167,6 +167,12 @@ def rows():
         case(f"reduce_min.axis{axis}", lambda x: x.amin(axis), ROWS)
         case(f"argmax.axis{axis}", lambda x: x.detach().argmax(axis), ROWS)
         case(f"argmin.axis{axis}", lambda x: x.detach().argmin(axis), ROWS)
+    for axis in 0, 1:
+        case(f"sort.axis{axis}", lambda x: x.sort(dim=axis, stable=True)[0], ROWS)
+        case(f"sort.places{axis}", lambda x: x.detach().sort(dim=axis, stable=True, descending=True)[1].int(), ROWS)
+    finite = [r for r in ROWS if not any(v != v or abs(v) > 1e30 for v in r)]
+    case("cumsum", lambda x: x.cumsum(1), ROWS)
+    case("cumprod", lambda x: x.cumprod(1), finite)
     empty = torch.zeros(0, 3)
     for name, f in dict(sum=torch.sum, mean=torch.mean, prod=torch.prod).items():
         case(f"reduce_{name}.empty", f, empty)
@@ -228,6 +234,7 @@ def movement():
     case("triangle", torch.tril, ROWS)
     table = lambda t, i: F.embedding(i, t)
     case("gather", table, ROWS, torch.tensor([0, 3, 3, 11], dtype=torch.int64))
+    case("gather_elements", lambda x, i: x.gather(1, i), ROWS, torch.arange(24).reshape(12, 2) % 4)
     case("gather.outside", table, ROWS, torch.tensor([0, 12], dtype=torch.int64))
     case("one_hot", lambda i: F.one_hot(i, 4).float(), torch.tensor([0, 3, 1], dtype=torch.int64))
     case("one_hot.outside", lambda i: F.one_hot(i, 4).float(), torch.tensor([-1, 4], dtype=torch.int64))

@@ -19,11 +19,16 @@
 //   averages        of windows of more than `most_window_chain` elements: the order of the sums of rows, a run per row
 //                   of the window, one run where the window is as wide as its plane; of others one chain
 //   columns         chains of `sum_chain` rows, as a SumTree
+//   running sums    chains of 256 elements; to each partial sum of a chain the sum of the chains before is added, which
+//                   itself is blocks of 256 chains: (b0 + b1 + ...) + (c0 + c1 + ...)
+//   places by index (of elements along an axis) chains of 256 in ascending order of their position along the axis,
+//                   added one after the other
 //   rows by index   (the gradient of gather): for each row of the table chains of `sum_chain` of its places in
 //                   ascending order, as a SumTree
 // Exceptions, with one chain of any length: convolutions of other types than float32; kernels of more than 256 taps,
 // whose chains are a channel long; Winograd's algorithm, which is asked for by name, over channels; the gradients of
-// pooling at a pixel with many windows; recurrence over time; CTC.
+// pooling and resizing at a pixel with many windows; recurrence over time, and in the gradient of running products;
+// CTC.
 // A SumTree (cpu/reduce/sum_tree.hpp) adds up neighbours first: sums 0 and 1, 2 and 3, then these two, and so on; a sum
 // without a neighbour waits for the next level, lower levels are added first.
 #pragma once

@@ -4,6 +4,9 @@
 #include <tenon/ops/conv1d.hpp>
 #include <tenon/ops/conv2d_transpose.hpp>
 #include <tenon/ops/conv3d.hpp>
+#include <tenon/ops/cumsum.hpp>
+#include <tenon/ops/gather_elements.hpp>
+#include <tenon/ops/gather_nd.hpp>
 #include <tenon/ops/group_norm.hpp>
 #include <tenon/ops/l2_normalize.hpp>
 #include <tenon/ops/logsumexp.hpp>
@@ -12,3 +15,5 @@
 #include <tenon/ops/pool1d.hpp>
 #include <tenon/ops/reduce_all.hpp>
 #include <tenon/ops/reduce_var.hpp>
+#include <tenon/ops/scatter_rows.hpp>
+#include <tenon/ops/sort.hpp>

@@ -1,2 +1,6 @@
 // Kernels of the target Cpu for the operators that tenon.hpp leaves out.
 #pragma once
+#include <tenon/backend/cpu/movement/cumsum.hpp>
+#include <tenon/backend/cpu/movement/gather_elements.hpp>
+#include <tenon/backend/cpu/movement/scatter_rows.hpp>
+#include <tenon/backend/cpu/movement/sort.hpp>

@@ -1,2 +1,4 @@
 // Kernels of the target Reference for the operators that tenon.hpp leaves out.
 #pragma once
+#include <tenon/backend/reference/movement/lines.hpp>
+#include <tenon/backend/reference/movement/scatter_rows.hpp>

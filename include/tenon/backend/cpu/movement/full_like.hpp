@@ -21,7 +21,7 @@ struct Kernel<Cpu, ops::FullLike> {
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
     T value;
-    std::memcpy(&value, &a.immediate, sizeof(T));
+    std::memcpy(static_cast<void*>(&value), &a.immediate, sizeof(T));
     for (long i = begin; i < end; ++i) a.result<T>()[i] = value;
   }
 };

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include <tenon/backend/cpu/movement/gather.hpp>
+#include <tenon/backend/cuda/movement/merge.hpp>
 #include <tenon/backend/cuda/neighbours.hpp>
 #include <tenon/backend/cuda/reduce/tree.hpp>
 
@@ -16,23 +17,6 @@ using RowPlace = std::uint64_t;
 TENON_DEVICE constexpr RowPlace row_place(long row, long place) { return RowPlace(row) << 32 | RowPlace(place); }
 TENON_DEVICE constexpr long row_of(RowPlace key) { return long(key >> 32); }
 TENON_DEVICE constexpr long place_of(RowPlace key) { return long(key & 0xffffffffu); }
-
-/// How many of the sorted keys first .. last - 1 are smaller.
-__device__ inline long count_smaller(const RowPlace* keys, long first, long last, RowPlace key) {
-  const long begin = first;
-  while (first < last) {
-    const long middle = first + (last - first) / 2;
-    if (keys[middle] < key) first = middle + 1;
-    else last = middle;
-  }
-  return first - begin;
-}
-/// Where key i goes when each two neighbouring runs of `width` sorted keys become one.
-__device__ inline long merged_place(const RowPlace* keys, long count, long width, long i) {
-  const long pair = i / (2 * width) * (2 * width), middle = pair + width, end = middle + width;
-  if (i >= middle) return i - width + count_smaller(keys, pair, middle, keys[i]);
-  return i + (middle < count ? count_smaller(keys, middle, end < count ? end : count, keys[i]) : 0);
-}
 
 /// What the launches share. Workspace: the keys, twice, and the sums of chains of rows that have several.
 template <class C>
@@ -102,6 +86,19 @@ struct MergePlaces {
     if (i < places) Sums::keys(a, 1 - pass % 2)[merged_place(keys, places, long(Sums::tile) << pass, i)] = keys[i];
   }
 };
+
+/// Sorts the places by row. Returns which copy of the keys is sorted, for a.immediate.
+template <class C>
+std::uint64_t sort_places(const Arguments& a) {
+  Arguments pass = a;
+  launch_blocks<SortPlaces<C>>(a);
+  const int merges = SumsByRow<C>::merges(a.n);
+  for (int m = 0; m < merges; ++m) {
+    pass.immediate = std::uint64_t(m);
+    launch_blocks<MergePlaces<C>>(pass);
+  }
+  return std::uint64_t(merges % 2);
+}
 
 struct Zero {
   template <class C>
@@ -213,13 +210,7 @@ struct Kernel<Cuda, ops::GatherGrad> : kernel::cuda::Whole {
     using namespace kernel::cuda;
     Arguments pass = a;
     launch_blocks<PerValue<Zero, Call>>(a);
-    launch_blocks<SortPlaces<Call>>(a);
-    const int merges = SumsByRow<Call>::merges(a.n);
-    for (int m = 0; m < merges; ++m) {
-      pass.immediate = std::uint64_t(m);
-      launch_blocks<MergePlaces<Call>>(pass);
-    }
-    pass.immediate = std::uint64_t(merges % 2);
+    pass.immediate = sort_places<Call>(a);
     launch_blocks<SumChains<Call>>(pass);
     if (SumsByRow<Call>::places(a.n) > kernel::sum_chain) launch_blocks<SumChainsOfRows<Call>>(pass);
   }

@@ -1,0 +1,77 @@
+// Rows by number: their places from several numbers, their sums, other rows in their place.
+#pragma once
+#include <tenon/backend/cpu/movement/gather.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+namespace ops {
+struct FlatNumber;
+struct UnsortedSegmentSum;
+struct UpdateRows;
+enum class RowUpdate : int;
+}  // namespace ops
+
+namespace kernel {
+/// An element of a row after one that is given for it: 0 replaces it, 1 keeps the larger, 2 the smaller; NaN wins.
+template <int update, class T>
+TENON_DEVICE constexpr T updated(T own, T given) {
+  if constexpr (update == 0) return given;
+  else {
+    const Compute<T> a = static_cast<Compute<T>>(own), b = static_cast<Compute<T>>(given);
+    return (update == 1 ? b > a : b < a) || b != b ? given : own;
+  }
+}
+}  // namespace kernel
+
+template <>
+struct Kernel<Cpu, ops::UnsortedSegmentSum> : Kernel<Cpu, ops::GatherGrad> {};
+
+template <>
+struct Kernel<Cpu, ops::FlatNumber> {
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.count(n);
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using I = typename Call::Result;
+    constexpr I extent = I(Call::config().extent);
+    const I* const number = a.operand<I>(Call::operands - 1);
+    for (long i = begin; i < end; ++i) {
+      const I own = number[i] < 0 ? number[i] + extent : number[i];
+      if constexpr (Call::operands == 1) a.result<I>()[i] = own;
+      else a.result<I>()[i] = a.operand<I>(0)[i] * extent + own;
+    }
+  }
+};
+
+template <>
+struct Kernel<Cpu, ops::UpdateRows> {
+  template <class Call>
+  static constexpr long length = Call::result.span(1, Call::result.rank);
+  template <class Call>
+  static constexpr long items(long) {
+    return Call::result[0];
+  }
+  template <class Call>
+  static constexpr long cost(long n) {
+    return Call::operand(0).count(n) / (Call::result[0] + 1) + length<Call>;
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    constexpr long size = length<Call>;
+    constexpr int update = int(Call::config().update);
+    T* const y = a.result<T>();
+    std::memcpy(static_cast<void*>(y + begin * size), a.operand<T>(2) + begin * size,
+                std::size_t((end - begin) * size) * sizeof(T));
+    for (long i = 0; i < Call::operand(0).count(a.n); ++i) {
+      const long row = kernel::table_row(a.operand<typename Call::template Operand<0>>(0)[i], Call::result[0]);
+      if (row < begin || row >= end) continue;
+      const T* const from = a.operand<T>(1) + i * size;
+      for (long k = 0; k < size; ++k) y[row * size + k] = kernel::updated<update>(y[row * size + k], from[k]);
+    }
+  }
+};
+
+}  // namespace tenon

@@ -1,0 +1,133 @@
+// Sort and topk: keys in the order of the elements, sorted by their digits, or by insertion where few are wanted.
+#pragma once
+#include <bit>
+#include <cstdint>
+
+#include <tenon/backend/cpu/reduce/axis.hpp>
+#include <tenon/graph/ir/kernel.hpp>
+
+namespace tenon::inline TENON_ABI::kernel {
+
+template <class T>
+using OrderNumber = std::conditional_t<sizeof(T) == 8, std::uint64_t, std::uint32_t>;
+
+/// An unsigned number per element, in the order of the elements: a NaN is the largest, -0 and +0 are equal.
+template <class T>
+TENON_DEVICE constexpr OrderNumber<T> order_of(T value) {
+  using U = OrderNumber<T>;
+  if constexpr (is_floating(dtype_of<T>)) {
+    const Compute<T> number = static_cast<Compute<T>>(value);
+    constexpr U sign = U(1) << (8 * sizeof(U) - 1);
+    const U bits = number == 0 ? U(0) : std::bit_cast<U>(number);
+    return number != number ? ~U(0) : bits & sign ? U(~bits) : U(bits | sign);
+  } else {
+    constexpr U sign = std::is_signed_v<T> ? U(1) << (8 * sizeof(U) - 1) : U(0);
+    return static_cast<U>(value) ^ sign;  // which keeps the sign of small integers
+  }
+}
+
+/// An element's number in the order that is asked for, and its place. All differ.
+template <class T>
+struct SortKey {
+  OrderNumber<T> order;
+  std::int32_t place;
+  TENON_DEVICE friend constexpr bool operator<(const SortKey& a, const SortKey& b) {
+    return a.order != b.order ? a.order < b.order : a.place < b.place;
+  }
+};
+template <class T>
+TENON_DEVICE constexpr SortKey<T> sort_key(T value, long place, bool descending) {
+  const auto order = order_of(value);
+  return {descending ? OrderNumber<T>(~order) : order, std::int32_t(place)};
+}
+
+/// Most keys that are sorted by insertion, and most results for which the others are only compared with the last one.
+inline constexpr long most_inserted = 48, most_kept = 64;
+
+/// Puts the `wanted` first of `count` keys in order to the begin of `keys`; equal ones by place.
+template <class Key>
+inline void insert_keys(Key* keys, long count, long wanted) {
+  long kept = 0;
+  for (long i = 0; i < count; ++i) {
+    const Key key = keys[i];
+    if (kept == wanted && !(key.order < keys[kept - 1].order)) continue;
+    long to = kept < wanted ? kept++ : kept - 1;
+    for (; to > 0 && key.order < keys[to - 1].order; --to) keys[to] = keys[to - 1];
+    keys[to] = key;
+  }
+}
+/// Sorts by digits of 8 bits, the lowest first; `other` has room for as many keys. Returns where the result is.
+template <class Key>
+[[gnu::noinline]] Key* sort_by_digits(Key* keys, Key* other, long count) {
+  constexpr int digits = sizeof(Key::order), values = 256;
+  std::int32_t first[digits][values]{};
+  for (long i = 0; i < count; ++i)
+#pragma GCC unroll 8
+    for (int d = 0; d < digits; ++d) ++first[d][keys[i].order >> 8 * d & (values - 1)];
+  for (int d = 0; d < digits; ++d) {
+    if (first[d][keys[0].order >> 8 * d & (values - 1)] == count) continue;  // all have this digit
+    std::int32_t next = 0;
+    for (std::int32_t& place : first[d]) {
+      const std::int32_t own = place;
+      place = next, next += own;
+    }
+    for (long i = 0; i < count; ++i) other[first[d][keys[i].order >> 8 * d & (values - 1)]++] = keys[i];
+    Key* const sorted = other;
+    other = keys, keys = sorted;
+  }
+  return keys;
+}
+
+/// The keys of a line of x, in order. `room` has place for two keys per element.
+template <class T>
+const SortKey<T>* sorted_line(const T* x, long count, long step, long wanted, bool descending, void* room) {
+  auto* const keys = static_cast<SortKey<T>*>(room);
+  for (long i = 0; i < count; ++i) keys[i] = sort_key(x[i * step], i, descending);
+  if (count > most_inserted && wanted > most_kept) return sort_by_digits(keys, keys + count, count);
+  if (count > most_inserted && wanted == count) return sort_by_digits(keys, keys + count, count);
+  insert_keys(keys, count, wanted);
+  return keys;
+}
+
+}  // namespace tenon::kernel
+
+namespace tenon::inline TENON_ABI {
+
+namespace ops {
+struct Sort;
+}
+
+template <>
+struct Kernel<Cpu, ops::Sort> {
+  template <class Call>
+  static constexpr kernel::AxisSplit split(long n) {
+    return kernel::axis_split(Call::operand(0), normalized_axis(Call::config().axis, Call::operand(0).rank), n);
+  }
+  template <class Call>
+  static constexpr long items(long n) {
+    return split<Call>(n).outer * split<Call>(n).inner;
+  }
+  template <class Call>
+  static constexpr long workspace(long n) {
+    return 2 * split<Call>(n).count * long(sizeof(kernel::SortKey<typename Call::Result>));
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = typename Call::Result;
+    const kernel::AxisSplit s = split<Call>(a.n);
+    const long wanted = Call::config().count ? Call::config().count : s.count;
+    for (long line = begin; line < end; ++line) {
+      const long outer = line / s.inner, column = line % s.inner;
+      const T* const x = a.operand<T>(0) + outer * s.count * s.inner + column;
+      const auto* const keys =
+          kernel::sorted_line(x, s.count, s.inner, wanted, Call::config().descending != 0, a.workspace);
+      const long to = outer * wanted * s.inner + column;
+      for (long j = 0; j < wanted; ++j) {
+        a.result<T>()[to + j * s.inner] = x[keys[j].place * s.inner];
+        if constexpr (has_result<Call, 1>) result_of<Call, 1>(a)[to + j * s.inner] = keys[j].place;
+      }
+    }
+  }
+};
+
+}  // namespace tenon
