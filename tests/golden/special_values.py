@@ -255,8 +255,30 @@ def movement():
     case("lstm", lstm, x, w, [[1.0], [0.5], [-1], [2]])
 
 
+def activations():
+    for name, f in {
+        "elu": F.elu,
+        "elu.celu": lambda x: F.celu(x, 2),
+        "elu.selu": F.selu,
+        "fast_gelu": lambda x: x * torch.sigmoid(1.702 * x),
+        "hardtanh": F.hardtanh,
+        "hardtanh.relu6": F.relu6,
+        "hardtanh.hsigmoid": F.hardsigmoid,
+        "hardtanh.hswish": F.hardswish,
+        "leaky_relu": lambda x: F.leaky_relu(x, 0.125),
+        "log_sigmoid": F.logsigmoid,
+        "mish": F.mish,
+        "shrink.hard": F.hardshrink,
+        "shrink.soft": F.softshrink,
+        "softsign": F.softsign,
+    }.items():
+        case(name, f, SPECIAL)
+    case("leaky_relu.prelu", F.prelu, [v for v in SPECIAL if abs(v) <= 100.0], [0.25])
+
+
 unary()
 binary()
 rows()
 images()
 movement()
+activations()

@@ -7,6 +7,7 @@
 #include <tenon/nn/layer/conv3d.hpp>
 #include <tenon/nn/layer/group_norm.hpp>
 #include <tenon/nn/layer/lrn.hpp>
+#include <tenon/nn/layer/more_activations.hpp>
 #include <tenon/nn/layer/pool1d.hpp>
 #include <tenon/nn/loss/multi_loss.hpp>
 #include <tenon/nn/metric/for_output.hpp>

@@ -112,21 +112,34 @@ template <int Width>
   return x;
 }
 
-/// ln x, within 1 ulp. x = 2ⁿ (1 + f) with 1 + f between √½ and √2; (ln(1 + f) - f + f²/2) / f³ is a polynomial (error
-/// 5e-9).
-TENON_DEVICE inline float log(float x) {
+namespace detail {
+/// A positive and finite x as 2ⁿ (1 + f) with 1 + f between √½ and √2; `series` is (ln(1 + f) - f + f²/2) / f³, a
+/// polynomial (error 5e-9).
+struct LogarithmParts {
+  float n, f, series;
+};
+[[gnu::always_inline]] TENON_DEVICE inline LogarithmParts logarithm_parts(float x) {
   const bool denormal = x < 0x1p-126f;
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(x * detail::choose(denormal, 0x1p23f, 1.0f));
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(x * choose(denormal, 0x1p23f, 1.0f));
   const std::int32_t n = static_cast<std::int32_t>(bits - std::bit_cast<std::uint32_t>(0.707106781f)) >> 23;
   const float f = std::bit_cast<float>(bits - (static_cast<std::uint32_t>(n) << 23)) - 1.0f;
-  const float whole = static_cast<float>(n) - detail::choose(denormal, 23.0f, 0.0f);
   constexpr float c[]{0.3333333328f,  -0.2499999027f, 0.2000001004f,  -0.1666800154f, 0.1428652463f,
                       -0.1245074289f, 0.1103778131f,  -0.1064619335f, 0.1053087996f,  -0.06201515447f};
-  const float square = f * f, tail = fmadd(f * square, detail::polynomial(c, f), whole * detail::ln2_low);
-  float result = fmadd(whole, detail::ln2_high, fmadd(square, -0.5f, tail) + f);
-  result = detail::choose(x < detail::infinity, result, x);  // infinity and NaN
-  result = detail::choose(x < 0, std::numeric_limits<float>::quiet_NaN(), result);
-  return detail::choose(x == 0, -detail::infinity, result);
+  return {static_cast<float>(n) - choose(denormal, 23.0f, 0.0f), f, polynomial(c, f)};
+}
+/// The logarithm of x, `result` where x is positive and finite.
+[[gnu::always_inline]] TENON_DEVICE inline float logarithm_limits(float x, float result) {
+  result = choose(x < infinity, result, x);  // infinity and NaN
+  result = choose(x < 0, std::numeric_limits<float>::quiet_NaN(), result);
+  return choose(x == 0, -infinity, result);
+}
+}  // namespace detail
+
+/// ln x, within 1 ulp.
+TENON_DEVICE inline float log(float x) {
+  const auto [n, f, series] = detail::logarithm_parts(x);
+  const float square = f * f, tail = fmadd(f * square, series, n * detail::ln2_low);
+  return detail::logarithm_limits(x, fmadd(n, detail::ln2_high, fmadd(square, -0.5f, tail) + f));
 }
 TENON_DEVICE inline double log(double x) { return tenon::detail::libm::log(x); }
 

@@ -14,7 +14,7 @@ namespace tenon::inline TENON_ABI::math {
 namespace detail {
 /// The logarithm to base 2 of a positive, finite, and normal number, within 2^-49: for x = 2^k m, √½ <= m <= √2,
 /// it is k + 2 atanh((m - 1) / (m + 1)) / ln 2.
-TENON_DEVICE inline double log2(double x) {
+TENON_DEVICE inline double log2_of_normal(double x) {
   // 2 / ((2i + 1) ln 2)
   constexpr double c[]{2.8853900817779268,  0.96179669392597555, 0.57707801635558537, 0.41219858311113240,
                        0.32059889797532520, 0.26230818925253880, 0.22195308321368667, 0.19235933878519512,
@@ -28,7 +28,7 @@ TENON_DEVICE inline double log2(double x) {
   return fmadd(t, polynomial(c, t * t), k);
 }
 /// 2 to a power between -200 and 200, within 2^-49: with x = n + f and n a whole number it is 2^n e^(f ln 2).
-TENON_DEVICE inline double exp2(double x) {
+TENON_DEVICE inline double exp2_of_small(double x) {
   // (ln 2)^i / i!
   constexpr double c[]{1,
                        0.69314718055994531,
@@ -62,8 +62,8 @@ TENON_DEVICE inline float pow(float x, float y) {
   const float sign = odd ? __builtin_copysignf(1, x) : 1;
   if (size == 1) return sign;
   if (size == 0 || size == infinity) return (size == 0) == (y < 0) ? sign * infinity : sign * 0.0f;
-  const double exponent = static_cast<double>(y) * detail::log2(static_cast<double>(size));
-  return sign * static_cast<float>(detail::exp2(exponent > 200 ? 200 : exponent < -200 ? -200 : exponent));
+  const double exponent = static_cast<double>(y) * detail::log2_of_normal(static_cast<double>(size));
+  return sign * static_cast<float>(detail::exp2_of_small(exponent > 200 ? 200 : exponent < -200 ? -200 : exponent));
 }
 TENON_DEVICE inline double pow(double x, double y) { return tenon::detail::libm::pow(x, y); }
 template <class T, int Width>

@@ -1,0 +1,121 @@
+// Activations with straight pieces: hardtanh, relu6, hsigmoid, hswish.
+#pragma once
+#include <tenon/core/math/flush_denormal.hpp>
+#include <tenon/ops/binary.hpp>
+#include <tenon/ops/mul.hpp>
+
+namespace tenon::inline TENON_ABI::ops {
+TENON_EXACT_BEGIN
+/// The value where x > low, else 0. Not for users.
+struct WhereAbove : Elementwise<WhereAbove, "WhereAbove"> {
+  template <class V>
+  static constexpr V eval(V x, V low, V value) {
+    return x > low ? math::flush_denormal(value) : V(0);
+  }
+  static constexpr void derivative(Derivative& d) {
+    d.flows_to(2, d.call<WhereAbove>(d.operand(0), d.operand(1), d.gradient()));
+  }
+};
+/// The value where x < high, else 0. Not for users.
+struct WhereBelow : Elementwise<WhereBelow, "WhereBelow"> {
+  template <class V>
+  static constexpr V eval(V x, V high, V value) {
+    return x < high ? math::flush_denormal(value) : V(0);
+  }
+  static constexpr void derivative(Derivative& d) {
+    d.flows_to(2, d.call<WhereBelow>(d.operand(0), d.operand(1), d.gradient()));
+  }
+};
+namespace detail {
+// The value where low < x < high, else 0.
+constexpr int where_between(Derivative& d, int x, int low, int high, int value) {
+  return d.call<WhereBelow>(x, high, d.call<WhereAbove>(x, low, value));
+}
+}  // namespace detail
+
+/// x limited to [low, high]
+///
+/// x           any shape; floating-point
+/// low, high   numbers
+/// derivative  dy where low < x < high, else 0, also at low and high, where clip_by_value differs
+/// source      MindSpore's Hardtanh, ReLU6; PyTorch's hardtanh
+struct Hardtanh : Elementwise<Hardtanh, "Hardtanh"> {
+  static constexpr bool floating_only = true;
+  template <class V>
+  static constexpr V eval(V x, V low, V high) {
+    return x < low ? low : x > high ? high : math::flush_denormal(x);
+  }
+  static constexpr void derivative(Derivative& d) {
+    d.flows_to(0, detail::where_between(d, d.operand(0), d.operand(1), d.operand(2), d.gradient()));
+  }
+};
+
+/// Hard sigmoid:  y = min(max(x + 3, 0), 6) / 6
+///
+/// x           any shape; floating-point
+/// derivative  dy / 6 where -3 < x < 3, else 0
+/// source      Howard and others, arXiv 1905.02244; MindSpore's HSigmoid
+struct Hsigmoid : Elementwise<Hsigmoid, "HSigmoid"> {
+  static constexpr bool floating_only = true;
+  template <class V>
+  static constexpr V eval(V x) {
+    const V sum = x + V(3);
+    return (sum < V(0) ? V(0) : sum > V(6) ? V(6) : sum) / V(6);
+  }
+  static constexpr void derivative(Derivative& d) {
+    const int slope = d.call<Mul>(d.gradient(), d.constant(1.0 / 6));
+    d.flows_to(0, detail::where_between(d, d.operand(0), d.constant(-3), d.constant(3), slope));
+  }
+};
+
+/// The derivative of Hswish, times the gradient from above. Not for users.
+struct HswishGrad : Elementwise<HswishGrad, "HSwishGrad"> {
+  template <class V>
+  static constexpr V eval(V x, V gradient) {
+    const V between = gradient * (x / V(3) + V(0.5));
+    return x <= V(-3) ? V(0) : x < V(3) ? between : math::flush_denormal(gradient);
+  }
+  static constexpr void derivative(Derivative& d) {
+    const int factor = d.call<Mul>(d.operand(1), d.gradient());
+    d.flows_to(0, detail::where_between(d, d.operand(0), d.constant(-3), d.constant(3),
+                                        d.call<Mul>(factor, d.constant(1.0 / 3))));
+    d.flows_to(1, d.call<HswishGrad>(d.operand(0), d.gradient()));
+  }
+};
+/// Hard swish:  y = x min(max(x + 3, 0), 6) / 6
+///
+/// x           any shape; floating-point
+/// derivative  dy (x / 3 + 1/2) where -3 < x < 3, 0 at -3 and below, dy from 3 on; it has a derivative, too
+/// source      Howard and others, arXiv 1905.02244; MindSpore's HSwish
+struct Hswish : Elementwise<Hswish, "HSwish"> {
+  static constexpr bool floating_only = true;
+  template <class V>
+  static constexpr V eval(V x) {
+    const V sum = x + V(3);
+    return x * (sum < V(0) ? V(0) : sum > V(6) ? V(6) : sum) / V(6);
+  }
+  static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<HswishGrad>(d.operand(0), d.gradient())); }
+};
+TENON_EXACT_END
+
+/// x limited to [low, high]
+template <Operand X>
+constexpr auto hardtanh(const X& x, double low = -1, double high = 1,
+                        std::source_location at = std::source_location::current()) {
+  using T = ElementOf<X>;
+  return apply<Hardtanh>(at, x, Number<T>(low), Number<T>(high));
+}
+/// x limited to [0, 6]
+constexpr auto relu6(const Operand auto& x, std::source_location at = std::source_location::current()) {
+  return hardtanh(x, 0, 6, at);
+}
+/// min(max(x + 3, 0), 6) / 6
+constexpr auto hsigmoid(const Operand auto& x, std::source_location at = std::source_location::current()) {
+  return apply<Hsigmoid>(at, x);
+}
+/// x min(max(x + 3, 0), 6) / 6
+constexpr auto hswish(const Operand auto& x, std::source_location at = std::source_location::current()) {
+  return apply<Hswish>(at, x);
+}
+
+}  // namespace tenon::ops
