@@ -276,9 +276,67 @@ def activations():
     case("leaky_relu.prelu", F.prelu, [v for v in SPECIAL if abs(v) <= 100.0], [0.25])
 
 
+def functions():
+    for name, f in {
+        "rounding.floor": torch.floor,
+        "rounding.ceil": torch.ceil,
+        "rounding.round": torch.round,
+        "rounding.trunc": torch.trunc,
+        "rounding.sign": torch.sign,
+        "expm1": torch.expm1,
+        "expm1.exp2": torch.exp2,
+        "log1p": torch.log1p,
+        "log1p.log2": torch.log2,
+        "log1p.log10": torch.log10,
+        "trigonometric.sin": torch.sin,
+        "trigonometric.cos": torch.cos,
+        "trigonometric.tan": torch.tan,
+        "trigonometric.asin": torch.asin,
+        "trigonometric.acos": torch.acos,
+        "trigonometric.atan": torch.atan,
+        "hyperbolic.sinh": torch.sinh,
+        "hyperbolic.cosh": torch.cosh,
+        "hyperbolic.asinh": torch.asinh,
+        "hyperbolic.acosh": torch.acosh,
+        "hyperbolic.atanh": torch.atanh,
+        "erf": torch.erf,
+        "erf.erfc": torch.erfc,
+        "lgamma": torch.lgamma,
+        "lgamma.digamma": torch.digamma,
+    }.items():
+        case(name, f, SPECIAL)
+    a, b = pairs(FEW)
+    for name, f in {
+        "trigonometric.atan2": torch.atan2,
+        "fmod": torch.fmod,
+        "fmod.floor_mod": torch.remainder,
+        "hypot": torch.hypot,
+        "xlogy": torch.xlogy,
+    }.items():
+        case(name, f, a, b)
+    integers = torch.tensor(LIMITS, dtype=torch.int32)
+    case("rounding.sign.int32", torch.sign, integers)
+    case("bitwise.not", torch.bitwise_not, integers)
+    i, j = pairs(integers.tolist())
+    i, j = i.to(torch.int32), j.to(torch.int32)
+    for name, f in {
+        "bitwise.and": torch.bitwise_and,
+        "bitwise.or": torch.bitwise_or,
+        "bitwise.xor": torch.bitwise_xor,
+        "bitwise.left_shift": torch.bitwise_left_shift,
+        "bitwise.right_shift": torch.bitwise_right_shift,
+        "pow.int32": torch.pow,
+    }.items():
+        case(name, f, i, j)
+    nonzero = (j != 0) & ~((i == LIMITS[0]) & (j == -1))
+    case("fmod.int32", torch.fmod, i[nonzero], j[nonzero])
+    case("fmod.floor_mod.int32", torch.remainder, i[nonzero], j[nonzero])
+
+
 unary()
 binary()
 rows()
 images()
 movement()
 activations()
+functions()

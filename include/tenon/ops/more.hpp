@@ -1,18 +1,26 @@
 // Operators that tenon.hpp leaves out. Their kernels are in <tenon/more.hpp>.
 #pragma once
 #include <tenon/ops/adaptive_pool.hpp>
+#include <tenon/ops/bitwise.hpp>
 #include <tenon/ops/conv1d.hpp>
 #include <tenon/ops/conv2d_transpose.hpp>
 #include <tenon/ops/conv3d.hpp>
 #include <tenon/ops/cumsum.hpp>
 #include <tenon/ops/elu.hpp>
+#include <tenon/ops/erf.hpp>
+#include <tenon/ops/expm1.hpp>
 #include <tenon/ops/fast_gelu.hpp>
+#include <tenon/ops/fmod.hpp>
 #include <tenon/ops/gather_elements.hpp>
 #include <tenon/ops/gather_nd.hpp>
 #include <tenon/ops/group_norm.hpp>
 #include <tenon/ops/hardtanh.hpp>
+#include <tenon/ops/hyperbolic.hpp>
+#include <tenon/ops/hypot.hpp>
 #include <tenon/ops/l2_normalize.hpp>
 #include <tenon/ops/leaky_relu.hpp>
+#include <tenon/ops/lgamma.hpp>
+#include <tenon/ops/log1p.hpp>
 #include <tenon/ops/log_sigmoid.hpp>
 #include <tenon/ops/logsumexp.hpp>
 #include <tenon/ops/lrn.hpp>
@@ -21,7 +29,10 @@
 #include <tenon/ops/pool1d.hpp>
 #include <tenon/ops/reduce_all.hpp>
 #include <tenon/ops/reduce_var.hpp>
+#include <tenon/ops/rounding.hpp>
 #include <tenon/ops/scatter_rows.hpp>
 #include <tenon/ops/shrink.hpp>
 #include <tenon/ops/softsign.hpp>
 #include <tenon/ops/sort.hpp>
+#include <tenon/ops/trigonometric.hpp>
+#include <tenon/ops/xlogy.hpp>

@@ -1,6 +1,7 @@
 // Power: one tensor raised to another.
 #pragma once
 #include <tenon/core/math/elementary.hpp>
+#include <tenon/core/math/wrapping.hpp>
 #include <tenon/ops/div.hpp>
 #include <tenon/ops/sub.hpp>
 
@@ -33,16 +34,18 @@ struct PowGradExponent : Elementwise<PowGradExponent, "PowGradExponent"> {
 
 /// Element-wise power with broadcasting:  y = aᵇ; NaN for a negative base with a fractional exponent
 ///
-/// a, b        shapes that broadcast; floating-point, the same dtype for both
+/// a, b        shapes that broadcast; any dtype but bool, the same for both. Integers wrap around, and a negative
+///             exponent gives 0 unless the base is 1 or -1, as in PyTorch
 /// derivative  dy b aᵇ⁻¹ (0 where b = 0) and dy y ln a (0 where a = 0 and b ≥ 0; NaN where a < 0), summed over
 ///             broadcast axes; the second derivative at a = 0 is NaN
 /// accuracy    1 ulp in float32 and float64 (C library)
 /// source      MindSpore's Pow, PyTorch's pow
 struct Pow : Elementwise<Pow, "Pow"> {
-  static constexpr bool floating_only = true;
+  static constexpr bool numbers_only = true;
   template <class V>
   TENON_DEVICE static V eval(V a, V b) {
-    return math::pow(a, b);
+    if constexpr (std::is_integral_v<V>) return math::wrapping_power(a, b);
+    else return math::pow(a, b);
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<PowGradBase>(d.operand(0), d.operand(1), d.gradient()));

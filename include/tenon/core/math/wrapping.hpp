@@ -33,5 +33,18 @@ TENON_DEVICE constexpr V wrapping_negate(V a) {
   else return -a;
 }
 
+/// a to the power of b, modulo 2^k. A negative b gives what is left of the fraction: 0 unless a is 1 or -1.
+template <class V>
+TENON_DEVICE constexpr V wrapping_power(V a, V b) {
+  if (b < V(0)) {
+    const V sign = b % V(2) != V(0) ? a : wrapping_multiply(a, a);
+    return wrapping_multiply(a, a) == V(1) && (a == V(1) || wrapping_negate(a) == V(1)) ? sign : V(0);
+  }
+  V power = V(1);
+  for (; b > V(0); b = static_cast<V>(b / V(2)), a = wrapping_multiply(a, a))
+    if (b % V(2) != V(0)) power = wrapping_multiply(power, a);
+  return power;
+}
+
 }  // namespace tenon::math
 TENON_EXACT_END
