@@ -62,3 +62,44 @@ const Group parts_by_number("gather_nd, scatter_nd, tensor_scatter", [] {
       "unsorted_segment_sum", {}, [](const auto& x, const auto& ids) { return unsorted_segment_sum<4>(x, ids); },
       In<float, Shape<6, 3>>{"x"}, In<std::int32_t, Shape<6>>{"ids"});
 });
+
+const Group copies("tile, repeat_interleave, roll, borders, windows", [] {
+  check_case("tile", {}, [](const auto& x) { return tile<2, 3>(x); }, In<float, Shape<2, 3>>{"x"});
+  check_case(
+      "repeat_interleave", {}, [](const auto& x) { return repeat_interleave<2, 1>(x); }, In<float, Shape<3, 2>>{"x"});
+  check_case("roll", {}, [](const auto& x) { return roll<2, 1>(x); }, In<float, Shape<3, 5>>{"x"});
+  check_case(
+      "pad_reflect", {}, [](const auto& x) { return pad_reflect<Margin{}, Margin{}, Margin{1, 2}>(x); },
+      In<float, Shape<2, 3, 5>>{"x"});
+  check_case(
+      "pad_replicate", {}, [](const auto& x) { return pad_replicate<Margin{}, Margin{}, Margin{1, 2}>(x); },
+      In<float, Shape<2, 3, 5>>{"x"});
+  check_case(
+      "unfold", {}, [](const auto& x) { return unfold<Pair{3}, UnfoldConfig{.stride = 2, .padding = 1}>(x); },
+      In<float, Shape<1, 2, 6, 5>>{"x"});
+});
+
+const Group sizes("interpolate", [] {
+  check_case(
+      "interpolate_bilinear", {}, [](const auto& x) { return interpolate<Pair{7, 5}, ops::Interpolation::linear>(x); },
+      In<float, Shape<1, 2, 4, 3>>{"x"});
+  check_case(
+      "interpolate_nearest", {}, [](const auto& x) { return interpolate<Pair{8, 6}>(x); },
+      In<float, Shape<1, 2, 4, 3>>{"x"});
+});
+
+const Group grids("meshgrid has two results", [] {
+  golden_case("meshgrid", [](const Npz& golden) {
+    const auto a = to_tensor<float, Shape<3>>(golden["in/a"], "a");
+    const auto b = to_tensor<float, Shape<4>>(golden["in/b"], "b");
+    eager::Tape tape;
+    tape.watch(a), tape.watch(b);
+    const auto [x, y] = meshgrid<ops::Indexing::xy>(a, b);
+    check_near(x, golden, "out/0");
+    check_near(y, golden, "out/1");
+    const auto dy = [&](const char* name) { return to_tensor<float, Shape<4, 3>>(golden[name], name); };
+    tape.backward(concat<0>(x, y), concat<0>(dy("dy/0"), dy("dy/1")));
+    check_near(tape.gradient(a), golden, "grad/a");
+    check_near(tape.gradient(b), golden, "grad/b");
+  });
+});

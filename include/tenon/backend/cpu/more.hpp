@@ -2,5 +2,6 @@
 #pragma once
 #include <tenon/backend/cpu/movement/cumsum.hpp>
 #include <tenon/backend/cpu/movement/gather_elements.hpp>
+#include <tenon/backend/cpu/movement/resample.hpp>
 #include <tenon/backend/cpu/movement/scatter_rows.hpp>
 #include <tenon/backend/cpu/movement/sort.hpp>

@@ -1,4 +1,5 @@
 // Kernels of the target Reference for the operators that tenon.hpp leaves out.
 #pragma once
 #include <tenon/backend/reference/movement/lines.hpp>
+#include <tenon/backend/reference/movement/resample.hpp>
 #include <tenon/backend/reference/movement/scatter_rows.hpp>

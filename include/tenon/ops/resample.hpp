@@ -1,0 +1,194 @@
+// Elements of the result that are made of few elements along one axis, at places that the compiler knows: moved around,
+// mirrored borders, windows, other sizes of images.
+#pragma once
+#include <tenon/ops/accumulate.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Where elements of a resized axis are between those of x: pixels are squares, or the corners of both are at one
+/// place, or element j is at j times the ratio of the extents.
+enum class Coordinates : int { half_pixel, align_corners, asymmetric };
+
+namespace ops {
+
+/// How an axis is resampled. From `linear` on, the result is a weighted sum.
+enum class Resampling : int { roll, circular, reflect, symmetric, replicate, windows, nearest, linear, cubic, area };
+
+/// Of one element of the result: the element first + k of x, or the end of the axis where that is outside.
+struct Taps {
+  long first = 0, count = 1;
+};
+
+TENON_EXACT_BEGIN
+struct ResampleConfig {
+  int axis = 0, extent = 0;  // of the result
+  Resampling mode = Resampling::roll;
+  // roll: shift; borders: how many elements before; resizing: Coordinates; windows: kernel, stride, dilation, before
+  int a = 0, b = 0, c = 0, d = 0;
+
+  constexpr bool weighted() const { return mode >= Resampling::linear; }
+  /// The most elements of which one is made.
+  constexpr long most_taps(long in, long out) const {
+    if (mode == Resampling::linear) return 2;
+    if (mode == Resampling::cubic) return 4;
+    return mode == Resampling::area ? (in + out - 1) / out + 1 : 1;
+  }
+  /// Element j of `out` of the result; count is 0 outside of x.
+  constexpr Taps taps(long in, long out, long j) const {
+    switch (mode) {
+      case Resampling::roll:
+      case Resampling::circular: return {wrapped(j - a, in), 1};
+      case Resampling::reflect: return {mirrored(j - a, in, 0), 1};
+      case Resampling::symmetric: return {mirrored(j - a, in, 1), 1};
+      case Resampling::replicate: return {inside(j - a, in), 1};
+      case Resampling::windows: {
+        const long positions = out / a, at = j % positions * b + j / positions * c - d;
+        return {at, at >= 0 && at < in ? 1 : 0};
+      }
+      case Resampling::nearest: {
+        const Ratio r =
+            Coordinates(a) == Coordinates::half_pixel ? Ratio{(2 * j + 1) * in, 2 * out} : ratio(in, out, j);
+        const bool rounds = Coordinates(a) == Coordinates::align_corners;
+        return {inside(rounds ? (2 * r.part + r.whole) / (2 * r.whole) : r.part / r.whole, in), 1};
+      }
+      case Resampling::linear: {
+        const Ratio r = ratio(in, out, j);
+        return {inside(r.part < 0 ? 0 : r.part / r.whole, in), 2};
+      }
+      case Resampling::cubic: return {ratio(in, out, j).floor() - 1, 4};
+      case Resampling::area: {
+        const long first = j * in / out;
+        return {first, ((j + 1) * in + out - 1) / out - first};
+      }
+    }
+    return {};
+  }
+  /// What element k of the taps of j is multiplied by.
+  template <class A>
+  constexpr A weight(long in, long out, long j, long k) const {
+    if (mode == Resampling::area) return A(1) / A(taps(in, out, j).count);
+    if (mode != Resampling::linear && mode != Resampling::cubic) return A(1);
+    const Ratio r = ratio(in, out, j);
+    if (mode == Resampling::linear && r.part < 0) return A(1 - k);
+    const A after = A(r.part - r.floor() * r.whole) / A(r.whole);
+    if (mode == Resampling::linear) return k ? after : A(1) - after;
+    constexpr A s = A(-0.75);  // of the cubic convolution, as in PyTorch and MindSpore
+    const A x = k == 0 ? after + A(1) : k == 1 ? after : k == 2 ? A(1) - after : A(2) - after;
+    if (k == 0 || k == 3) return A(A(A(s * x) - A(5) * s) * x + A(8) * s) * x - A(4) * s;
+    return A(A((s + A(2)) * x) - (s + A(3))) * x * x + A(1);
+  }
+  static constexpr long inside(long at, long in) { return at < 0 ? 0 : at < in ? at : in - 1; }
+
+ private:
+  struct Ratio {
+    long part = 0, whole = 1;
+    constexpr long floor() const { return part >= 0 ? part / whole : -((whole - 1 - part) / whole); }
+  };
+  constexpr Ratio ratio(long in, long out, long j) const {
+    if (Coordinates(a) == Coordinates::half_pixel) return {(2 * j + 1) * in - out, 2 * out};
+    if (Coordinates(a) == Coordinates::asymmetric) return {j * in, out};
+    return out > 1 ? Ratio{j * (in - 1), out - 1} : Ratio{};
+  }
+  static constexpr long wrapped(long at, long in) { return in ? (at % in + in) % in : 0; }
+  static constexpr long mirrored(long at, long in, long twice) {
+    return at < 0 ? -at - twice : at >= in ? 2 * in - 2 + twice - at : at;
+  }
+};
+TENON_EXACT_END
+
+namespace detail {
+constexpr const char* resampling_name(Resampling mode) {
+  constexpr const char* names[]{"roll",   "pad_circular", "pad_reflect", "pad_symmetric", "pad_replicate",
+                                "unfold", "interpolate",  "interpolate", "interpolate",   "interpolate"};
+  return names[int(mode)];
+}
+/// What is wrong with resampling an axis of x.
+constexpr void check_resampling(const TensorType& x, const ResampleConfig& c, Sentence& error) {
+  const int axis = normalized_axis(c.axis, x.rank);
+  const char* const who = resampling_name(c.mode);
+  if (axis < 0) {
+    error << who << " got the axis " << c.axis << " for " << x << " of rank " << x.rank;
+    return;
+  }
+  const int in = x[axis], after = c.extent - in - c.a;
+  const bool borders = c.mode >= Resampling::circular && c.mode <= Resampling::replicate;
+  const int most = c.mode == Resampling::reflect ? in - 1 : c.mode == Resampling::replicate ? 0x7fffffff : in;
+  if (in < 0 && c.mode != Resampling::roll)
+    error << who << " of " << x << " along axis 0, which depends on n: it needs a fixed extent";
+  else if (borders && (c.a < 0 || after < 0))
+    error << who << " of " << x << " got a margin of " << (c.a < 0 ? c.a : after)
+          << ": use slice to take elements away";
+  else if (borders && (c.a > most || after > most))
+    error << who << " of " << x << " got a margin of " << (c.a > most ? c.a : after) << " along axis " << axis
+          << ": at most " << most << " elements can be mirrored or repeated";
+  else if (c.mode != Resampling::roll && (c.extent < 1 || in < 1))
+    error << who << " of " << x << " to " << c.extent << " elements along axis " << axis << ": it needs 1 or more";
+  else if (c.weighted() && !is_floating(x.dtype))
+    error << who << " of " << tenon::name(x.dtype) << " " << x << " needs floating-point elements: cast them";
+}
+}  // namespace detail
+
+struct Resample;
+
+/// The transposed map: adds each element of dy, times the weights, to the elements of which it is made. Operand: dy.
+/// Not for users.
+///
+/// order       in ascending order of the position in dy, in one chain (backend/order.hpp)
+struct ResampleGrad : Operator<ResampleGrad, "ResampleGrad"> {
+  using Config = ResampleConfig;
+  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
+    TensorType y = in[0];
+    y.extent[normalized_axis(c.axis, y.rank)] = c.extent;
+    return y;
+  }
+  static constexpr void derivative(Derivative& d);
+};
+
+/// Each element of the result along an axis from one element of x, or a weighted sum of few.
+///
+/// x           any shape of rank 1 or more; any dtype where elements are only moved, else a floating-point one
+/// result      x with another extent along the axis
+/// derivative  the transposed map of dy
+/// source      MindSpore's roll, Pad, MirrorPad, ResizeNearestNeighbor, ResizeBilinear, ResizeBicubic, ResizeArea
+struct Resample : Operator<Resample, "Resample"> {
+  using Config = ResampleConfig;
+  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
+    TensorType y = in[0];
+    detail::check_resampling(in[0], c, error);
+    if (error.empty()) y.extent[normalized_axis(c.axis, y.rank)] = c.extent;
+    return y;
+  }
+  static constexpr void derivative(Derivative& d) {
+    Config c = d.config<Resample>();
+    c.extent = d.type(0)[normalized_axis(c.axis, d.type(0).rank)];
+    if (c.mode == Resampling::roll) {
+      c.a = -c.a;
+      d.flows_to(0, d.call_with<Resample>(c, d.gradient()));
+    } else d.flows_to(0, d.call_with<ResampleGrad>(c, d.gradient()));
+  }
+};
+
+constexpr void ResampleGrad::derivative(Derivative& d) {
+  Config c = d.config<ResampleGrad>();
+  c.extent = d.type(0)[normalized_axis(c.axis, d.type(0).rank)];
+  d.flows_to(0, d.call_with<Resample>(c, d.gradient()));
+}
+
+namespace detail {
+/// An axis that is moved around, or that gets a border.
+constexpr ResampleConfig along(const TensorType& x, Resampling mode, int axis, int before, int more) {
+  const int own = normalized_axis(axis, x.rank);
+  return {axis, own < 0 ? 0 : x.extent[own] + more, mode, before};
+}
+}  // namespace detail
+
+/// Moves elements along an axis in a circle: `roll<1, -1>(x)`, where the last element of each row becomes the first.
+/// NumPy's, PyTorch's, and MindSpore's roll of one axis.
+template <int shift, int axis, Operand X>
+constexpr auto roll(const X& x, std::source_location at = std::source_location::current()) {
+  if constexpr (is_broken<X>) return x;
+  else return apply<Resample, detail::along(X::dims, Resampling::roll, axis, shift, 0)>(at, x);
+}
+
+}  // namespace ops
+}  // namespace tenon
