@@ -52,6 +52,7 @@ constexpr void write_missing(Sentence& s, const Node& node, const Entry* entries
 template <class Source, Passes switches = Passes{}, class Target = Cpu>
 struct Compiled {
   using target_type = Target;
+  using source_type = Source;
   /// The same graph for another target.
   template <class Other>
   using On = Compiled<Source, switches, Other>;

@@ -50,9 +50,16 @@ template <int N>
 struct EntryTable {
   const KernelEntry* entry[N ? N : 1]{};
 };
+/// A call of an operator with bodies.
+template <class C, class Tag>
+struct CallInGraph : C {
+  using Graph = Tag;
+};
+template <class C, class Tag>
+using CallIn = std::conditional_t<__is_base_of(WithBody, typename C::Op), CallInGraph<C, Tag>, C>;
 template <class Tag, std::size_t... K>
 constexpr EntryTable<int(sizeof...(K))> entry_table(std::index_sequence<K...>) {
-  return {{entry_on<CallOf<KeyAt<Tag, int(K)>>, typename TargetOf<Tag>::type>()...}};
+  return {{entry_on<CallIn<CallOf<KeyAt<Tag, int(K)>>, Tag>, typename TargetOf<Tag>::type>()...}};
 }
 }  // namespace detail
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/ops/adaptive_pool.hpp>
 #include <tenon/ops/bitwise.hpp>
+#include <tenon/ops/control/scan.hpp>
 #include <tenon/ops/conv1d.hpp>
 #include <tenon/ops/conv2d_transpose.hpp>
 #include <tenon/ops/conv3d.hpp>
@@ -11,6 +12,7 @@
 #include <tenon/ops/expm1.hpp>
 #include <tenon/ops/fast_gelu.hpp>
 #include <tenon/ops/fmod.hpp>
+#include <tenon/ops/full.hpp>
 #include <tenon/ops/gather_elements.hpp>
 #include <tenon/ops/gather_nd.hpp>
 #include <tenon/ops/group_norm.hpp>

@@ -1,6 +1,7 @@
 // Kernels of the target Cpu for the operators that tenon.hpp leaves out.
 #pragma once
 #include <tenon/backend/cpu/movement/cumsum.hpp>
+#include <tenon/backend/cpu/movement/full.hpp>
 #include <tenon/backend/cpu/movement/gather_elements.hpp>
 #include <tenon/backend/cpu/movement/resample.hpp>
 #include <tenon/backend/cpu/movement/scatter_rows.hpp>

@@ -46,6 +46,8 @@ class Builder {
   std::vector<Draw> draws;  // the random calls in the order of the trace
   std::vector<int> texts;   // characters of the effects on the host; a vector of ints is there already
   std::vector<int> outputs;
+  std::vector<Node> body_nodes;  // of all bodies; body_words says which nodes are whose (graph/ir/body.hpp)
+  std::vector<int> body_words;
   Location location{};  // of the call being traced; derivatives inherit that of their node
 
   constexpr int push(Node node) {
@@ -205,6 +207,12 @@ class Builder {
   constexpr std::uint64_t stream(const Location& at) {
     draws.push_back(streams.traced(hash_number(site_number(at), calls), entry_count ? entries[scope].path : 0));
     return draws.back().stream;
+  }
+  /// Says that the nodes from `first` on have other numbers, or, where `to` has -1, are gone.
+  constexpr void moved(int first, const std::vector<int>& to) {
+    const auto move = [&](int& node) { node = node >= first ? to[std::size_t(node - first)] : node; };
+    for (int& node : parameter_nodes_) move(node);
+    move(random_state_);
   }
   /// The random state [2] of uint64: seed and step.
   constexpr int random_state() {

@@ -107,6 +107,8 @@ struct LeastBatch {
 
 /// Second base of operators whose effect is one on the host (ops/host_effect.hpp).
 struct OnHost {};
+/// Second base of operators whose kernel runs graphs: it finds them in Call::Graph, the graph that the call is in.
+struct WithBody {};
 
 class Derivative;  // graph/ir/derivative.hpp
 struct ListForm;   // graph/ir/list_form.hpp
