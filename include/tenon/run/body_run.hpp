@@ -1,10 +1,9 @@
 // Runs the graph of a body, as often as its node asks for, with memory that the node's kernel has.
 #pragma once
-#include <cstring>
-
 #include <tenon/graph/ir/indices.hpp>
 #include <tenon/lowering/compiled.hpp>
 #include <tenon/run/launch.hpp>
+#include <tenon/target/moves.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI::detail {
@@ -53,15 +52,22 @@ struct BodyProgram {
   const short* output_of;  // OutputNodes
 };
 
+/// Memory that a kernel works with: for itself, and for the kernels that it runs.
+struct Rooms {
+  Room own, values;
+};
+
 /// A graph that runs many times on the same batch size. Its inputs and outputs may be elsewhere each time.
+template <class Target>
 class BodyRun {
  public:
-  /// On `threads` threads.
-  BodyRun(const BodyProgram& body, long n, int threads, Room& room)
-      : program_(body.program), output_of_(body.output_of), n_(n), threads_(threads) {
-    runs_ = room.list<KernelRun>(program_.instructions);
-    scratch_ = room.take(program_.scratch(n));
+  BodyRun(const BodyProgram& body, long n, Rooms& rooms)
+      : program_(body.program), output_of_(body.output_of), n_(n), threads_(Moves<Target>::threads()) {
+    runs_ = rooms.own.list<KernelRun>(program_.instructions);
+    scratch_ = rooms.values.take(program_.scratch(n));
     workspace_bytes_ = program_.workspace(n);
+    if constexpr (!Moves<Target>::on_host) constants_ = rooms.values.take(constant_bytes());
+    else constants_ = reinterpret_cast<std::byte*>(const_cast<std::uint64_t*>(program_.constant));
     if (!runs_) return;
     for (int i = 0; i < program_.instructions; ++i) {
       const KernelEntry& kernel = *program_.instruction[i].kernel;
@@ -71,7 +77,20 @@ class BodyRun {
   }
   /// Bytes of workspace that each thread needs, after all memory of the room.
   long workspace_bytes() const { return workspace_bytes_; }
-  void set_workspace(std::byte* begin) { workspace_ = begin; }
+  /// Before the first run.
+  void begin(std::byte* workspace) {
+    workspace_ = workspace;
+    for (int i = 0; i < program_.instructions; ++i) {
+      const KernelEntry& kernel = *program_.instruction[i].kernel;
+      if (kernel.least_batch && n_ < kernel.least_batch->n) refuse_batch(*kernel.least_batch, n_);
+      if (kernel.indices && !Moves<Target>::on_host)
+        throw_error<RuntimeError>("A body of a loop or a condition calls ",
+                                  program_.node[program_.instruction[i].node].op->name, " with indices, which ",
+                                  Target::name, " cannot look at there: compute it outside.");
+    }
+    if constexpr (!Moves<Target>::on_host)
+      for (long at = 0; at < constant_bytes(); at += 8) Moves<Target>::put(constants_ + at, program_.constant[at / 8]);
+  }
 
   /// Runs it. An output for which `out` has no address stays in the body's own memory, until the next run.
   void run(const void* const* in, void* const* out) {
@@ -93,13 +112,7 @@ class BodyRun {
   /// Brings output k to where `out` says.
   void settle(int k) const {
     if (void* const from = output(k); out_[k] && from != out_[k])
-      std::memcpy(out_[k], from, std::size_t(program_.node[program_.output[k]].type.bytes(n_)));
-  }
-  /// Throws ValueError for a batch that is too small.
-  void check_batch() const {
-    for (int i = 0; i < program_.instructions; ++i)
-      if (const LeastBatch* const least = program_.instruction[i].kernel->least_batch; least && n_ < least->n)
-        refuse_batch(*least, n_);
+      Moves<Target>::copy(out_[k], from, program_.node[program_.output[k]].type.bytes(n_));
   }
 
  private:
@@ -108,11 +121,17 @@ class BodyRun {
     const BufferPlace& place = program_.place[id];
     switch (place.region) {
       case Region::input: return const_cast<void*>(in_[place.offset]);
-      case Region::constant:
-        return reinterpret_cast<std::byte*>(const_cast<std::uint64_t*>(program_.constant)) + place.offset;
+      case Region::constant: return constants_ + place.offset;
       case Region::sample: return scratch_ + program_.floor + place.offset * n_;
       default: return scratch_ + place.offset + long(place.lift) * n_;
     }
+  }
+  long constant_bytes() const {
+    long bytes = 0;
+    for (int id = 0; id < program_.nodes; ++id)
+      if (const BufferPlace& p = program_.place[id]; p.region == Region::constant && p.offset + 8 > bytes)
+        bytes = p.offset + 8;
+    return bytes;
   }
   void look_at_indices(const Instruction& r, const Arguments& a) const {
     const Node& node = program_.node[r.node];
@@ -127,7 +146,7 @@ class BodyRun {
   const long n_;
   const int threads_;
   KernelRun* runs_ = nullptr;
-  std::byte *scratch_ = nullptr, *workspace_ = nullptr;
+  std::byte *scratch_ = nullptr, *workspace_ = nullptr, *constants_ = nullptr;
   long workspace_bytes_ = 0;
   const void* const* in_ = nullptr;
   void* const* out_ = nullptr;

@@ -31,6 +31,13 @@ auto checked(const F& f, const X&... x) {
     CHECK(support::detail::equal_outcomes<support::SameBits>(graph, plain, operands));
     CHECK(support::detail::equal_outcomes<support::SameBits>(graph, shared, operands));
     CHECK(support::detail::equal_outcomes<support::detail::Near>(graph, eager, operands));
+#if defined(TENON_TARGET)
+    const ContextScope scope({.device_target = OtherTarget::name});
+    const auto there = support::detail::run_graph<typename Graph::template On<OtherTarget>>(weight, x...);
+    CHECK(support::detail::equal_outcomes<support::detail::Near>(graph, there, operands));
+    const auto eager_there = support::detail::run_eager(f, operands, x...);
+    CHECK(same_bits(eager_there.result, there.result));
+#endif
     return graph;
   }
 }

@@ -23,14 +23,14 @@ struct Scanned : nn::Cell<Scanned> {
   static constexpr nn::DefaultBias init{float(units)};
   Parameter<float, Shape<4 * units, features>, init> weight_ih;
   Parameter<float, Shape<4 * units, units>, init> weight_hh;
-  Parameter<float, Shape<4 * units>, init> bias;
+  Parameter<float, Shape<4 * units>, init> bias_ih, bias_hh;
   constexpr auto construct(auto x) const {
     const auto zero = zeros<Shape<dyn, units>>(x);
     const auto [state, all] = scan(
         [&](auto carried, auto v) {
           const auto [h, c] = carried;
           const auto gates = matmul<Transposed::second>(v, weight_ih) + matmul<Transposed::second>(h, weight_hh);
-          const auto [i, f, g, o] = split<1, 4>(gates + bias);
+          const auto [i, f, g, o] = split<1, 4>(gates + bias_ih + bias_hh);
           const auto next = sigmoid(f) * c + sigmoid(i) * tanh(g);
           const auto out = sigmoid(o) * tanh(next);
           return std::tuple(std::tuple(out, next), out);
@@ -92,7 +92,7 @@ std::vector<float> values_of(const Net& net) {
   return all;
 }
 void start(const Reader<Scanned>&) {}
-/// The same first weights: the two biases of the layer are added up.
+/// The same first weights.
 void start(const Reader<Layer>& net) {
   Reader<Scanned> other;
   other.init_parameters();
@@ -100,8 +100,8 @@ void start(const Reader<Layer>& net) {
   const auto& w = net.memory.lstm.weights();
   std::ranges::copy(other.memory.weight_ih.values(), w.weight_ih.values().begin());
   std::ranges::copy(other.memory.weight_hh.values(), w.weight_hh.values().begin());
-  std::ranges::copy(other.memory.bias.values(), w.bias_ih.values().begin());
-  std::ranges::fill(w.bias_hh.values(), 0.0f);
+  std::ranges::copy(other.memory.bias_ih.values(), w.bias_ih.values().begin());
+  std::ranges::copy(other.memory.bias_hh.values(), w.bias_hh.values().begin());
   std::ranges::copy(other.fc.weight.values(), net.fc.weight.values().begin());
   std::ranges::copy(other.fc.bias.values(), net.fc.bias.values().begin());
 }

@@ -3,6 +3,7 @@
 #include <tenon/backend/cpu/movement/cumsum.hpp>
 #include <tenon/backend/cpu/movement/full.hpp>
 #include <tenon/backend/cpu/movement/gather_elements.hpp>
+#include <tenon/backend/cpu/movement/moves.hpp>
 #include <tenon/backend/cpu/movement/resample.hpp>
 #include <tenon/backend/cpu/movement/scatter_rows.hpp>
 #include <tenon/backend/cpu/movement/sort.hpp>

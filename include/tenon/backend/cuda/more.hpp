@@ -1,6 +1,8 @@
 // Kernels of the target Cuda for the operators that tenon.hpp leaves out.
 #pragma once
+#include <tenon/backend/cuda/movement/full.hpp>
 #include <tenon/backend/cuda/movement/lines.hpp>
+#include <tenon/backend/cuda/movement/moves.hpp>
 #include <tenon/backend/cuda/movement/resample.hpp>
 #include <tenon/backend/cuda/movement/scatter_rows.hpp>
 #include <tenon/backend/cuda/movement/sort.hpp>

@@ -72,4 +72,11 @@ class Random {
 
 TENON_EXACT_END
 
+/// The state of the random operators in a turn of a loop: another step, so that turns draw different numbers. `state`:
+/// seed and step outside of the loop.
+TENON_DEVICE constexpr void turn_random_state(std::uint64_t* to, const std::uint64_t* state, long turn) {
+  const std::uint64_t step = hash_number(std::uint64_t(turn) + 1, state[1]);
+  to[0] = state[0], to[1] = step;
+}
+
 }  // namespace tenon

@@ -1,10 +1,9 @@
 // Bundles: several values as one, for nodes with more operands than a call has. Only control flow makes them.
 #pragma once
-#include <cstring>
-
 #include <tenon/ops/accumulate.hpp>
 #include <tenon/ops/full_like.hpp>
 #include <tenon/ops/reshape.hpp>
+#include <tenon/target/moves.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
@@ -125,9 +124,12 @@ constexpr int packed(Builder& b, std::vector<int> nodes, BundleKind kind) {
 
 namespace tenon::inline TENON_ABI {
 
+struct Cuda;
+struct Reference;
+
 namespace kernel {
-/// Base of kernels that copy bytes in one call: for the CPU, and for targets that run its code.
-struct CopiesBytes {
+/// Base of kernels that move bytes in one call.
+struct MovesBytes {
   template <class Call>
   static constexpr long items(long) {
     return 1;
@@ -137,7 +139,8 @@ struct CopiesBytes {
     return Call::result.count(n) / 16 + 1;
   }
 };
-struct PackKernel : CopiesBytes {
+template <class Target>
+struct PackKernel : MovesBytes {
   template <class Call>
   static void run(const Arguments& a, long, long) {
     ops::BundleSize size;
@@ -146,35 +149,50 @@ struct PackKernel : CopiesBytes {
       const TensorType& type = Call::operand(k);
       std::byte* const begin = to + size.add(type).bytes(a.n);
       const long bytes = type.bytes(a.n), all = long(aligned(type.bytes(1))) * (type.batched() ? a.n : 1);
-      std::memcpy(begin, a.operand<std::byte>(k), std::size_t(bytes));
-      std::memset(begin + bytes, 0, std::size_t(all - bytes));
+      Moves<Target>::copy(begin, a.operand<std::byte>(k), bytes);
+      if (all > bytes) Moves<Target>::clear(begin + bytes, all - bytes);
     }
   }
 };
-struct UnpackKernel : CopiesBytes {
+template <class Target>
+struct UnpackKernel : MovesBytes {
   template <class Call>
   static void run(const Arguments& a, long, long) {
-    std::memcpy(a.result<std::byte>(), a.operand<std::byte>(0) + Call::config().begin(a.n),
-                std::size_t(Call::result.bytes(a.n)));
+    Moves<Target>::copy(a.result<std::byte>(), a.operand<std::byte>(0) + Call::config().begin(a.n),
+                        Call::result.bytes(a.n));
   }
 };
-struct UnpackGradKernel : CopiesBytes {
+template <class Target>
+struct UnpackGradKernel : MovesBytes {
   template <class Call>
   static void run(const Arguments& a, long, long) {
-    const long begin = Call::config().begin(a.n), bytes = Call::operand(0).bytes(a.n), end = begin + bytes;
+    const long begin = Call::config().begin(a.n), bytes = Call::operand(0).bytes(a.n), end = begin + bytes,
+               all = Call::result.bytes(a.n);
     std::byte* const to = a.result<std::byte>();
-    std::memset(to, 0, std::size_t(begin));
-    std::memcpy(to + begin, a.operand<std::byte>(0), std::size_t(bytes));
-    std::memset(to + end, 0, std::size_t(Call::result.bytes(a.n) - end));
+    if (begin) Moves<Target>::clear(to, begin);
+    Moves<Target>::copy(to + begin, a.operand<std::byte>(0), bytes);
+    if (all > end) Moves<Target>::clear(to + end, all - end);
   }
 };
 }  // namespace kernel
 
 template <>
-struct Kernel<Cpu, ops::Pack> : kernel::PackKernel {};
+struct Kernel<Cpu, ops::Pack> : kernel::PackKernel<Cpu> {};
 template <>
-struct Kernel<Cpu, ops::Unpack> : kernel::UnpackKernel {};
+struct Kernel<Cpu, ops::Unpack> : kernel::UnpackKernel<Cpu> {};
 template <>
-struct Kernel<Cpu, ops::UnpackGrad> : kernel::UnpackGradKernel {};
+struct Kernel<Cpu, ops::UnpackGrad> : kernel::UnpackGradKernel<Cpu> {};
+template <>
+struct Kernel<Reference, ops::Pack> : kernel::PackKernel<Reference> {};
+template <>
+struct Kernel<Reference, ops::Unpack> : kernel::UnpackKernel<Reference> {};
+template <>
+struct Kernel<Reference, ops::UnpackGrad> : kernel::UnpackGradKernel<Reference> {};
+template <>
+struct Kernel<Cuda, ops::Pack> : kernel::PackKernel<Cuda> {};
+template <>
+struct Kernel<Cuda, ops::Unpack> : kernel::UnpackKernel<Cuda> {};
+template <>
+struct Kernel<Cuda, ops::UnpackGrad> : kernel::UnpackGradKernel<Cuda> {};
 
 }  // namespace tenon

@@ -1,270 +1,11 @@
 // Loops in construct: scan and map.
 #pragma once
-#include <tuple>
-
-#include <tenon/core/spread.hpp>
-#include <tenon/ops/control/loop_kernel.hpp>
+#include <tenon/ops/control/loop_trace.hpp>
 #include <tenon/ops/random_call.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
 namespace detail {
-
-template <class V>
-inline constexpr bool is_values = false;
-template <class... V>
-inline constexpr bool is_values<std::tuple<V...>> = true;
-
-/// A value as a tuple of one, a tuple as it is.
-template <class V>
-constexpr auto as_tuple(const V& v) {
-  if constexpr (is_values<V>) return v;
-  else return std::tuple<V>(v);
-}
-template <class V>
-using AsTuple = decltype(as_tuple(std::declval<const V&>()));
-/// A tuple in the form of V: one value, or a tuple.
-template <class V, class Tuple>
-constexpr auto in_form_of(const Tuple& values) {
-  if constexpr (is_values<V>) return values;
-  else return std::get<0>(values);
-}
-
-/// A shape with and without the axis of turns.
-template <class S, int turns>
-struct TurnShapes;
-template <template <int...> class S, int turns, int... E>
-struct TurnShapes<S<E...>, turns> {
-  static constexpr TensorType all = with_turns(S<E...>::dims, turns);
-  template <int... Axis>
-  static S<all.extent[Axis]...> with(std::integer_sequence<int, Axis...>);
-  using WithTurns = decltype(with(std::make_integer_sequence<int, all.rank>()));
-};
-template <class S>
-struct SliceShape;
-template <template <int...> class S, int... E>
-struct SliceShape<S<E...>> {
-  static constexpr TensorType one = without_turns(S<E...>::dims);
-  template <int... Axis>
-  static S<one.extent[Axis]...> without(std::integer_sequence<int, Axis...>);
-  using type = decltype(without(std::make_integer_sequence<int, one.rank>()));
-};
-
-/// What a body returned: what is carried on, and the slices of the results.
-template <class Carry, class Returned>
-constexpr auto carry_of(const Returned& returned) {
-  if constexpr (std::is_same_v<Carry, Returned>) return as_tuple(returned);
-  else return as_tuple(std::get<0>(returned));
-}
-template <class Carry, class Returned>
-constexpr auto slices_of(const Returned& returned) {
-  if constexpr (std::is_same_v<Carry, Returned>) return std::tuple<>();
-  else return as_tuple(std::get<1>(returned));
-}
-
-/// Whether all values of a loop are there.
-template <class V>
-inline constexpr bool any_broken = is_broken<V>;
-template <class... V>
-inline constexpr bool any_broken<std::tuple<V...>> = (any_broken<V> || ...);
-
-/// The number of turns: the extent of the axis of turns, or why there is none.
-struct Turns {
-  int count = 0;
-  Sentence error;
-};
-template <class Xs>
-constexpr Turns turns_of() {
-  Turns t;
-  const auto look = [&](const TensorType& type) {
-    const int axis = turn_axis(type), here = axis < type.rank ? type[axis] : 0;
-    if (!t.error.empty()) return;
-    if (here < 1) t.error << "scan takes its slices along the first axis that is not the batch, got " << type;
-    else if (t.count && t.count != here)
-      t.error << "scan got " << t.count << " turns, and " << here << " for " << type
-              << ": all must have the same extent along the first axis that is not the batch";
-    t.count = here;
-  };
-  [&]<class... V>(std::type_identity<std::tuple<V...>>) { (look(V::dims), ...); }(std::type_identity<AsTuple<Xs>>());
-  return t;
-}
-
-/// A loop in a trace, as far as types do not matter.
-class LoopTrace {
- public:
-  constexpr LoopTrace(Builder& b, int turns) : builder_(b), body_(b), turns_(turns) {}
-  constexpr int carry(const TensorType& type, int first) {
-    first_.push_back(first);
-    return body_.input(type);
-  }
-  constexpr int slice(int all) {
-    sliced_.push_back(all);
-    return body_.input(without_turns(builder_.nodes[std::size_t(all)].type));
-  }
-  /// Ends the body and appends the loop. `outputs`: what is carried on, then the slices of the results. Returns the
-  /// nodes of what they are after all turns.
-  constexpr std::vector<int> end(const std::vector<int>& outputs) {
-    LoopConfig c;
-    c.body = body_.end(outputs);
-    c.turns = turns_, c.carried = int(first_.size()), c.sliced = int(sliced_.size());
-    bundle_operands(c);
-    BundleSize result[result_kinds];
-    const std::vector<BundleItem> item = bundle_results(c, result);
-    keep(c);
-    if (!builder_.error.empty() || operands_.empty()) return std::vector<int>(outputs.size(), 0);
-    const int call = builder_.call_list<Loop>(c, operands_.data(), int(operands_.size()));
-    builder_.inner_gradient = true;  // the tape adds up in another order
-    std::vector<int> nodes;
-    for (std::size_t k = 0; k < outputs.size(); ++k) {
-      const BundleKind kind = bundle_kind(item[k].type());
-      const int bundle = builder_.result(call, c.result_of(kind));
-      nodes.push_back(result[int(kind)].members == 1 && kind != BundleKind::other
-                          ? builder_.call<Reshape>(Reshape::to(item[k].type()), bundle)
-                          : builder_.call<Unpack>(item[k], bundle));
-    }
-    return nodes;
-  }
-
- private:
-  constexpr const TensorType& type(int node) const { return builder_.nodes[std::size_t(node)].type; }
-  constexpr void bundle_operands(LoopConfig& c) {
-    std::vector<int> members[bundle_kinds];
-    for (const int id : first_) members[int(bundle_kind(type(id)))].push_back(id);
-    for (const int id : sliced_) members[int(bundle_kind(type(id), true))].push_back(id);
-    for (const int id : body_.captured) members[int(bundle_kind(type(id)))].push_back(id);
-    bool floating = false;
-    for (int k = 0; k < bundle_kinds; ++k) {
-      if (members[k].empty()) continue;
-      if (k == int(BundleKind::other) && int(members[k].size()) > max_operands)
-        builder_.fail(Sentence{} << "a body uses " << int(members[k].size()) << " values that are no floating-point "
-                                 << "numbers: at most " << max_operands);
-      for (const int id : members[k]) take_dtype(c, k, type(id), floating);
-      c.operands |= 1 << k;
-      operands_.push_back(packed(builder_, members[k], static_cast<BundleKind>(k)));
-    }
-    if (!floating) c.types |= int(Dtype::float32);
-    if (operands_.empty()) builder_.fail(Sentence{} << "a body uses no value at all");
-  }
-  constexpr void take_dtype(LoopConfig& c, int kind, const TensorType& t, bool& floating) {
-    if (kind == int(BundleKind::other)) return;
-    if (floating && c.dtype() != t.dtype)
-      builder_.fail(Sentence{} << "a body uses " << name(c.dtype()) << " and " << name(t.dtype) << " " << t
-                               << ": cast one of them, its floating-point values must have one dtype");
-    if (!floating) c.types |= int(t.dtype);
-    floating = true;
-  }
-  constexpr std::vector<BundleItem> bundle_results(LoopConfig& c, BundleSize* result) {
-    const Body body = body_of(builder_, c.body);
-    std::vector<BundleItem> items;
-    for (int k = 0; k < body.outputs; ++k) {
-      TensorType t = body.node[body.output[k]].type;
-      if (k >= c.carried) t = with_turns(t, turns_);
-      items.push_back(BundleItem::of(result[int(bundle_kind(t))].add(t), t));
-    }
-    for (int k = 0; k < result_kinds; ++k)
-      if (result[k].members) {
-        const auto kind = static_cast<BundleKind>(k);
-        c.result[k] = int(result[k].type(kind).count(1));
-        if (kind == BundleKind::other && result[k].batched) c.types |= 1 << 8;
-        if (kind != BundleKind::other && result[k].only.dtype != c.dtype())
-          builder_.fail(Sentence{} << "a body returns " << name(result[k].only.dtype) << " and uses " << name(c.dtype())
-                                   << ": its floating-point values must have one dtype");
-      }
-    return items;
-  }
-  // Without a derivative nothing is kept.
-  constexpr void keep(LoopConfig& c) {
-    const BodyGradient d = differentiate(builder_, c.body);
-    if (!d.builder.error.empty()) return;
-    struct Table {
-      std::vector<BodyValue> input, output, kept;
-      KeptPlan plan{};
-    } table;
-    const Body body = body_of(builder_, c.body);
-    table.input.resize(std::size_t(body.inputs())), table.output.resize(std::size_t(body.outputs));
-    table.kept.resize(d.read.size());
-    const tenon::detail::LoopShape shape{c.body, c.condition, c.turns, c.carried, c.sliced};
-    const int kept = tenon::detail::describe_loop(builder_, shape, &d, table);
-    if (kept + body.outputs > max_outputs)
-      return builder_.fail(Sentence{} << "a body has " << kept << " values that its derivative reads: at most "
-                                      << max_outputs - body.outputs);
-    c.kept = int(table.plan.bytes(c.turns));
-    if (table.plan.batched) c.types |= 1 << 9;
-  }
-
-  Builder& builder_;
-  BodyTrace body_;
-  int turns_;
-  std::vector<int> first_, sliced_, operands_;
-};
-
-template <class V>
-using SliceOf = Traced<typename V::type, typename SliceShape<typename V::shape_type>::type>;
-template <class V, int turns>
-using AllOf = Traced<typename V::type, typename TurnShapes<typename V::shape_type, turns>::WithTurns>;
-
-constexpr Sentence other_carry(std::string_view who, int k, const TensorType& wanted, const TensorType& found) {
-  return Sentence{} << who << ": the body got " << name(wanted.dtype) << " " << wanted << " as value " << k
-                    << " that is carried on, and returned " << name(found.dtype) << " " << found
-                    << ": it returns std::tuple(carried, y), with the types that it got, or the carried values alone";
-}
-
-/// What is carried on has the types that came.
-template <class... Came, class... Returned>
-constexpr bool check_carry(Builder& b, std::string_view who, const std::tuple<Came...>&,
-                           const std::tuple<Returned...>&) {
-  if constexpr (sizeof...(Came) != sizeof...(Returned)) {
-    b.fail(Sentence{} << who << ": the body got " << int(sizeof...(Came)) << " carried values, and returned "
-                      << int(sizeof...(Returned)));
-  } else {
-    int k = 0;
-    ((Came::dims == Returned::dims ? void(++k) : b.fail(other_carry(who, k++, Came::dims, Returned::dims))), ...);
-  }
-  return b.error.empty();
-}
-
-template <class... V>
-constexpr void add_ids(std::vector<int>& ids, const std::tuple<V...>& values) {
-  tenon::detail::spread([&](const auto&... v) { (ids.push_back(v.id), ...); }, values);
-}
-
-/// A loop in a graph. `turns` are known; Xs may be an empty tuple.
-template <int turns, class F, class Init, class Xs>
-constexpr auto trace_scan(Builder& b, const F& body, const Init& init, const Xs& xs, const std::source_location& at) {
-  b.location = at;
-  const auto first = as_tuple(init);
-  const auto all = as_tuple(xs);
-  LoopTrace loop(b, turns);
-  const auto carried = tenon::detail::spread(
-      [&]<class... V>(const V&... v) { return std::tuple<V...>{V(&b, loop.carry(V::dims, v.id))...}; }, first);
-  const auto slices = tenon::detail::spread(
-      [&]<class... V>(const V&... v) { return std::tuple<SliceOf<V>...>{SliceOf<V>(&b, loop.slice(v.id))...}; }, all);
-  using Carry = std::remove_cvref_t<decltype(in_form_of<Init>(carried))>;
-  const auto returned = [&] {
-    if constexpr (std::tuple_size_v<std::remove_cvref_t<decltype(slices)>> == 0) return body(in_form_of<Init>(carried));
-    else return body(in_form_of<Init>(carried), in_form_of<Xs>(slices));
-  }();
-  if constexpr (any_broken<std::remove_cvref_t<decltype(returned)>>) return Broken(&b);
-  else {
-    const auto next = carry_of<Carry>(returned);
-    const auto ys = slices_of<Carry>(returned);
-    std::vector<int> outputs;
-    check_carry(b, "scan", carried, next);
-    add_ids(outputs, next), add_ids(outputs, ys);
-    const std::vector<int> nodes = loop.end(outputs);
-    std::size_t k = 0;
-    const auto last =
-        tenon::detail::spread([&]<class... V>(const V&...) { return std::tuple<V...>{V(&b, nodes[k++])...}; }, first);
-    const auto results = tenon::detail::spread(
-        [&]<class... V>(const V&...) { return std::tuple<AllOf<V, turns>...>{AllOf<V, turns>(&b, nodes[k++])...}; },
-        ys);
-    using Ys = std::remove_cvref_t<decltype(ys)>;
-    if constexpr (std::tuple_size_v<Ys> == 0) return in_form_of<Init>(last);
-    else
-      return std::tuple(in_form_of<Init>(last),
-                        in_form_of<std::remove_cvref_t<decltype(std::get<1>(returned))>>(results));
-  }
-}
 
 /// The random numbers of a turn in PyNative mode: those that the graph draws.
 class TurnRandom {
@@ -275,7 +16,7 @@ class TurnRandom {
   TurnRandom& operator=(const TurnRandom&) = delete;
   void begin(long turn) {
     if (!outer_) return;
-    tenon::detail::write_turn_state(state_, outer_, turn);
+    turn_random_state(state_, outer_, turn);
     frame_.random_state = state_;
     frame_.streams = streams_;
   }
@@ -297,7 +38,8 @@ struct Collected {
     if (turn == 0) all = All::empty(y.n());
     const V rows = y.copy();
     TurnRows(V::dims, turns, y.n())
-        .put(reinterpret_cast<std::byte*>(all.data()), reinterpret_cast<const std::byte*>(rows.data()), turn);
+        .template put<Moves<Cpu>>(reinterpret_cast<std::byte*>(all.data()),
+                                  reinterpret_cast<const std::byte*>(rows.data()), turn);
     eager::Tape* const tape = eager::Tape::active();
     if (!tape || tape->variable(y) < 0) return;
     using I = tenon::detail::Inference<PutTurn, NoConfig{}, typename tenon::detail::KeyFor<All>::type,
@@ -354,20 +96,6 @@ auto run_scan(const F& body, const Init& init, const Xs& xs, const std::source_l
     return std::tuple(carried, in_form_of<std::remove_cvref_t<decltype(std::get<1>(first))>>(ys));
   }
 }
-
-template <class V>
-constexpr Builder* trace_of(const V& v) {
-  if constexpr (requires { v.builder; }) return v.builder;
-  else if constexpr (is_values<V>) {
-    Builder* found = nullptr;
-    tenon::detail::spread([&](const auto&... one) { ((found = found ? found : trace_of(one)), ...); }, v);
-    return found;
-  } else return nullptr;
-}
-template <class V>
-inline constexpr bool any_traced = tenon::detail::is_traced<V>;
-template <class... V>
-inline constexpr bool any_traced<std::tuple<V...>> = (any_traced<V> || ...);
 
 }  // namespace detail
 

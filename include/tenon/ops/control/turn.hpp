@@ -1,8 +1,6 @@
 // What a turn of a loop gets and gives, in PyNative mode: a slice whose place is a number of the run.
 #pragma once
-#include <cstring>
-
-#include <tenon/ops/accumulate.hpp>
+#include <tenon/ops/control/bundle.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
@@ -29,13 +27,13 @@ struct TurnRows {
       : rows(turn.batched() ? turn.size(0, n) : 1), bytes(rows ? turn.bytes(n) / rows : 0), turns(count) {}
   constexpr bool in_one_piece() const { return rows == 1; }
   std::byte* at(std::byte* all, long turn) const { return all + turn * bytes; }
+  template <class Way>
   void take(std::byte* slice, const std::byte* all, long turn) const {
-    for (long r = 0; r < rows; ++r)
-      std::memcpy(slice + r * bytes, all + (r * turns + turn) * bytes, std::size_t(bytes));
+    Way::copy_rows({slice, bytes}, {at(const_cast<std::byte*>(all), turn), turns * bytes}, rows, bytes);
   }
+  template <class Way>
   void put(std::byte* all, const std::byte* slice, long turn) const {
-    for (long r = 0; r < rows; ++r)
-      std::memcpy(all + (r * turns + turn) * bytes, slice + r * bytes, std::size_t(bytes));
+    Way::copy_rows({at(all, turn), turns * bytes}, {const_cast<std::byte*>(slice), bytes}, rows, bytes);
   }
 };
 
@@ -48,16 +46,6 @@ struct TurnGrad : Operator<TurnGrad, "TurnGrad"> {
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
     return detail::with_turns(in[0], c.turns);
   }
-  template <class Call>
-  static constexpr long items(long) {
-    return 1;
-  }
-  template <class Call>
-  static void run(const Arguments& a, long, long) {
-    std::memset(a.result<std::byte>(), 0, std::size_t(Call::result.bytes(a.n)));
-    TurnRows(Call::operand(0), Call::config().turns, a.n)
-        .put(a.result<std::byte>(), a.operand<std::byte>(0), long(a.immediate));
-  }
 };
 
 /// The slice of one turn (the run-time number). Operand: all turns. Not for users.
@@ -67,16 +55,6 @@ struct Turn : Operator<Turn, "Turn"> {
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call_same_stream<TurnGrad>({d.type(0)[detail::turn_axis(d.type(0))]}, d.gradient()));
-  }
-  template <class Call>
-  static constexpr long items(long) {
-    return 1;
-  }
-  template <class Call>
-  static void run(const Arguments& a, long, long) {
-    const TensorType& all = Call::operand(0);
-    TurnRows(Call::result, all[detail::turn_axis(all)], a.n)
-        .take(a.result<std::byte>(), a.operand<std::byte>(0), long(a.immediate));
   }
 };
 
@@ -88,16 +66,60 @@ struct PutTurn : Operator<PutTurn, "PutTurn"> {
     d.flows_to(0, d.gradient());
     d.flows_to(1, d.call_same_stream<Turn>({}, d.gradient()));
   }
-  template <class Call>
-  static constexpr long items(long) {
-    return 1;
-  }
-  template <class Call>
-  static void run(const Arguments& a, long, long) {
-    std::memcpy(a.result<std::byte>(), a.operand<std::byte>(0), std::size_t(Call::result.bytes(a.n)));
-    TurnRows(Call::operand(1), Call::result[detail::turn_axis(Call::result)], a.n)
-        .put(a.result<std::byte>(), a.operand<std::byte>(1), long(a.immediate));
-  }
 };
 
 }  // namespace tenon::ops
+
+namespace tenon::inline TENON_ABI {
+
+namespace kernel {
+template <class Target>
+struct TurnKernel : MovesBytes {
+  template <class Call>
+  static void run(const Arguments& a, long, long) {
+    constexpr int turns = Call::operand(0)[ops::detail::turn_axis(Call::operand(0))];
+    ops::TurnRows(Call::result, turns, a.n)
+        .take<Moves<Target>>(a.result<std::byte>(), a.operand<std::byte>(0), long(a.immediate));
+  }
+};
+template <class Target>
+struct TurnGradKernel : MovesBytes {
+  template <class Call>
+  static void run(const Arguments& a, long, long) {
+    Moves<Target>::clear(a.result<std::byte>(), Call::result.bytes(a.n));
+    ops::TurnRows(Call::operand(0), Call::config().turns, a.n)
+        .put<Moves<Target>>(a.result<std::byte>(), a.operand<std::byte>(0), long(a.immediate));
+  }
+};
+template <class Target>
+struct PutTurnKernel : MovesBytes {
+  template <class Call>
+  static void run(const Arguments& a, long, long) {
+    constexpr int turns = Call::result[ops::detail::turn_axis(Call::result)];
+    Moves<Target>::copy(a.result<std::byte>(), a.operand<std::byte>(0), Call::result.bytes(a.n));
+    ops::TurnRows(Call::operand(1), turns, a.n)
+        .put<Moves<Target>>(a.result<std::byte>(), a.operand<std::byte>(1), long(a.immediate));
+  }
+};
+}  // namespace kernel
+
+template <>
+struct Kernel<Cpu, ops::Turn> : kernel::TurnKernel<Cpu> {};
+template <>
+struct Kernel<Cpu, ops::TurnGrad> : kernel::TurnGradKernel<Cpu> {};
+template <>
+struct Kernel<Cpu, ops::PutTurn> : kernel::PutTurnKernel<Cpu> {};
+template <>
+struct Kernel<Reference, ops::Turn> : kernel::TurnKernel<Reference> {};
+template <>
+struct Kernel<Reference, ops::TurnGrad> : kernel::TurnGradKernel<Reference> {};
+template <>
+struct Kernel<Reference, ops::PutTurn> : kernel::PutTurnKernel<Reference> {};
+template <>
+struct Kernel<Cuda, ops::Turn> : kernel::TurnKernel<Cuda> {};
+template <>
+struct Kernel<Cuda, ops::TurnGrad> : kernel::TurnGradKernel<Cuda> {};
+template <>
+struct Kernel<Cuda, ops::PutTurn> : kernel::PutTurnKernel<Cuda> {};
+
+}  // namespace tenon

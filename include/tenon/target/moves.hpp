@@ -1,0 +1,29 @@
+// How a kernel that runs other kernels moves values on a target: control flow needs no more.
+#pragma once
+#include <tenon/core/dtype.hpp>
+#include <tenon/core/target.hpp>
+
+namespace tenon::inline TENON_ABI {
+
+/// Some rows of bytes, a stride apart.
+struct RowsOfBytes {
+  std::byte* begin = nullptr;
+  long stride = 0;
+};
+
+/// Members, in the order of the kernels that are started:
+///
+///     static constexpr bool on_host                   addresses can be read and written by the caller itself
+///     static void copy(void* to, const void* from, long bytes)
+///     static void copy_rows(RowsOfBytes to, RowsOfBytes from, long rows, long bytes)
+///     static void clear(void* to, long bytes)         zeros
+///     static void put(void* to, std::uint64_t word)   8 bytes
+///     static void add(Dtype, void* sum, const void* term, long count)
+///                                                     sum += term for floating-point numbers, rounded to the dtype
+///     static void turn_state(void* to, const void* state, long turn)
+///                                                     turn_random_state() of what is there
+///     static int threads()                            that share the work of a kernel
+template <class Target>
+struct Moves;
+
+}  // namespace tenon
