@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/ops/adaptive_pool.hpp>
 #include <tenon/ops/bitwise.hpp>
+#include <tenon/ops/control/cond.hpp>
 #include <tenon/ops/control/scan.hpp>
 #include <tenon/ops/conv1d.hpp>
 #include <tenon/ops/conv2d_transpose.hpp>

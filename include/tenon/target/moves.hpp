@@ -22,6 +22,8 @@ struct RowsOfBytes {
 ///                                                     sum += term for floating-point numbers, rounded to the dtype
 ///     static void turn_state(void* to, const void* state, long turn)
 ///                                                     turn_random_state() of what is there
+///     template <class F, class G> static void either(void* room, const bool* condition, F then, G otherwise)
+///                                                     then() if it holds, else otherwise(); room for two words
 ///     static int threads()                            that share the work of a kernel
 template <class Target>
 struct Moves;

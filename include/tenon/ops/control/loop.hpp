@@ -38,6 +38,14 @@ struct LoopConfig {
     const bool batched = kind == BundleKind::batch || (kind == BundleKind::other && types >> 8 & 1);
     return rows(batched, result[int(kind)], kind == BundleKind::other ? Dtype::uint8 : dtype());
   }
+  constexpr ResultTypes results() const {
+    ResultTypes types = TensorType{};
+    types.count = 0;
+    for (int k = 0; k < result_kinds; ++k)
+      if (result[k]) types.type[types.count++] = result_type(static_cast<BundleKind>(k));
+    if (kept) types.type[types.count++] = rows(this->types >> 9 & 1, kept, Dtype::uint8);
+    return types;
+  }
   static constexpr TensorType rows(bool batched, int elements, Dtype dtype) {
     TensorType t{{}, 0, dtype};
     if (batched) t.extent[t.rank++] = dyn;
@@ -59,6 +67,15 @@ struct LoopGradConfig {
     for (int k = 0; k < int(kind); ++k) at += elements[k] > 0;
     return at;
   }
+  constexpr ResultTypes results() const {
+    ResultTypes types = TensorType{};
+    types.count = 0;
+    for (int k = 0; k < bundle_kinds; ++k)
+      if (elements[k])
+        types.type[types.count++] =
+            LoopConfig::rows(k != int(BundleKind::fixed), elements[k], static_cast<Dtype>(dtype));
+    return types;
+  }
 };
 
 /// The turns backward. Operands: what was kept, the bundles of fixed and of other values, the gradients of results. Not
@@ -66,16 +83,34 @@ struct LoopGradConfig {
 struct LoopGrad : Operator<LoopGrad, "LoopGrad">, WithBody {
   using Config = LoopGradConfig;
   static constexpr None derivative{};
-  static constexpr ResultTypes shape(const OperandTypes&, const Config& c, Sentence&) {
-    ResultTypes types = TensorType{};
-    types.count = 0;
-    for (int k = 0; k < bundle_kinds; ++k)
-      if (c.elements[k])
-        types.type[types.count++] =
-            LoopConfig::rows(k != int(BundleKind::fixed), c.elements[k], static_cast<Dtype>(c.dtype));
-    return types;
-  }
+  static constexpr ResultTypes shape(const OperandTypes&, const Config& c, Sentence&) { return c.results(); }
 };
+
+namespace detail {
+/// The derivative of a node with bodies. `before`: operands before its bundles.
+template <class Grad>
+constexpr void flow_through(Derivative& d, const LoopConfig& c, int before) {
+  std::vector<int> operands;
+  for (int k = 0; k < before; ++k) operands.push_back(d.operand(k));
+  operands.push_back(d.result(c.kept_result()));
+  for (const BundleKind kind : {BundleKind::fixed, BundleKind::other})
+    if (c.has_operand(kind)) operands.push_back(d.operand(before + c.operand_of(kind)));
+  LoopGradConfig g{c.body, c.turns, c.carried, c.sliced, c.operands, c.condition, 0, {}, int(c.dtype())};
+  for (int k = 0; k < int(BundleKind::other); ++k)
+    if (const int result = c.result_of(static_cast<BundleKind>(k)); c.result[k] && d.has_gradient(result))
+      g.given |= 1 << k, operands.push_back(d.gradient(result));
+  for (int k = 0; k < bundle_kinds; ++k)
+    if (const auto kind = static_cast<BundleKind>(k); kind != BundleKind::other && c.has_operand(kind))
+      g.elements[k] = int(d.type(before + c.operand_of(kind)).count(1));
+  const int call = d.call_list<Grad>(g, operands);
+  for (int k = 0; k < bundle_kinds; ++k)
+    if (g.elements[k]) {
+      const int at = before + c.operand_of(static_cast<BundleKind>(k));
+      d.flows_to(at, d.call_with<Reshape>(Reshape::to(d.type(at)),
+                                          d.result_of(call, g.result_of(static_cast<BundleKind>(k)))));
+    }
+}
+}  // namespace detail
 
 /// A loop in a graph: scan() and while_loop().
 ///
@@ -83,40 +118,16 @@ struct LoopGrad : Operator<LoopGrad, "LoopGrad">, WithBody {
 ///             of a value from outside are added one after the other from the last turn on, in segments of 256
 struct Loop : Operator<Loop, "Loop">, WithBody {
   using Config = LoopConfig;
-  static constexpr ResultTypes shape(const OperandTypes&, const Config& c, Sentence&) {
-    ResultTypes types = TensorType{};
-    types.count = 0;
-    for (int k = 0; k < result_kinds; ++k)
-      if (c.result[k]) types.type[types.count++] = c.result_type(static_cast<BundleKind>(k));
-    if (c.kept) types.type[types.count++] = LoopConfig::rows(c.types >> 9 & 1, c.kept, Dtype::uint8);
-    return types;
-  }
+  static constexpr ResultTypes shape(const OperandTypes&, const Config& c, Sentence&) { return c.results(); }
   static constexpr void derivative(Derivative& d) {
     const Config c = d.config<Loop>();
-    if (!c.kept) {
-      const BodyGradient body = differentiate(d.builder(), c.body);
-      return d.builder().fail(body.builder.error.empty()
-                                  ? Sentence{} << "while_loop has a derivative only if it is given the most turns it "
-                                                  "takes: while_loop<100>(condition, body, ...)"
-                                  : body.builder.error);
-    }
-    std::vector<int> operands{d.result(c.kept_result())};
-    for (const BundleKind kind : {BundleKind::fixed, BundleKind::other})
-      if (c.has_operand(kind)) operands.push_back(d.operand(c.operand_of(kind)));
-    LoopGradConfig g{c.body, c.turns, c.carried, c.sliced, c.operands, c.condition, 0, {}, int(c.dtype())};
-    for (int k = 0; k < int(BundleKind::other); ++k)
-      if (const int result = c.result_of(static_cast<BundleKind>(k)); c.result[k] && d.has_gradient(result))
-        g.given |= 1 << k, operands.push_back(d.gradient(result));
-    for (int k = 0; k < bundle_kinds; ++k)
-      if (const auto kind = static_cast<BundleKind>(k); kind != BundleKind::other && c.has_operand(kind))
-        g.elements[k] = int(d.type(c.operand_of(kind)).count(1));
-    const int call = d.call_list<LoopGrad>(g, operands);
-    for (int k = 0; k < bundle_kinds; ++k)
-      if (g.elements[k]) {
-        const int at = c.operand_of(static_cast<BundleKind>(k));
-        d.flows_to(at, d.call_with<Reshape>(Reshape::to(d.type(at)),
-                                            d.result_of(call, g.result_of(static_cast<BundleKind>(k)))));
-      }
+    if (c.kept) return detail::flow_through<LoopGrad>(d, c, 0);
+    const BodyGradient body = differentiate(d.builder(), c.body);
+    d.builder().fail(
+        body.builder.error.empty()
+            ? Sentence{} << "while_loop has a derivative only if it is given the most turns that it takes: "
+                            "while_loop<100>(condition, body, ...)"
+            : body.builder.error);
   }
 };
 
@@ -166,9 +177,11 @@ struct LoopTable {
 };
 
 namespace detail {
-/// The numbers of a loop that decide where its values are.
+/// What decides where the values of a body are.
 struct LoopShape {
-  int body = 0, condition = -1, turns = 0, carried = 0, sliced = 0;
+  int body = 0, turns = 1, carried = 0, sliced = 0;
+  int before = -1;      // a body whose captured values come before those of this one in the bundles; -1: none
+  bool branch = false;  // it runs once, and its inputs are no turn's
 };
 
 /// Describes a body. Returns how many values that it computes are kept.
@@ -177,12 +190,19 @@ constexpr int describe_loop(const Builder& b, const LoopShape& shape, const Body
   const Body body = body_of(b, shape.body);
   ops::BundleSize in[ops::bundle_kinds], out[ops::result_kinds];
   for (int i = 0; i < body.inputs(); ++i) {
+    if (i == body.given && shape.before >= 0) {
+      const Body other = body_of(b, shape.before);
+      for (int k = other.given; k < other.inputs(); ++k)
+        in[int(ops::bundle_kind(other.node[k].type))].add(other.node[k].type);
+    }
     BodyValue& v = table.input[i];
     v.type = body.node[i].type;
-    v.role = i < shape.carried                  ? BodyRole::carried
-             : i < shape.carried + shape.sliced ? BodyRole::sliced
-             : i == body.random                 ? BodyRole::random
-                                                : BodyRole::captured;
+    if (shape.branch) v.role = BodyRole::captured;
+    else
+      v.role = i < shape.carried                  ? BodyRole::carried
+               : i < shape.carried + shape.sliced ? BodyRole::sliced
+               : i == body.random                 ? BodyRole::random
+                                                  : BodyRole::captured;
     const bool sliced = v.role == BodyRole::sliced;
     v.kind = ops::bundle_kind(v.type, sliced);
     v.place = in[int(v.kind)].add(sliced ? ops::detail::with_turns(v.type, shape.turns) : v.type);
@@ -194,7 +214,7 @@ constexpr int describe_loop(const Builder& b, const LoopShape& shape, const Body
   for (int k = 0; k < body.outputs; ++k) {
     BodyValue& v = table.output[k];
     v.type = body.node[body.output[k]].type;
-    v.role = k < shape.carried ? BodyRole::carried : BodyRole::sliced;
+    v.role = shape.branch ? BodyRole::captured : k < shape.carried ? BodyRole::carried : BodyRole::sliced;
     v.kind = ops::bundle_kind(v.type);
     v.place = out[int(v.kind)].add(v.role == BodyRole::sliced ? ops::detail::with_turns(v.type, shape.turns) : v.type);
   }

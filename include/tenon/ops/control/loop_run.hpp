@@ -153,7 +153,7 @@ class LoopForward {
       const BodyValue& value = v_.output[k];
       std::byte* const bundle = v_.out[int(value.kind)];
       if (value.role == BodyRole::carried) memory_.carried[k] = static_cast<std::byte*>(memory_.out[k]);
-      else if (bundle && !memory_.out[k])
+      else if (value.role == BodyRole::sliced && bundle && !memory_.out[k])
         ops::TurnRows(value.type, int(v_.turns), n_)
             .template put<Moves<Target>>(bundle + value.place.bytes(n_), static_cast<const std::byte*>(body_.output(k)),
                                          turn);
@@ -252,6 +252,7 @@ class LoopBackward {
       const int at = v_.inputs + v_.inner + k;
       if (value.role == BodyRole::carried) memory_.in[at] = memory_.carried[k];
       else if (!bundle) memory_.in[at] = memory_.zeros;
+      else if (value.role == BodyRole::captured) memory_.in[at] = bundle + value.place.bytes(n_);
       else memory_.in[at] = memory_.slice(at, value, bundle + value.place.bytes(n_), turn, v_.turns);
     }
   }

@@ -88,7 +88,111 @@ constexpr Turns turns_of() {
   return t;
 }
 
-/// A loop in a trace, as far as types do not matter.
+/// A node with bodies, as far as types do not matter: its operands become bundles, and its results come out of such.
+class BodyNode {
+ public:
+  LoopConfig c;
+
+  constexpr explicit BodyNode(Builder& b) : builder_(b) {}
+  constexpr void take(const std::vector<int>& nodes, bool sliced = false) {
+    for (const int id : nodes) members_[int(bundle_kind(type(id), sliced))].push_back(id);
+  }
+  /// The values that a body returns are results: those from `slices` on are slices of turns.
+  constexpr void returns(int number, int slices) {
+    const Body body = body_of(builder_, number);
+    for (int k = 0; k < body.outputs; ++k) {
+      TensorType t = body.node[body.output[k]].type;
+      if (k >= slices) t = with_turns(t, c.turns);
+      items_.push_back(BundleItem::of(result_[int(bundle_kind(t))].add(t), t));
+    }
+  }
+  /// What the derivative reads of a body is kept. A body without a derivative keeps nothing.
+  constexpr void keep(const tenon::detail::LoopShape& shape) {
+    const BodyGradient d = differentiate(builder_, shape.body);
+    differentiable_ &= d.builder.error.empty();
+    if (!differentiable_) return;
+    struct Table {
+      std::vector<BodyValue> input, output, kept;
+      KeptPlan plan{};
+    } table;
+    const Body body = body_of(builder_, shape.body);
+    table.input.resize(std::size_t(body.inputs())), table.output.resize(std::size_t(body.outputs));
+    table.kept.resize(d.read.size());
+    const int kept = tenon::detail::describe_loop(builder_, shape, &d, table);
+    if (kept + body.outputs > max_outputs)
+      return builder_.fail(Sentence{} << "a body has " << kept << " values that its derivative reads: at most "
+                                      << max_outputs - body.outputs);
+    const int bytes = int(table.plan.bytes(c.turns));
+    kept_ = bytes > kept_ ? bytes : kept_;
+    if (table.plan.batched) c.types |= 1 << 9;
+  }
+  /// Appends the call. Returns the nodes of its results.
+  template <class Op>
+  constexpr std::vector<int> call(std::vector<int> operands = {}) {
+    bundle(operands);
+    bundle_results();
+    c.kept = differentiable_ ? kept_ : 0;
+    if (!builder_.error.empty()) return std::vector<int>(items_.size(), 0);
+    const int call = builder_.call_list<Op>(c, operands.data(), int(operands.size()));
+    builder_.inner_gradient = true;  // the tape adds up in another order
+    std::vector<int> nodes;
+    for (const BundleItem& item : items_) {
+      const BundleKind kind = bundle_kind(item.type());
+      const int from = builder_.result(call, c.result_of(kind));
+      nodes.push_back(result_[int(kind)].members == 1 && kind != BundleKind::other
+                          ? builder_.call<Reshape>(Reshape::to(item.type()), from)
+                          : builder_.call<Unpack>(item, from));
+    }
+    return nodes;
+  }
+
+ private:
+  constexpr const TensorType& type(int node) const { return builder_.nodes[std::size_t(node)].type; }
+  constexpr void bundle(std::vector<int>& operands) {
+    bool any = false, floating = false;
+    for (int k = 0; k < bundle_kinds; ++k) {
+      const std::vector<int>& members = members_[k];
+      if (members.empty()) continue;
+      any = true;
+      if (k == int(BundleKind::other) && int(members.size()) > max_operands)
+        builder_.fail(Sentence{} << "a body uses " << int(members.size())
+                                 << " values that are no floating-point numbers: at most " << max_operands);
+      for (const int id : members)
+        if (k != int(BundleKind::other)) take_dtype(type(id), floating);
+      c.operands |= 1 << k;
+      operands.push_back(packed(builder_, members, static_cast<BundleKind>(k)));
+    }
+    if (!floating) c.types |= int(Dtype::float32);
+    if (!any) builder_.fail(Sentence{} << "a body uses no value at all");
+  }
+  constexpr void take_dtype(const TensorType& t, bool& floating) {
+    if (floating && c.dtype() != t.dtype)
+      builder_.fail(Sentence{} << "a body uses " << name(c.dtype()) << " and " << name(t.dtype) << " " << t
+                               << ": cast one of them, its floating-point values must have one dtype");
+    if (!floating) c.types |= int(t.dtype);
+    floating = true;
+  }
+  constexpr void bundle_results() {
+    for (int k = 0; k < result_kinds; ++k)
+      if (result_[k].members) {
+        const auto kind = static_cast<BundleKind>(k);
+        c.result[k] = int(result_[k].type(kind).count(1));
+        if (kind == BundleKind::other && result_[k].batched) c.types |= 1 << 8;
+        if (kind != BundleKind::other && result_[k].only.dtype != c.dtype())
+          builder_.fail(Sentence{} << "a body returns " << name(result_[k].only.dtype) << " and uses "
+                                   << name(c.dtype()) << ": its floating-point values must have one dtype");
+      }
+  }
+
+  Builder& builder_;
+  std::vector<int> members_[bundle_kinds];
+  BundleSize result_[result_kinds];
+  std::vector<BundleItem> items_;
+  bool differentiable_ = true;
+  int kept_ = 0;
+};
+
+/// A loop in a trace.
 class LoopTrace {
  public:
   constexpr LoopTrace(Builder& b, int turns) : builder_(b), body_(b), turns_(turns) {}
@@ -103,98 +207,20 @@ class LoopTrace {
   /// Ends the body and appends the loop. `outputs`: what is carried on, then the slices of the results. Returns the
   /// nodes of what they are after all turns.
   constexpr std::vector<int> end(const std::vector<int>& outputs) {
-    LoopConfig c;
-    c.body = body_.end(outputs);
-    c.turns = turns_, c.carried = int(first_.size()), c.sliced = int(sliced_.size());
-    bundle_operands(c);
-    BundleSize result[result_kinds];
-    const std::vector<BundleItem> item = bundle_results(c, result);
-    keep(c);
-    if (!builder_.error.empty() || operands_.empty()) return std::vector<int>(outputs.size(), 0);
-    const int call = builder_.call_list<Loop>(c, operands_.data(), int(operands_.size()));
-    builder_.inner_gradient = true;  // the tape adds up in another order
-    std::vector<int> nodes;
-    for (std::size_t k = 0; k < outputs.size(); ++k) {
-      const BundleKind kind = bundle_kind(item[k].type());
-      const int bundle = builder_.result(call, c.result_of(kind));
-      nodes.push_back(result[int(kind)].members == 1 && kind != BundleKind::other
-                          ? builder_.call<Reshape>(Reshape::to(item[k].type()), bundle)
-                          : builder_.call<Unpack>(item[k], bundle));
-    }
-    return nodes;
+    BodyNode node(builder_);
+    node.c.body = body_.end(outputs);
+    node.c.turns = turns_, node.c.carried = int(first_.size()), node.c.sliced = int(sliced_.size());
+    node.take(first_), node.take(sliced_, true), node.take(body_.captured);
+    node.returns(node.c.body, node.c.carried);
+    node.keep({node.c.body, turns_, node.c.carried, node.c.sliced});
+    return node.call<Loop>();
   }
 
  private:
-  constexpr const TensorType& type(int node) const { return builder_.nodes[std::size_t(node)].type; }
-  constexpr void bundle_operands(LoopConfig& c) {
-    std::vector<int> members[bundle_kinds];
-    for (const int id : first_) members[int(bundle_kind(type(id)))].push_back(id);
-    for (const int id : sliced_) members[int(bundle_kind(type(id), true))].push_back(id);
-    for (const int id : body_.captured) members[int(bundle_kind(type(id)))].push_back(id);
-    bool floating = false;
-    for (int k = 0; k < bundle_kinds; ++k) {
-      if (members[k].empty()) continue;
-      if (k == int(BundleKind::other) && int(members[k].size()) > max_operands)
-        builder_.fail(Sentence{} << "a body uses " << int(members[k].size()) << " values that are no floating-point "
-                                 << "numbers: at most " << max_operands);
-      for (const int id : members[k]) take_dtype(c, k, type(id), floating);
-      c.operands |= 1 << k;
-      operands_.push_back(packed(builder_, members[k], static_cast<BundleKind>(k)));
-    }
-    if (!floating) c.types |= int(Dtype::float32);
-    if (operands_.empty()) builder_.fail(Sentence{} << "a body uses no value at all");
-  }
-  constexpr void take_dtype(LoopConfig& c, int kind, const TensorType& t, bool& floating) {
-    if (kind == int(BundleKind::other)) return;
-    if (floating && c.dtype() != t.dtype)
-      builder_.fail(Sentence{} << "a body uses " << name(c.dtype()) << " and " << name(t.dtype) << " " << t
-                               << ": cast one of them, its floating-point values must have one dtype");
-    if (!floating) c.types |= int(t.dtype);
-    floating = true;
-  }
-  constexpr std::vector<BundleItem> bundle_results(LoopConfig& c, BundleSize* result) {
-    const Body body = body_of(builder_, c.body);
-    std::vector<BundleItem> items;
-    for (int k = 0; k < body.outputs; ++k) {
-      TensorType t = body.node[body.output[k]].type;
-      if (k >= c.carried) t = with_turns(t, turns_);
-      items.push_back(BundleItem::of(result[int(bundle_kind(t))].add(t), t));
-    }
-    for (int k = 0; k < result_kinds; ++k)
-      if (result[k].members) {
-        const auto kind = static_cast<BundleKind>(k);
-        c.result[k] = int(result[k].type(kind).count(1));
-        if (kind == BundleKind::other && result[k].batched) c.types |= 1 << 8;
-        if (kind != BundleKind::other && result[k].only.dtype != c.dtype())
-          builder_.fail(Sentence{} << "a body returns " << name(result[k].only.dtype) << " and uses " << name(c.dtype())
-                                   << ": its floating-point values must have one dtype");
-      }
-    return items;
-  }
-  // Without a derivative nothing is kept.
-  constexpr void keep(LoopConfig& c) {
-    const BodyGradient d = differentiate(builder_, c.body);
-    if (!d.builder.error.empty()) return;
-    struct Table {
-      std::vector<BodyValue> input, output, kept;
-      KeptPlan plan{};
-    } table;
-    const Body body = body_of(builder_, c.body);
-    table.input.resize(std::size_t(body.inputs())), table.output.resize(std::size_t(body.outputs));
-    table.kept.resize(d.read.size());
-    const tenon::detail::LoopShape shape{c.body, c.condition, c.turns, c.carried, c.sliced};
-    const int kept = tenon::detail::describe_loop(builder_, shape, &d, table);
-    if (kept + body.outputs > max_outputs)
-      return builder_.fail(Sentence{} << "a body has " << kept << " values that its derivative reads: at most "
-                                      << max_outputs - body.outputs);
-    c.kept = int(table.plan.bytes(c.turns));
-    if (table.plan.batched) c.types |= 1 << 9;
-  }
-
   Builder& builder_;
   BodyTrace body_;
   int turns_;
-  std::vector<int> first_, sliced_, operands_;
+  std::vector<int> first_, sliced_;
 };
 
 template <class V>

@@ -49,6 +49,11 @@ struct Moves<Cpu> {
   static void turn_state(void* to, const void* state, long turn) {
     turn_random_state(static_cast<std::uint64_t*>(to), static_cast<const std::uint64_t*>(state), turn);
   }
+  template <class F, class G>
+  static void either(void*, const bool* condition, F then, G otherwise) {
+    if (*condition) then();
+    else otherwise();
+  }
   static int threads() { return ThreadPool::instance().threads(); }
 };
 

@@ -63,6 +63,18 @@ struct TurnState {
       turn_random_state(static_cast<std::uint64_t*>(a.buffer[0]), static_cast<const std::uint64_t*>(a.buffer[1]), turn);
   }
 };
+/// buffer[0]: two flags that keep kernels back, buffer[1]: the condition, buffer[2]: a flag around it, or null.
+struct BranchFlags {
+  static constexpr int threads = warp;
+
+  __device__ void block(const Arguments& a) const {
+    if (threadIdx.x != 0) return;
+    const auto* const around = static_cast<const std::int32_t*>(a.buffer[2]);
+    const bool none = around && *around, condition = *static_cast<const bool*>(a.buffer[1]);
+    static_cast<std::int32_t*>(a.buffer[0])[0] = none || !condition;
+    static_cast<std::int32_t*>(a.buffer[0])[1] = none || condition;
+  }
+};
 inline Arguments two_buffers(void* to, const void* from = nullptr) {
   Arguments a;
   a.buffer[0] = to, a.buffer[1] = const_cast<void*>(from);
@@ -122,6 +134,20 @@ struct Moves<Cuda> {
   }
   static void turn_state(void* to, const void* state, long turn) {
     kernel::cuda::launch_blocks(kernel::cuda::TurnState{turn}, kernel::cuda::two_buffers(to, state), 1);
+  }
+  // Both are started, and the device keeps one of them back.
+  template <class F, class G>
+  static void either(void* room, const bool* condition, F then, G otherwise) {
+    auto* const flags = static_cast<std::int32_t*>(room);
+    kernel::cuda::Running where = kernel::cuda::running();
+    Arguments a = kernel::cuda::two_buffers(flags, condition);
+    a.buffer[2] = const_cast<std::int32_t*>(where.unless);
+    where.unless = nullptr;
+    kernel::cuda::run_with(where, [&] { kernel::cuda::launch_blocks(kernel::cuda::BranchFlags(), a, 1); });
+    where.unless = flags;
+    kernel::cuda::run_with(where, then);
+    where.unless = flags + 1;
+    kernel::cuda::run_with(where, otherwise);
   }
   static int threads() { return 1; }
 };
