@@ -67,8 +67,8 @@ constexpr auto trace_cond(Builder& b, const P& p, const F& f, const G& g, const 
 
 }  // namespace detail
 
-/// A choice of the whole batch: `auto y = cond(mean(x) > 0.0f, [&](auto v) { return f(v); }, [&](auto v) { return g(v); },
-/// x)`.
+/// A choice of the whole batch: `auto y = cond(reduce_mean(x) > 0.0f, [&](auto v) { return f(v); }, [&](auto v) {
+/// return g(v); }, x)`.
 ///
 /// p           one bool, [] or [1], for the whole batch; select() chooses per element
 /// f, g        called with x...; they return the same types, a tensor or a std::tuple of tensors. They may use

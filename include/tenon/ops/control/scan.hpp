@@ -105,7 +105,7 @@ auto run_scan(const F& body, const Init& init, const Xs& xs, const std::source_l
 ///             and values from outside, which get gradients; what it computes leaves it only by what it returns
 /// init        what the first turn gets as carried: a tensor, or a std::tuple of tensors; each turn returns the same
 ///             types
-/// xs          [n, T, ...], or [T, ...] without a batch, or a std::tuple of such: turn t gets the slice t of T, [n, ...]
+/// xs          [n, T, ...], or [T, ...] without a batch, or a std::tuple of such: turn t gets slice t, [n, ...]
 /// result      what the last turn carried on, and the y of all turns, [n, T, ...]
 /// derivative  in a graph the turns backward, which read what the forward pass has kept of each turn. It has none of
 ///             its own. PyNative mode runs the body operator by operator; the training step of a Model is a graph in
