@@ -4,6 +4,7 @@
 #include <tenon/nn/layer/adaptive_pool.hpp>
 #include <tenon/nn/layer/avg_pool2d.hpp>
 #include <tenon/nn/layer/batch_norm.hpp>
+#include <tenon/nn/layer/bi_dense.hpp>
 #include <tenon/nn/layer/conv1d.hpp>
 #include <tenon/nn/layer/conv2d.hpp>
 #include <tenon/nn/layer/conv2d_transpose.hpp>
@@ -16,6 +17,7 @@
 #include <tenon/nn/layer/lrn.hpp>
 #include <tenon/nn/layer/max_pool2d.hpp>
 #include <tenon/nn/layer/pool1d.hpp>
+#include <tenon/nn/layer/transformer.hpp>
 #include <tenon/nn/loss/l1.hpp>
 #include <tenon/nn/loss/mse.hpp>
 #include <tenon/nn/loss/softmax_cross_entropy.hpp>
@@ -64,7 +66,14 @@ void check_parameters(const Npz& golden, const std::string& prefix, const Parame
   }
 }
 
-/// A cell of a tensor or two: out/0, gradients of inputs and parameters, parameters afterwards; in both modes.
+/// The first result of a cell that may have several.
+template <class R>
+const auto& first_of(const R& results) {
+  if constexpr (requires { std::get<0>(results); }) return std::get<0>(results);
+  else return results;
+}
+
+/// A cell of some tensors: out/0, gradients of inputs and parameters, parameters afterwards; in both modes.
 template <class Cell, class... X, std::size_t... I>
 void check_cell_with(const Npz& golden, const std::string& name, bool training, const Cell& cell,
                      std::index_sequence<I...>, const char* const (&names)[sizeof...(X)], const X&... input) {
@@ -74,7 +83,7 @@ void check_cell_with(const Npz& golden, const std::string& name, bool training, 
   (void)std::initializer_list<int>{(void(input), 0)...};
   if (!training) {  // without a tape the compiled graph runs
     const ContextScope graph({.mode = Mode::graph});
-    check_near(cell(std::get<I>(x)...), golden, "out/0");
+    check_near(first_of(cell(std::get<I>(x)...)), golden, "out/0");
   }
   cell.set_train(training);
   eager::Tape tape;
@@ -82,10 +91,18 @@ void check_cell_with(const Npz& golden, const std::string& name, bool training, 
     if constexpr (support::is_floating_tensor<decltype(value)>) tape.watch(value);
   };
   (watch(std::get<I>(x)), ...);
-  const auto y = cell(std::get<I>(x)...);
+  const auto results = cell(std::get<I>(x)...);
+  const auto& y = first_of(results);
   using Y = std::remove_cvref_t<decltype(y)>;
   check_near(y, golden, "out/0");
-  tape.backward(y, to_tensor<float, typename Y::shape_type>(golden["dy/0"], name));
+  const auto dy = to_tensor<float, typename Y::shape_type>(golden["dy/0"], name);
+  if constexpr (requires { std::get<1>(results); }) {
+    using Second = std::remove_cvref_t<decltype(std::get<1>(results))>;
+    check_near(std::get<1>(results), golden, "out/1");
+    const auto second = to_tensor<float, typename Second::shape_type>(golden["dy/1"], name);
+    tape.backward(ops::add(ops::reduce_sum(ops::mul(y, dy)), ops::reduce_sum(ops::mul(std::get<1>(results), second))));
+    tape.pause();
+  } else tape.backward(y, dy);
   const auto check = [&](const auto& value, const std::string& gradient) {
     if (golden.has(gradient)) check_near(tape.gradient(value), golden, gradient);
   };
@@ -222,6 +239,22 @@ const Group transposed("Conv2dTranspose and Conv3d", [] {
           3, 2, 3, Conv2dTransposeConfig{.stride = 3, .pad_mode = PadMode::pad, .padding = 1, .output_padding = 1}>{});
   check_layer<Tensor<float, Shape<dyn, 2, 4, 5, 4>>>("conv3d_same",
                                                      nn::Conv3d<2, 3, 2, nn::Conv3dConfig{.has_bias = true}>{});
+});
+
+const Group attentions("MultiHeadAttention with weights and with a mask, TransformerEncoderLayer, BiDense", [] {
+  using X = Tensor<float, Shape<2, 5, 8>>;
+  const nn::MultiHeadAttention<8, 2, nn::MultiHeadAttentionConfig{.need_weights = true}> attention;
+  check_cell("multiheadattention", true, attention, {"q", "k", "v"}, X{}, X{}, X{});
+  check_cell("multiheadattention_mask", true, attention, {"q", "k", "v", "mask"}, X{}, X{}, X{},
+             Tensor<bool, Shape<5, 5>>{});
+  check_layer<X>("transformerencoderlayer_post",
+                 nn::TransformerEncoderLayer<8, 2, nn::TransformerConfig{.dim_feedforward = 16, .dropout = 0}>{});
+  check_layer<X>(
+      "transformerencoderlayer_pre",
+      nn::TransformerEncoderLayer<8, 2,
+                                  nn::TransformerConfig{.dim_feedforward = 16, .dropout = 0, .norm_first = true}>{});
+  check_cell("bidense", true, nn::BiDense<4, 5, 3>{}, {"x1", "x2"}, Tensor<float, Shape<6, 4>>{},
+             Tensor<float, Shape<6, 5>>{});
 });
 
 const Group embeddings("Embedding", [] {

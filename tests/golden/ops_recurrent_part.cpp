@@ -1,9 +1,11 @@
-// LSTM and GRU against MindSpore's results (golden/ops): outputs, last states, gradients of the input, the initial
+// LSTM, GRU, and RNN against MindSpore's results (golden/ops): outputs, last states, gradients of the input, the initial
 // states, and the parameters.
 #include <cmath>
 
+#include <tenon/more.hpp>
 #include <tenon/nn/layer/gru.hpp>
 #include <tenon/nn/layer/lstm.hpp>
+#include <tenon/nn/layer/rnn.hpp>
 #include <tenon/ops/mul.hpp>
 #include <tenon/ops/reduce_sum.hpp>
 #include <tenon/ops/structural.hpp>
@@ -126,6 +128,16 @@ void check_gru(const std::string& name) {
   });
 }
 
+template <int layers, bool bidirectional, bool time_first = false>
+void check_rnn(const std::string& name) {
+  constexpr int rows = layers * (1 + bidirectional);
+  support::golden_case(name, [](const Npz& golden) {
+    const nn::RNN<features, hidden, nn::RNNConfig{.num_layers = layers, .bidirectional = bidirectional}> cell;
+    check_with<time_first, rows, hidden * (1 + bidirectional)>(golden, cell,
+                                                               samples_first<rows, hidden>(golden, "in/h0"));
+  });
+}
+
 /// One step; the states are [samples, hidden] in the files as well.
 template <class Cell, class... State>
 void check_step(const std::string& name, const Cell& cell, const char* const (&names)[sizeof...(State)],
@@ -186,8 +198,16 @@ const Group grus("GRU: layers, directions, initial states", [] {
   check_gru<2, false, true>("gru_l2_uni_tf");
 });
 
-const Group cells("LSTMCell and GRUCell: one step", [] {
+const Group rnns("RNN: layers, directions, initial states", [] {
+  check_rnn<1, false>("rnn_l1_uni_bf");
+  check_rnn<1, true>("rnn_l1_bi_bf");
+  check_rnn<2, true>("rnn_l2_bi_bf");
+  check_rnn<2, false, true>("rnn_l2_uni_tf");
+});
+
+const Group cells("LSTMCell, GRUCell, and RNNCell: one step", [] {
   using State = Tensor<float, Shape<samples, hidden>>;
   check_step("lstmcell", nn::LSTMCell<features, hidden>{}, {"h", "c"}, State{}, State{});
   check_step("grucell", nn::GRUCell<features, hidden>{}, {"h"}, State{});
+  check_step("rnncell", nn::RNNCell<features, hidden>{}, {"h"}, State{});
 });

@@ -2,14 +2,16 @@
 #pragma once
 #include <tuple>
 
+#include <tenon/ops/pad.hpp>
 #include <tenon/ops/recurrent.hpp>
+#include <tenon/ops/reverse_sequence.hpp>
 #include <tenon/ops/sum_to.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
 /// The time loop backward: the gradient of the projected input, [n, T, 3 H]; the part of h0's gradient that does not
 /// come through the weight, [n, 1, H]; and the gradient of h W + b, [n, T, 3 H]. Operands: what is kept, weight, h one
-/// step earlier, and the gradients of GRU's results that there are. Not for users.
+/// step earlier, the gradients of GRU's results that there are, and the lengths if there are any. Not for users.
 struct GruGrad : Operator<GruGrad, "GRUGrad"> {
   using Config = RecurrentGradAttributes;
   static constexpr None derivative{};
@@ -31,6 +33,7 @@ struct GruGrad : Operator<GruGrad, "GRUGrad"> {
 /// weight      [3 H, H]
 /// bias        [3 H], or left out: zeros
 /// h0          [n, 1, H], or left out: zeros
+/// lengths     [n] of int32, the steps 1 .. T of each sample, or left out: T. h is 0 after them
 /// results     h of all steps, [n, T, H]; h of the last step, [n, 1, H]
 /// derivative  to projected, weight, bias, and h0: one time loop backward, for which r, z, m, and h W + b of m are kept
 ///             of every step. There is no second derivative
@@ -42,13 +45,19 @@ struct Gru : Operator<Gru, "GRU"> {
   static constexpr double flops(const OperandTypes& in, const TensorType&, const Config&, long n) {
     return 2 * double(in[0].size(0, n)) * in[0][1] * double(in[1].count(1));
   }
-  static constexpr ResultTypes shape(const OperandTypes& in, const Config&, Sentence& error) {
-    detail::check_recurrent("GRU", in, 3, in.count > 2 && in[2].rank == 1 ? 3 : 2, error);
+  static constexpr ResultTypes shape(const OperandTypes& in, const Config& c, Sentence& error) {
+    const OperandTypes own = detail::without_lengths("GRU", in, c.reverse, error);
+    if (error.empty()) detail::check_recurrent("GRU", own, 3, own.count > 2 && own[2].rank == 1 ? 3 : 2, error);
     return detail::recurrent_results(in[0], error.empty() ? in[1][1] : 0, 1, 4);
   }
   static constexpr void derivative(Derivative& d) {
     const detail::RecurrentDerivative<Gru> rule{d};
-    const int previous = rule.previous(), gates = rule.loop<GruGrad>({d.result(2), d.operand(weight), previous}, false),
+    const int previous = rule.previous();
+    const std::vector<int> operands{d.result(2), d.operand(weight), previous};
+    const bool both = rule.lengths && d.has_gradient(0) && d.has_gradient(1);  // too many operands: their sum
+    const int gates = both ? d.call_with<GruGrad>({rule.reverse, 1, 0}, operands[0], operands[1], previous,
+                                                  sum_of_gradients(d, rule.lengths), d.operand(rule.lengths))
+                           : rule.loop<GruGrad>(operands, false),
               own = d.result_of(gates, 2);
     d.flows_to(0, gates);
     d.flows_to(weight, rule.weight(own, previous, rule.hidden));
@@ -58,14 +67,23 @@ struct Gru : Operator<Gru, "GRU"> {
       d.flows_to(rule.first, d.result_of(gates, 1));
     }
   }
+
+ private:
+  // The gradient of all h, to which that of the last h is added at the last step of each sample.
+  static constexpr int sum_of_gradients(Derivative& d, int lengths) {
+    Pad::Config steps;
+    steps.last = 1, steps.margins = 2, steps.after[SliceWindow::axes - 1] = d.type(0)[1] - 1;
+    const int first = d.call_with<Pad>(steps, d.gradient(1));
+    return d.call<Add>(d.gradient(0), d.call<ReverseSequence>(first, d.operand(lengths)));
+  }
 };
 
 /// h of all steps, and h of the last one, [n, 1, H]. `projected`: x Wᵀ + b of the input; then optionally the bias
-/// beside the weight, and h0.
+/// beside the weight, h0, and lengths.
 template <bool reverse = false, Operand X, Operand W, Operand... More>
 constexpr auto gru(const X& projected, const W& weight, const More&... bias_and_state) {
-  static_assert(sizeof...(More) <= 2,
-                "gru takes a bias and an initial state after the weight, or one of them, or none");
+  static_assert(sizeof...(More) <= 3,
+                "gru takes a bias, an initial state, and lengths after the weight, or some of them");
   return apply<Gru, RecurrentAttributes{reverse}>(std::source_location::current(), projected, weight,
                                                   bias_and_state...);
 }

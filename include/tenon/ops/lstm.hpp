@@ -37,8 +37,8 @@ constexpr void check_lstm(const OperandTypes& in, Sentence& error) {
 }  // namespace detail
 
 /// The time loop backward: the gradient of the gates' arguments, [n, T, 4 H], and that of the first c, [n, 1, H].
-/// Operands: what is kept, recurrent weight, the gradients of LSTM's results that there are, and the first states if
-/// there are any. Not for users.
+/// Operands: what is kept, recurrent weight, the gradients of LSTM's results that there are, and the first states and
+/// the lengths if there are any. Not for users.
 struct LstmGrad : Operator<LstmGrad, "LSTMGrad"> {
   using Config = RecurrentGradAttributes;
   static constexpr None derivative{};
@@ -59,6 +59,7 @@ struct LstmGrad : Operator<LstmGrad, "LSTMGrad"> {
 /// W_input, W  [4 H, features] and [4 H, H], with the gates in the order i, f, g, o
 /// bias        [4 H], or left out: zeros
 /// first       [n, 2, H], h and c before the first step, or left out: zeros
+/// lengths     [n] of int32, the steps 1 .. T of each sample, or left out: T. h is 0 after them
 /// results     h of all steps, [n, T, H]; h and c of the last step, [n, 2, H]
 /// derivative  one time loop backward; i, f, g, o, and c of every step are kept for it. There is no second derivative
 /// order       x W_inputᵀ + h Wᵀ is one chain over the features, then the units, if they are one segment of a MatMul,
@@ -71,8 +72,9 @@ struct Lstm : Operator<Lstm, "LSTM"> {
   static constexpr double flops(const OperandTypes& in, const TensorType&, const Config&, long n) {
     return 2 * double(in[0].count(n)) / in[0][2] * double(in[1].count(1) + in[2].count(1));
   }
-  static constexpr ResultTypes shape(const OperandTypes& in, const Config&, Sentence& error) {
-    detail::check_lstm(in, error);
+  static constexpr ResultTypes shape(const OperandTypes& in, const Config& c, Sentence& error) {
+    const OperandTypes own = detail::without_lengths("LSTM", in, c.reverse, error);
+    if (error.empty()) detail::check_lstm(own, error);
     return detail::recurrent_results(in[0], error.empty() ? in[2][1] : 0, 2, 5);
   }
   static constexpr void derivative(Derivative& d) {
@@ -89,10 +91,12 @@ struct Lstm : Operator<Lstm, "LSTM"> {
   }
 };
 
-/// h of all steps, and h and c of the last one, [n, 2, H]. The bias and the first states may follow the weights.
+/// h of all steps, and h and c of the last one, [n, 2, H]. The bias, the first states, and lengths may follow the
+/// weights.
 template <bool reverse = false, Operand X, Operand V, Operand W, Operand... More>
 constexpr auto lstm(const X& x, const V& input_weight, const W& weight, const More&... bias_and_states) {
-  static_assert(sizeof...(More) <= 2, "lstm takes a bias and first states after the weights, or one of them, or none");
+  static_assert(sizeof...(More) <= 3,
+                "lstm takes a bias, first states, and lengths after the weights, or some of them");
   return apply<Lstm, RecurrentAttributes{reverse}>(std::source_location::current(), x, input_weight, weight,
                                                    bias_and_states...);
 }

@@ -28,6 +28,7 @@
 #include <tenon/ops/log_sigmoid.hpp>
 #include <tenon/ops/logsumexp.hpp>
 #include <tenon/ops/lrn.hpp>
+#include <tenon/ops/masked_attention.hpp>
 #include <tenon/ops/meshgrid.hpp>
 #include <tenon/ops/mish.hpp>
 #include <tenon/ops/norm.hpp>
@@ -37,6 +38,8 @@
 #include <tenon/ops/reduce_all.hpp>
 #include <tenon/ops/reduce_var.hpp>
 #include <tenon/ops/resample.hpp>
+#include <tenon/ops/reverse_sequence.hpp>
+#include <tenon/ops/rnn.hpp>
 #include <tenon/ops/rounding.hpp>
 #include <tenon/ops/scatter_rows.hpp>
 #include <tenon/ops/shrink.hpp>

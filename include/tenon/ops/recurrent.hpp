@@ -24,6 +24,18 @@ struct RecurrentGradAttributes {
 inline constexpr long longest_sample = (1l << 28) - 1;
 
 namespace detail {
+/// Whether the last operand of a time loop are the lengths of the samples, [n] of int32, which follow all others.
+constexpr bool has_lengths(const OperandTypes& in) { return in.count > 2 && !is_floating(in[in.count - 1].dtype); }
+/// The operands before the lengths, if there are any; writes what is wrong with them.
+constexpr OperandTypes without_lengths(std::string_view name, OperandTypes in, int reverse, Sentence& error) {
+  if (!has_lengths(in)) return in;
+  const TensorType lengths = in[--in.count], wanted{{in[0][0]}, 1, Dtype::int32};
+  if (lengths.dtype != wanted.dtype || !lengths.same_shape(wanted))
+    error << name << " of " << in[0] << " got lengths " << tenon::name(lengths.dtype) << " " << lengths
+          << ", it needs int32 " << wanted;
+  else if (reverse) error << name << " with lengths runs forward: reverse x and the result by reverse_sequence";
+  return in;
+}
 /// Writes what is wrong with the operands of a time loop: projected input [n, T, gates * H], weight [gates * H, H],
 /// initial states [n, 1, H].
 constexpr void check_recurrent(std::string_view name, const OperandTypes& in, int gates, int first_state,
@@ -55,19 +67,21 @@ constexpr ResultTypes recurrent_results(const TensorType& x, int hidden, int sta
   return {all, last, kept};
 }
 
-// The nodes that a derivative consists of. In the operands of `Op` the bias and the first states, or one of them, or
-// none, follow the weight of h, which is operand Op::weight.
+// The nodes that a derivative consists of. In the operands of `Op` the bias, the first states, and the lengths, or some
+// of them, or none, follow the weight of h, which is operand Op::weight.
 template <class Op>
 struct RecurrentDerivative {
   Derivative& d;
-  int hidden, bias = 0, first = 0, reverse;  // 0: left out
-  TensorType gates;                          // of the gradient of the gates' arguments, [n, T, gates * H]
+  int hidden, bias = 0, first = 0, lengths = 0, reverse;  // 0: left out
+  TensorType gates;                                       // of the gradient of the gates' arguments, [n, T, gates * H]
 
   // A constructor: nvcc evaluates no initializers that refer to d.
   constexpr explicit RecurrentDerivative(Derivative& of)
       : d(of), hidden(of.type(Op::weight)[1]), reverse(of.config<Op>().reverse), gates(of.type(0)) {
-    if (of.operands() > Op::weight + 1 && of.type(Op::weight + 1).rank == 1) bias = Op::weight + 1;
-    if (of.operands() > Op::weight + 1 + (bias > 0)) first = of.operands() - 1;
+    int given = of.operands();
+    if (!is_floating(of.type(given - 1).dtype)) lengths = --given;
+    if (given > Op::weight + 1 && of.type(Op::weight + 1).rank == 1) bias = Op::weight + 1;
+    if (given > Op::weight + 1 + (bias > 0)) first = given - 1;
     gates.extent[2] = of.type(Op::weight)[0];
   }
 
@@ -83,6 +97,7 @@ struct RecurrentDerivative {
     for (const int k : {0, 1})
       if (d.has_gradient(k)) operands.push_back(d.gradient(k));
     if (first_states) operands.push_back(d.operand(first));
+    if (lengths) operands.push_back(d.operand(lengths));
     return d.call_list<Grad>({reverse, d.has_gradient(0), d.has_gradient(1)}, operands);
   }
   // h of the step before each step.

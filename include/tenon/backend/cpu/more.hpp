@@ -5,5 +5,7 @@
 #include <tenon/backend/cpu/movement/gather_elements.hpp>
 #include <tenon/backend/cpu/movement/moves.hpp>
 #include <tenon/backend/cpu/movement/resample.hpp>
+#include <tenon/backend/cpu/movement/reverse_sequence.hpp>
 #include <tenon/backend/cpu/movement/scatter_rows.hpp>
 #include <tenon/backend/cpu/movement/sort.hpp>
+#include <tenon/backend/cpu/recurrent/rnn.hpp>

@@ -4,5 +4,7 @@
 #include <tenon/backend/cuda/movement/lines.hpp>
 #include <tenon/backend/cuda/movement/moves.hpp>
 #include <tenon/backend/cuda/movement/resample.hpp>
+#include <tenon/backend/cuda/movement/reverse_sequence.hpp>
 #include <tenon/backend/cuda/movement/scatter_rows.hpp>
 #include <tenon/backend/cuda/movement/sort.hpp>
+#include <tenon/backend/cuda/recurrent/rnn.hpp>

@@ -4,4 +4,6 @@
 #include <tenon/backend/reference/movement/lines.hpp>
 #include <tenon/backend/reference/movement/moves.hpp>
 #include <tenon/backend/reference/movement/resample.hpp>
+#include <tenon/backend/reference/movement/reverse_sequence.hpp>
 #include <tenon/backend/reference/movement/scatter_rows.hpp>
+#include <tenon/backend/reference/recurrent/rnn.hpp>

@@ -16,22 +16,27 @@ struct GRUConfig {
 namespace detail {
 /// One layer in one direction, for run_layers.
 struct GruStep {
-  template <bool reverse, class Weights, class X, class... States>
-  static constexpr auto run(const Weights& w, const X& x, const States&... initial) {
+  template <bool reverse, class Weights, class Lengths, class X, class... States>
+  static constexpr auto run(const Weights& w, const Lengths& lengths, const X& x, const States&... initial) {
     const auto projected = add_bias(ops::matmul<ops::Transposed::second>(x, w.weight_ih), w.bias_ih);
-    if constexpr (std::is_same_v<decltype(w.bias_hh), Absent>)
-      return ops::gru<reverse>(projected, w.weight_hh, initial...);
-    else return ops::gru<reverse>(projected, w.weight_hh, w.bias_hh, initial...);
+    const auto result = [&](const auto&... more) {
+      if constexpr (std::is_same_v<decltype(w.bias_hh), Absent>)
+        return ops::gru<reverse>(projected, w.weight_hh, more...);
+      else return ops::gru<reverse>(projected, w.weight_hh, w.bias_hh, more...);
+    };
+    return with_lengths(result, lengths, initial...);
   }
 };
 }  // namespace detail
 
-/// Gated recurrent units: `auto [output, h] = gru(x);` or, from other states than zeros, `gru(x, h0)`.
+/// Gated recurrent units: `auto [output, h] = gru(x);` or, from other states than zeros, `gru(x, h0)`; for sequences of
+/// several lengths `gru(x, lengths)` or `gru(x, h0, lengths)`.
 ///   r, z = sigmoid(x W_ihᵀ + b_ih + h W_hhᵀ + b_hh), m = tanh(x W_ihᵀ + b_ih + r (h W_hhᵀ + b_hh));  h = (1 - z) m + z
 ///   h
 ///
 /// x           [n, T, In] of float32, or a 16-bit float (then the time loop runs in float32): samples first,
 ///             `batch_first` must stay true (MindSpore's default is time first)
+/// lengths     [n] of int32, 1 .. T: the steps of each sequence, as of LSTM
 /// output      [n, T, Hidden], with `bidirectional` [n, T, 2 Hidden]: h of the last layer at every step
 /// h           [n, L, Hidden] with L = num_layers x directions, of the last step; samples first, where MindSpore has
 ///             [L, n, Hidden]
@@ -59,11 +64,17 @@ struct GRU : Cell<GRU<In, Hidden, config>> {
     return detail::layer_at<layer>(layers)[reverse];
   }
 
-  constexpr auto construct(const ops::Operand auto& x) const { return run(x); }
-  constexpr auto construct(const auto& x, const auto& h0) const { return run(x, h0); }
-  constexpr auto run(const auto&... x) const {
+  constexpr auto construct(const ops::Operand auto& x) const { return run(detail::AllSteps{}, x); }
+  template <class S>
+  constexpr auto construct(const auto& x, const S& h0_or_lengths) const {
+    if constexpr (detail::are_lengths<S>) return run(h0_or_lengths, x);
+    else return run(detail::AllSteps{}, x, h0_or_lengths);
+  }
+  constexpr auto construct(const auto& x, const auto& h0, const auto& lengths) const { return run(lengths, x, h0); }
+  constexpr auto run(const auto& lengths, const auto&... x) const {
     return detail::in_float(
-        [this](const auto&... v) { return joined_results(detail::run_layers<detail::GruStep>(layers, v...)); }, x...);
+        [&](const auto&... v) { return joined_results(detail::run_layers<detail::GruStep>(layers, lengths, v...)); },
+        x...);
   }
   static constexpr auto joined_results(const auto& run) {
     return std::tuple(std::get<0>(run), detail::last_states<1>(std::get<1>(run)));
@@ -91,7 +102,8 @@ struct GRUCell : Cell<GRUCell<In, Hidden, config>> {
 
   constexpr auto construct(const auto& x, const auto& h) const {
     const auto one = [this](const auto&... v) {
-      return std::tuple(ops::squeeze<1>(std::get<0>(detail::GruStep::run<false>(*this, ops::expand_dims<1>(v)...))));
+      return std::tuple(ops::squeeze<1>(
+          std::get<0>(detail::GruStep::run<false>(*this, detail::AllSteps{}, ops::expand_dims<1>(v)...))));
     };
     return std::get<0>(detail::in_float(one, x, h));
   }

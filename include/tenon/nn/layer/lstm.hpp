@@ -16,28 +16,44 @@ struct LSTMConfig {
 namespace detail {
 /// One layer in one direction, for run_layers.
 struct LstmStep {
-  template <bool reverse, class Weights, class X, class... States>
-  static constexpr auto run(const Weights& w, const X& x, const States&... initial) {
+  template <bool reverse, class Weights, class Lengths, class X, class... States>
+  static constexpr auto run(const Weights& w, const Lengths& lengths, const X& x, const States&... initial) {
     constexpr bool has_bias = !std::is_same_v<decltype(w.bias_ih), Absent>;
-    const auto result = [&](const auto&... state) {
-      if constexpr (has_bias)
-        return ops::lstm<reverse>(x, w.weight_ih, w.weight_hh, ops::add(value_in(x, w.bias_ih), w.bias_hh), state...);
-      else return ops::lstm<reverse>(x, w.weight_ih, w.weight_hh, state...);
+    const auto result = [&](const auto&... more) {
+      if constexpr (has_bias && sizeof...(more) == 2)  // an operand too many: the bias as the weight of a 1 beside x
+        return with_bias_column<reverse>(w, x, more...);
+      else if constexpr (has_bias)
+        return ops::lstm<reverse>(x, w.weight_ih, w.weight_hh, ops::add(value_in(x, w.bias_ih), w.bias_hh), more...);
+      else return ops::lstm<reverse>(x, w.weight_ih, w.weight_hh, more...);
     };
     const auto [output, last] = [&] {
-      if constexpr (sizeof...(States) == 0) return result();
-      else return result(ops::concat<1>(initial...));
+      if constexpr (sizeof...(States) == 0) return with_lengths(result, lengths);
+      else return with_lengths(result, lengths, ops::concat<1>(initial...));
     }();
     return std::tuple(output, state_at<0>(last), state_at<1>(last));
+  }
+
+ private:
+  template <bool reverse, class Weights, class X, class... More>
+  static constexpr auto with_bias_column(const Weights& w, const X& x, const More&... more) {
+    const auto one = ops::ones_like(ops::slice<Part{}, Part{}, Part{0, 1}>(x));
+    const auto bias = ops::add(value_in(x, w.bias_ih), w.bias_hh);
+    return ops::lstm<reverse>(ops::concat<2>(x, one),
+                              ops::concat<1>(value_in(x, w.weight_ih), ops::expand_dims<1>(bias)), w.weight_hh,
+                              more...);
   }
 };
 }  // namespace detail
 
-/// Long short-term memory: `auto [output, h, c] = lstm(x);` or, from other states than zeros, `lstm(x, h0, c0)`.
+/// Long short-term memory: `auto [output, h, c] = lstm(x);` or, from other states than zeros, `lstm(x, h0, c0)`; for
+/// sequences of several lengths `lstm(x, lengths)` or `lstm(x, h0, c0, lengths)`.
 ///   i, f, o = sigmoid(x W_ihᵀ + b_ih + h W_hhᵀ + b_hh), g = tanh(the same);  c = f c + i g;  h = o tanh(c)
 ///
 /// x           [n, T, In] of float32, or a 16-bit float (then the time loop runs in float32): samples first,
 ///             `batch_first` must stay true (MindSpore's default is time first)
+/// lengths     [n] of int32, 1 .. T: the steps of each sequence, as PyTorch's packed sequences have them. The output is
+///             0 after them, h and c are those of the last step of each sequence, and the second direction starts
+///             there. With `bidirectional` it needs <tenon/more.hpp>
 /// output      [n, T, Hidden], with `bidirectional` [n, T, 2 Hidden]: h of the last layer at every step
 /// h, c        [n, L, Hidden] with L = num_layers x directions, of the last step; samples first, where MindSpore has
 ///             [L, n, Hidden]. In the order layer 0, layer 0 reverse, layer 1, ...
@@ -66,11 +82,18 @@ struct LSTM : Cell<LSTM<In, Hidden, config>> {
     return detail::layer_at<layer>(layers)[reverse];
   }
 
-  constexpr auto construct(const ops::Operand auto& x) const { return run(x); }
-  constexpr auto construct(const auto& x, const auto& h0, const auto& c0) const { return run(x, h0, c0); }
-  constexpr auto run(const auto&... x) const {
+  constexpr auto construct(const ops::Operand auto& x) const { return run(detail::AllSteps{}, x); }
+  constexpr auto construct(const auto& x, const auto& lengths) const { return run(lengths, x); }
+  constexpr auto construct(const auto& x, const auto& h0, const auto& c0) const {
+    return run(detail::AllSteps{}, x, h0, c0);
+  }
+  constexpr auto construct(const auto& x, const auto& h0, const auto& c0, const auto& lengths) const {
+    return run(lengths, x, h0, c0);
+  }
+  constexpr auto run(const auto& lengths, const auto&... x) const {
     return detail::in_float(
-        [this](const auto&... v) { return joined_results(detail::run_layers<detail::LstmStep>(layers, v...)); }, x...);
+        [&](const auto&... v) { return joined_results(detail::run_layers<detail::LstmStep>(layers, lengths, v...)); },
+        x...);
   }
   static constexpr auto joined_results(const auto& run) {
     return std::tuple(std::get<0>(run), detail::last_states<1>(std::get<1>(run)),
@@ -99,7 +122,7 @@ struct LSTMCell : Cell<LSTMCell<In, Hidden, config>> {
 
   constexpr auto construct(const auto& x, const auto& h, const auto& c) const {
     const auto one = [this](const auto&... v) {
-      const auto step = detail::LstmStep::run<false>(*this, ops::expand_dims<1>(v)...);
+      const auto step = detail::LstmStep::run<false>(*this, detail::AllSteps{}, ops::expand_dims<1>(v)...);
       return std::tuple(ops::squeeze<1>(std::get<1>(step)), ops::squeeze<1>(std::get<2>(step)));
     };
     return detail::in_float(one, x, h, c);

@@ -1,5 +1,7 @@
 // Multi-head attention, as in transformers.
 #pragma once
+#include <tuple>
+
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/init/initializer.hpp>
 #include <tenon/nn/layer/dense.hpp>
@@ -11,6 +13,7 @@ namespace tenon::inline TENON_ABI::nn {
 struct MultiHeadAttentionConfig {
   bool causal = false;  // position i sees positions 0 .. i, as a language model must
   bool has_bias = true;
+  bool need_weights = false;  // the weights, averaged over the heads, are a second result
 };
 
 /// Multi-head attention:  out_proj(softmax(q kᵀ / √D) v) for each head of D = Features / Heads features
@@ -21,12 +24,16 @@ struct MultiHeadAttentionConfig {
 ///
 /// x           [..., T, Features]: self attention, `attention(x)`
 /// query       [..., T, Features], key and value [..., S, Features]: `attention(query, key, value)`
-/// result      [..., T, Features]
+/// mask        `attention(query, key, value, mask)`, with <tenon/more.hpp>: [T, S], [n, T, S], [n, 1, S] (padding among
+///             the keys), or [n, Heads, T, S]; bool, true where a key must not be seen, or numbers that are added to
+///             the scores. Queries are then [n, T, Features]
+/// result      [..., T, Features]; with need_weights, which needs <tenon/more.hpp>, also the weights [n, T, S]
 /// parameters  in_proj_weight [3 Features, Features] (queries, keys, values), XavierUniform; in_proj_bias [3 Features],
 ///             Zero; out_proj.weight [Features, Features], out_proj.bias [Features], Zero; no bias with has_bias =
 ///             false. Names and layout are PyTorch's, so that its checkpoints fit
+/// cost        a mask or weights keep the scores of all queries and keys; without them nothing of that size is kept
 /// source      Vaswani and others, arXiv 1706.03762; MindSpore nn.MultiheadAttention, PyTorch nn.MultiheadAttention
-///             with batch_first; no masks but the causal one, no dropout of weights, no averaged weights
+///             with batch_first; no dropout of weights
 template <int Features, int Heads, MultiHeadAttentionConfig config = MultiHeadAttentionConfig{}>
 struct MultiHeadAttention : Cell<MultiHeadAttention<Features, Heads, config>> {
   static_assert(Features > 0 && Heads > 0 && Features % Heads == 0,
@@ -37,14 +44,29 @@ struct MultiHeadAttention : Cell<MultiHeadAttention<Features, Heads, config>> {
   Dense<Features, Features, DenseConfig{.has_bias = config.has_bias}, default_weight, Zero{}> out_proj;
 
   constexpr auto construct(const ops::Operand auto& x) const {
-    return out_proj(
-        ops::attention<per_head>(add_bias(ops::matmul<ops::Transposed::second>(x, in_proj_weight), in_proj_bias)));
+    if constexpr (config.need_weights) return construct(x, x, x);
+    else
+      return out_proj(
+          ops::attention<per_head>(add_bias(ops::matmul<ops::Transposed::second>(x, in_proj_weight), in_proj_bias)));
   }
   constexpr auto construct(const auto& query, const auto& key, const auto& value) const {
-    return out_proj(ops::attention<per_head>(projected<0>(query), projected<1>(key), projected<2>(value)));
+    const auto q = projected<0>(query);
+    const auto k = projected<1>(key);
+    const auto v = projected<2>(value);
+    if constexpr (config.need_weights) return finished(masked_attention<per_head>(q, k, v));
+    else return out_proj(ops::attention<per_head>(q, k, v));
+  }
+  constexpr auto construct(const auto& query, const auto& key, const auto& value, const auto& mask) const {
+    return finished(masked_attention<per_head>(projected<0>(query), projected<1>(key), projected<2>(value), mask));
   }
 
  private:
+  // masked_attention is found where <tenon/more.hpp> is included.
+  constexpr auto finished(const auto& results) const {
+    const auto y = out_proj(std::get<0>(results));
+    if constexpr (config.need_weights) return std::tuple(y, std::get<1>(results));
+    else return y;
+  }
   // x times part number `which` of the packed weight, plus that part of the bias.
   template <int which, class X>
   constexpr auto projected(const X& x) const {
@@ -60,3 +82,7 @@ struct MultiHeadAttention : Cell<MultiHeadAttention<Features, Heads, config>> {
 };
 
 }  // namespace tenon::nn
+namespace tenon::inline TENON_ABI::detail {
+template <int Features, int Heads, nn::MultiHeadAttentionConfig config>
+inline constexpr int result_count<nn::MultiHeadAttention<Features, Heads, config>> = config.need_weights ? 2 : 1;
+}  // namespace tenon::detail

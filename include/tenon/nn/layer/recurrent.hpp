@@ -80,6 +80,29 @@ constexpr const auto& layer_at(const Layers& l) {
   else return layer_at<I - 1>(l.rest);
 }
 
+/// In place of the lengths of samples that all have every step.
+struct AllSteps {};
+/// Whether an argument are lengths.
+template <class V>
+inline constexpr bool are_lengths = !is_broken<V> && !is_floating(V::dims.dtype);
+template <>
+inline constexpr bool are_lengths<Broken> = false;
+/// f(operands..., lengths), without lengths if there are none.
+template <class F, class Lengths, class... V>
+constexpr auto with_lengths(const F& f, const Lengths& lengths, const V&... operands) {
+  if constexpr (std::is_same_v<Lengths, AllSteps>) return f(operands...);
+  else return f(operands..., lengths);
+}
+/// One direction of a layer; samples of several lengths are reversed up to their lengths for the second one.
+template <class Step, bool reverse, class Weights, class Lengths, class X, class... States>
+constexpr auto run_direction(const Weights& w, const Lengths& lengths, const X& x, const States&... initial) {
+  if constexpr (reverse && !std::is_same_v<Lengths, AllSteps>) {  // found where <tenon/more.hpp> is included
+    auto result = Step::template run<false>(w, lengths, reverse_sequence(x, lengths), initial...);
+    std::get<0>(result) = reverse_sequence(std::get<0>(result), lengths);
+    return result;
+  } else return Step::template run<reverse>(w, lengths, x, initial...);
+}
+
 /// f(x, initial states...), the results of a recurrent cell, in float32 for 16-bit floats, because a state that is
 /// rounded at every step loses information. Results have the dtype of x.
 template <class F, class X, class... States>
@@ -107,23 +130,24 @@ constexpr auto last_states(const std::tuple<Results...>& results) {
       results);
 }
 
-/// Runs the layers from number `layer` on. `Step::run<reverse>(weights, x, initial states...)` gives h of all steps and
-/// the last states, a tuple; the result is the output of the last layer, and a tuple of such tuples.
-template <class Step, int layer = 0, class X, class Layers, class... States>
-constexpr auto run_layers(const Layers& l, const X& x, const States&... initial) {
+/// Runs the layers from number `layer` on. `Step::run<reverse>(weights, lengths, x, initial states...)` gives h of all
+/// steps and the last states, a tuple; the result is the output of the last layer, and a tuple of such tuples.
+template <class Step, int layer = 0, class X, class Layers, class Lengths, class... States>
+constexpr auto run_layers(const Layers& l, const Lengths& lengths, const X& x, const States&... initial) {
   constexpr int directions = int(std::extent_v<decltype(l.direction)>);
   const auto rest = [&]<class Y, class... Done>(const Y& y, const Done&... done) {
     const std::tuple<Done...> own(done...);  // of tuples, hence with its arguments
     if constexpr (std::is_empty_v<decltype(l.rest)>) return std::tuple(y, own);
     else {
-      const auto later = run_layers<Step, layer + 1>(l.rest, y, initial...);
+      const auto later = run_layers<Step, layer + 1>(l.rest, lengths, y, initial...);
       return std::tuple(std::get<0>(later), std::tuple_cat(own, std::get<1>(later)));
     }
   };
-  const auto onward = Step::template run<false>(l.direction[0], x, state_at<layer * directions>(initial)...);
+  const auto onward = run_direction<Step, false>(l.direction[0], lengths, x, state_at<layer * directions>(initial)...);
   if constexpr (directions == 1) return rest(std::get<0>(onward), onward);
   else {
-    const auto backward = Step::template run<true>(l.direction[1], x, state_at<layer * directions + 1>(initial)...);
+    const auto backward =
+        run_direction<Step, true>(l.direction[1], lengths, x, state_at<layer * directions + 1>(initial)...);
     return rest(ops::concat<-1>(std::get<0>(onward), std::get<0>(backward)), onward, backward);
   }
 }

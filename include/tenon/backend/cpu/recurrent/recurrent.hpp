@@ -14,7 +14,13 @@ struct RecurrentPrevious;
 }  // namespace ops
 
 namespace kernel {
-/// Operands: x, [the weight of x,] the weight of h, [bias,] [first states].
+/// Whether the last operand are the lengths of the samples.
+template <class Call>
+constexpr bool has_lengths() {
+  return !is_floating(Call::operand(Call::operands - 1).dtype);
+}
+
+/// Operands: x, [the weight of x,] the weight of h, [bias,] [first states,] [lengths].
 template <class Cell>
 struct RecurrentKernel {
   static constexpr bool linear_work = true;
@@ -61,8 +67,9 @@ struct RecurrentKernel {
   template <class Call>
   static void run_with(const Arguments& a, const typename Call::Result* own, const void* packed, long begin, long end) {
     using T = typename Call::Result;
-    constexpr bool bias = Call::operands > weight + 1 && Call::operand(weight + 1).rank == 1;
-    constexpr bool first = Call::operands > weight + 1 + bias;
+    constexpr int operands = Call::operands - has_lengths<Call>();
+    constexpr bool bias = operands > weight + 1 && Call::operand(weight + 1).rank == 1;
+    constexpr bool first = operands > weight + 1 + bias;
     const Recurrent<Cell, T> layer{Call::result[1],
                                    features<Call>,
                                    hidden<Call>,
@@ -70,8 +77,9 @@ struct RecurrentKernel {
                                    Cell::projected ? nullptr : a.operand<T>(1),
                                    own,
                                    bias ? a.operand<T>(weight + 1) : nullptr,
-                                   first ? a.operand<T>(Call::operands - 1) : nullptr,
-                                   packed};
+                                   first ? a.operand<T>(operands - 1) : nullptr,
+                                   packed,
+                                   has_lengths<Call>() ? a.operand<std::int32_t>(operands) : nullptr};
     RecurrentResults<T> to{a.result<T>()};
     if constexpr (has_result<Call, 1>) to.last = result_of<Call, 1>(a);
     if constexpr (has_result<Call, 2>) to.kept = result_of<Call, 2>(a);
@@ -80,7 +88,7 @@ struct RecurrentKernel {
 };
 
 /// Operands: what is kept, the weight of h, [h one step earlier, if it is the only state,] [the gradient of all h,]
-/// [that of the last states,] [first states, if there are others].
+/// [that of the last states,] [first states, if there are others,] [lengths].
 template <class Cell>
 struct RecurrentGradKernel {
   static constexpr bool linear_work = true;
@@ -95,11 +103,13 @@ struct RecurrentGradKernel {
     constexpr auto c = Call::config();
     constexpr long hidden = Call::operand(1)[1];
     constexpr bool h_alone = Cell::states == 1;
-    constexpr int all = 2 + h_alone, last = all + c.of_all, first = last + c.of_last;
+    constexpr int all = 2 + h_alone, last = all + c.of_all, first = last + c.of_last,
+                  operands = Call::operands - has_lengths<Call>();
     const Recurrent<Cell, T> layer{Call::result[1], 0,
                                    hidden,          c.reverse != 0,
                                    nullptr,         a.operand<T>(1),
-                                   nullptr,         first < Call::operands ? a.operand<T>(first) : nullptr};
+                                   nullptr,         first < operands ? a.operand<T>(first) : nullptr,
+                                   nullptr,         has_lengths<Call>() ? a.operand<std::int32_t>(operands) : nullptr};
     RecurrentGradient<T> g{a.operand<T>(0), h_alone ? a.operand<T>(2) : nullptr, c.of_all ? a.operand<T>(all) : nullptr,
                            c.of_last ? a.operand<T>(last) : nullptr, a.result<T>()};
     if constexpr (has_result<Call, 1>) g.first = result_of<Call, 1>(a);

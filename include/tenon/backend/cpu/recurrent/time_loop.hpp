@@ -18,8 +18,10 @@ struct Recurrent {
   const A* bias;                   // [gates hidden], or null: zeros
   const A* first;                  // the states before the first step, [n, states, hidden], or null: zeros
   const void* packed = nullptr;    // the second weight as keep_recurrent_weight has packed it for a single sample
+  const std::int32_t* lengths = nullptr;  // the steps of each sample, [n], or null: all. Such a layer is not reversed
 
   constexpr long at(long sample, long step) const { return sample * steps + (reverse ? steps - 1 - step : step); }
+  constexpr long length(long sample) const { return lengths && lengths[sample] < steps ? lengths[sample] : steps; }
   const A* first_h(long sample) const { return first + sample * Cell::states * hidden; }
   const A* first_carried(long sample) const { return first_h(sample) + (Cell::states - 1) * hidden; }
 };
@@ -201,6 +203,11 @@ void recurrent(const Recurrent<Cell, A>& layer, const A* x, const RecurrentResul
       const bool at_end = step + 1 == layer.steps;
       for (long i = 0; i < rows; ++i) {
         const long own = layer.at(first + i, step), next = at_end ? own : layer.at(first + i, step + 1);
+        if (layer.lengths && step >= layer.length(first + i)) {  // the states stay
+          clear(to.all + own * hidden, hidden);
+          if (to.kept) clear(to.kept + own * parts, parts);
+          continue;
+        }
         if (!alone && !at_end) detail::fetch(x + next * input, input);
         step_of(hidden, x + own * input, product + i * width, layer.bias, products.carried(i), products.h(i),
                 to.all + own * hidden, to.kept ? to.kept + own * parts : nullptr,
@@ -238,10 +245,17 @@ void recurrent_grad(const Recurrent<Cell, A>& layer, const RecurrentGradient<A>&
     if (Cell::states > 1 && g.last)
       copy_matrix(g.last + (2 * first + 1) * hidden, 2 * hidden, 1, carried, padded, rows, hidden, 0);
     for (long step = layer.steps; step-- > 0;) {
-      const bool at_end = step + 1 == layer.steps;
-      if (!at_end) weight.multiply(row, gates, rows, product, width);
+      if (step + 1 < layer.steps) weight.multiply(row, gates, rows, product, width);
       for (long i = 0; i < rows; ++i) {
-        const long sample = first + i, at = layer.at(sample, step), earlier = layer.at(sample, step ? step - 1 : 0);
+        const long sample = first + i, after = layer.length(sample);
+        const bool at_end = step + 1 == after;
+        if (step >= after) {
+          clear(row + i * gates, gates);
+          clear(g.result + layer.at(sample, step) * gates, gates);
+          if (g.own) clear(g.own + layer.at(sample, step) * gates, gates);
+          continue;
+        }
+        const long at = layer.at(sample, step), earlier = layer.at(sample, step ? step - 1 : 0);
         const A* const from_last = g.last ? g.last + sample * Cell::states * hidden : nullptr;
         step_of(hidden,
                 {.parts = g.kept + at * parts,

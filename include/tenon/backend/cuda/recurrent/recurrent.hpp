@@ -7,7 +7,7 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::cuda {
 
-/// What a call computes. Operands: x, [the weight of x,] the weight of h, [bias,] [first states].
+/// What a call computes. Operands: x, [the weight of x,] the weight of h, [bias,] [first states,] [lengths].
 template <class Call, class TheCell>
 struct Layer {
   using C = Call;
@@ -16,8 +16,10 @@ struct Layer {
   static constexpr int weight = Cell::projected ? 1 : 2;
   static constexpr long hidden = C::operand(weight)[1], gates = Cell::gates * hidden, parts = Cell::parts * hidden,
                         steps = C::result[1], features = Cell::projected ? 0 : long(C::operand(0)[2]);
-  static constexpr bool bias = C::operands > weight + 1 && C::operand(weight + 1).rank == 1;
-  static constexpr bool first = C::operands > weight + 1 + bias, reverse = C::config().reverse != 0;
+  static constexpr bool lengths = has_lengths<C>();
+  static constexpr int operands = C::operands - lengths;
+  static constexpr bool bias = operands > weight + 1 && C::operand(weight + 1).rank == 1;
+  static constexpr bool first = operands > weight + 1 + bias, reverse = C::config().reverse != 0;
   /// Whether x and h are one chain together.
   static constexpr bool one_chain = features + hidden <= segment_units<A>;
 
@@ -26,7 +28,12 @@ struct Layer {
   }
   TENON_DEVICE static long at(long sample, long step) { return sample * steps + (reverse ? steps - 1 - step : step); }
   __device__ static const A* first_state(const Arguments& a, long sample, long state) {
-    return a.operand<A>(C::operands - 1) + (sample * Cell::states + state) * hidden;
+    return a.operand<A>(operands - 1) + (sample * Cell::states + state) * hidden;
+  }
+  /// Whether a sample has that step.
+  __device__ static bool has_step(const Arguments& a, long sample, long step) {
+    if constexpr (lengths) return step < a.operand<std::int32_t>(operands)[sample];
+    else return true;
   }
 
   // In the workspace: both weights transposed, as threads of neighbouring gates read them; products with x.
@@ -199,6 +206,10 @@ struct TimeLoop {
     const long at = L::at(sample, step);
     const auto own = [&](long gate) { return product[gate * L::hidden + unit]; };
     const auto given = [&](long gate) { return a.operand<A>(0)[at * L::gates + gate * L::hidden + unit]; };
+    if (!L::has_step(a, sample, step)) {  // the states stay
+      a.result<A>()[at * L::hidden + unit] = A(0);
+      return;
+    }
     A part[Cell::parts], state = Cell::states > 1 ? carried : h;
     const A out = Cell::forward(own, given, state, part);
     if constexpr (Cell::states > 1) carried = state;

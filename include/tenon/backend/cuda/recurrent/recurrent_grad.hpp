@@ -6,7 +6,7 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::cuda {
 
 /// Operands: what is kept, the weight of h, [h one step earlier, if it is the only state,] [the gradient of all h,]
-/// [that of the last states,] [first states, if there are others].
+/// [that of the last states,] [first states, if there are others,] [lengths].
 template <class C, class Cell>
 struct TimeLoopBack {
   using A = typename C::Result;
@@ -14,7 +14,8 @@ struct TimeLoopBack {
                         steps = C::result[1], segments = (gates + segment_units<A> - 1) / segment_units<A>;
   static constexpr bool h_alone = Cell::states == 1, reverse = C::config().reverse != 0,
                         of_all = C::config().of_all != 0, of_last = C::config().of_last != 0;
-  static constexpr int all = 2 + h_alone, last = all + of_all, first = last + of_last;
+  static constexpr int all = 2 + h_alone, last = all + of_all, first = last + of_last,
+                       operands = C::operands - has_lengths<C>();
   static constexpr long wanted = hidden * segments;  // chains at a time
   static constexpr int threads = threads_for(wanted), units = int((hidden + threads - 1) / threads);
   static constexpr long chain = gates < segment_units<A> ? gates : segment_units<A>;
@@ -24,6 +25,13 @@ struct TimeLoopBack {
   TENON_DEVICE static long samples(long n) { return result_count<C>(n) / (steps * gates > 0 ? steps * gates : 1); }
   TENON_DEVICE static long at(long sample, long step) { return sample * steps + (reverse ? steps - 1 - step : step); }
   static long blocks(long n) { return samples(n); }
+  /// The steps of a sample.
+  __device__ static long length(const Arguments& a, long sample) {
+    if constexpr (has_lengths<C>()) {
+      const long own = a.operand<std::int32_t>(operands)[sample];
+      return own < steps ? own : steps;
+    } else return steps;
+  }
   __device__ static void block(const Arguments& a) {
     A *const row = reinterpret_cast<A*>(dynamic_shared()), *const carried = row + gates, *const sums = carried + hidden;
     const long sample = blockIdx.x;
@@ -34,8 +42,10 @@ struct TimeLoopBack {
       carried[u] = 0;
       if constexpr (Cell::states > 1 && of_last) carried[u] = a.operand<A>(last)[(2 * sample + 1) * hidden + u];
     }
-    for (long step = steps; step-- > 0;) {
-      const bool at_end = step + 1 == steps;
+    const long own_steps = length(a, sample);
+    if constexpr (has_lengths<C>()) no_gradient(a, sample, own_steps);
+    for (long step = own_steps; step-- > 0;) {
+      const bool at_end = step + 1 == own_steps;
       Given given[units];  // on its way while the products are computed
 #pragma unroll
       for (int k = 0; k < units; ++k)
@@ -65,6 +75,14 @@ struct TimeLoopBack {
   }
 
  private:
+  /// Zeros for the steps from `first_step` on, which are forward.
+  __device__ static void no_gradient(const Arguments& a, long sample, long first_step) {
+    const long end = (sample + 1) * steps * gates;
+    for (long i = (sample * steps + (first_step > 0 ? first_step : 0)) * gates + threadIdx.x; i < end; i += threads) {
+      a.result<A>()[i] = A(0);
+      if constexpr (Cell::projected && has_result<C, 2>) result_of<C, 2>(a)[i] = A(0);
+    }
+  }
   /// sums[segment][unit] of the row of shares times the weight.
   __device__ static void multiply(const A* weight, const A* row, A* sums) {
     for (long i = threadIdx.x; i < wanted; i += threads) {
@@ -94,7 +112,7 @@ struct TimeLoopBack {
     if constexpr (h_alone) return a.operand<A>(2)[at(sample, step) * hidden + u];
     else {
       if (step > 0) return a.operand<A>(0)[at(sample, step - 1) * parts + (Cell::parts - 1) * hidden + u];
-      if constexpr (first < C::operands)
+      if constexpr (first < operands)
         return a.operand<A>(first)[(sample * Cell::states + Cell::states - 1) * hidden + u];
       else return A(0);
     }

@@ -74,15 +74,29 @@ long row_at(long sample, long step) {
   return sample * steps + (Call::config().reverse ? steps - 1 - step : step);
 }
 
-/// Operands: x, [the weight of x,] the weight of h, [bias,] [first states].
+/// Whether the last operand are the lengths of the samples.
+template <class Call>
+constexpr bool has_lengths() {
+  return !is_floating(Call::operand(Call::operands - 1).dtype);
+}
+/// The steps of a sample.
+template <class Call>
+long length_of(const Arguments& a, long sample) {
+  constexpr long steps = Call::result[1];
+  if constexpr (has_lengths<Call>()) {
+    const long own = a.operand<std::int32_t>(Call::operands - 1)[sample];
+    return own < steps ? own : steps;
+  } else return steps;
+}
+
+/// Operands: x, [the weight of x,] the weight of h, [bias,] [first states,] [lengths].
 template <class Cell>
 struct RecurrentLoop : Whole {
   template <class Call>
   static void run(const Arguments& a, long, long) {
     using T = typename Call::Result;
-    constexpr int after = Cell::weight + 1;
-    constexpr bool bias = Call::operands > after && Call::operand(after).rank == 1,
-                   first = Call::operands > after + bias;
+    constexpr int after = Cell::weight + 1, operands = Call::operands - has_lengths<Call>();
+    constexpr bool bias = operands > after && Call::operand(after).rank == 1, first = operands > after + bias;
     constexpr long hidden = Call::result[2], width = Call::operand(0)[2], states = Cell::states;
     const T* const weight = a.operand<T>(Cell::weight);
     std::vector<T> state(states * hidden), next(states * hidden);  // h, then the last state if it is another one
@@ -92,6 +106,10 @@ struct RecurrentLoop : Whole {
       for (long step = 0; step < Call::result[1]; ++step) {
         const long row = row_at<Call>(sample, step);
         const T* const x = a.operand<T>(0) + row * width;
+        if (step >= length_of<Call>(a, sample)) {
+          for (long u = 0; u < hidden; ++u) a.result<T>()[row * hidden + u] = T(0);
+          continue;
+        }
         for (long u = 0; u < hidden; ++u) {
           const auto own = [&](long gate) {
             const long g = gate * hidden + u;
@@ -127,7 +145,8 @@ struct RecurrentGradLoop : Whole {
   static void run(const Arguments& a, long, long) {
     using T = typename Call::Result;
     constexpr auto c = Call::config();
-    constexpr int all = Cell::weight == 2 ? 2 : 3, last = all + c.of_all, first = last + c.of_last;
+    constexpr int all = Cell::states > 1 ? 2 : 3, last = all + c.of_all, first = last + c.of_last,
+                  operands = Call::operands - has_lengths<Call>();
     constexpr long hidden = Call::operand(1)[1], parts = Cell::parts, states = Cell::states;
     for (long sample = 0; sample < Call::result.size(0, a.n); ++sample) {
       // of the step after; of a cell whose last state is h that is what does not come through the weight
@@ -139,13 +158,20 @@ struct RecurrentGradLoop : Whole {
       }
       for (long step = Call::result[1]; step-- > 0;) {
         const long row = row_at<Call>(sample, step), earlier = step ? row_at<Call>(sample, step - 1) : 0;
+        if (step >= length_of<Call>(a, sample)) {
+          for (long g = 0; g < Cell::gates * hidden; ++g) {
+            a.result<T>()[row * Cell::gates * hidden + g] = T(0);
+            if constexpr (has_result<Call, 2>) result_of<Call, 2>(a)[row * Cell::gates * hidden + g] = T(0);
+          }
+          continue;
+        }
         for (long u = 0; u < hidden; ++u) {
           double part[parts], gradient[Cell::gates];
           for (long k = 0; k < parts; ++k) part[k] = double(a.operand<T>(0)[(row * parts + k) * hidden + u]);
-          const double before = states == 1 ? double(a.operand<T>(2)[row * hidden + u])
-                                : step      ? double(a.operand<T>(0)[(earlier * parts + parts - 1) * hidden + u])
-                                : first < Call::operands ? double(a.operand<T>(first)[(2 * sample + 1) * hidden + u])
-                                                         : 0.0;
+          const double before = states == 1        ? double(a.operand<T>(2)[row * hidden + u])
+                                : step             ? double(a.operand<T>(0)[(earlier * parts + parts - 1) * hidden + u])
+                                : first < operands ? double(a.operand<T>(first)[(2 * sample + 1) * hidden + u])
+                                                   : 0.0;
           const double dh = (c.of_all ? double(a.operand<T>(all)[row * hidden + u]) : 0.0) + from_weight.data()[u];
           Cell::backward(part, before, dh, carried.data()[u], gradient);
           for (long g = 0; g < Cell::gates; ++g) {
