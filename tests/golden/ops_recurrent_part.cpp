@@ -1,5 +1,5 @@
-// LSTM, GRU, and RNN against MindSpore's results (golden/ops): outputs, last states, gradients of the input, the initial
-// states, and the parameters.
+// LSTM, GRU, and RNN against MindSpore's results (golden/ops): outputs, last states, gradients of the input, the
+// initial states, and the parameters.
 #include <cmath>
 
 #include <tenon/more.hpp>

@@ -76,14 +76,14 @@ long row_at(long sample, long step) {
 
 /// Whether the last operand are the lengths of the samples.
 template <class Call>
-constexpr bool has_lengths() {
+constexpr bool last_are_lengths() {
   return !is_floating(Call::operand(Call::operands - 1).dtype);
 }
 /// The steps of a sample.
 template <class Call>
 long length_of(const Arguments& a, long sample) {
   constexpr long steps = Call::result[1];
-  if constexpr (has_lengths<Call>()) {
+  if constexpr (last_are_lengths<Call>()) {
     const long own = a.operand<std::int32_t>(Call::operands - 1)[sample];
     return own < steps ? own : steps;
   } else return steps;
@@ -95,7 +95,7 @@ struct RecurrentLoop : Whole {
   template <class Call>
   static void run(const Arguments& a, long, long) {
     using T = typename Call::Result;
-    constexpr int after = Cell::weight + 1, operands = Call::operands - has_lengths<Call>();
+    constexpr int after = Cell::weight + 1, operands = Call::operands - last_are_lengths<Call>();
     constexpr bool bias = operands > after && Call::operand(after).rank == 1, first = operands > after + bias;
     constexpr long hidden = Call::result[2], width = Call::operand(0)[2], states = Cell::states;
     const T* const weight = a.operand<T>(Cell::weight);
@@ -146,7 +146,7 @@ struct RecurrentGradLoop : Whole {
     using T = typename Call::Result;
     constexpr auto c = Call::config();
     constexpr int all = Cell::states > 1 ? 2 : 3, last = all + c.of_all, first = last + c.of_last,
-                  operands = Call::operands - has_lengths<Call>();
+                  operands = Call::operands - last_are_lengths<Call>();
     constexpr long hidden = Call::operand(1)[1], parts = Cell::parts, states = Cell::states;
     for (long sample = 0; sample < Call::result.size(0, a.n); ++sample) {
       // of the step after; of a cell whose last state is h that is what does not come through the weight
