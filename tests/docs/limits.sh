@@ -20,12 +20,15 @@ options() {
 }
 {
   sed '/^<!-- missing/q' "$page"
-  printf '\nOperators:\n'
-  names operator
-  printf '\nCells:\n'
-  names cell
-  printf '\nOptions:\n\n'
-  options
+  if [ -s "$root/tests/golden/ops_skipped.txt" ]; then
+    printf '\nOperators:\n'
+    names operator
+    printf '\nCells:\n'
+    names cell
+    printf '\nOptions:\n\n'
+    options
+  else printf '\nNone.\n'
+  fi
   echo
   sed -n '/^<!-- end of what is missing/,$p' "$page"
 } >"$new"
