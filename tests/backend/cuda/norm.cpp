@@ -44,6 +44,9 @@ TEST_CASE("batch norm of images") {
   check_batch_norm<float, Shape<dyn, 3, 7, 7>, 3>(5);
   check_batch_norm<float, Shape<dyn, 6, 20, 20>, 6>(33);
   check_batch_norm<float, Shape<dyn, 2, 2, 2>, 2>(16 * 18);
+  check_batch_norm<float, Shape<dyn, 33, 4, 4>, 33>(37);
+  check_batch_norm<float, Shape<dyn, 32, 3, 7>, 32>(300);
+  check_batch_norm<float, Shape<dyn, 32, 18, 20>, 32>(19);
 }
 TEST_CASE("batch norm of rows and of other types") {
   check_batch_norm<float, Shape<dyn, 40>, 40>(33);

@@ -1,5 +1,7 @@
 // Batch normalization: statistics of a batch, and sums for the gradients, per channel.
 #pragma once
+#include <tuple>
+
 #include <tenon/backend/cpu/norm/batch_norm.hpp>
 #include <tenon/backend/cuda/neighbours.hpp>
 #include <tenon/backend/cuda/reduce/channel_sums.hpp>
@@ -36,12 +38,37 @@ template <class C>
 TENON_DEVICE long planes_of(long n) {
   return ChannelLayout<C>::samples(n) * ChannelLayout<C>::channels;
 }
+/// The sums of 8 pixels of a plane, which begins at element `plane`, from pixel `begin`.
+template <class Terms>
+__device__ void add_chain(const Terms& terms, long plane, long begin, float (&total)[Terms::sums]) {
+  constexpr long spatial = ChannelLayout<typename Terms::C>::spatial;
+  constexpr int quad = int(lane_chain) / 2;
+#pragma unroll
+  for (float& sum : total) sum = 0;
+  const long left = spatial - begin;
+  if (left <= 0) return;
+  Neighbours<float, quad> pixels[Terms::inputs][2];
+#pragma unroll
+  for (int k = 0; k < Terms::inputs; ++k) {
+    pixels[k][0] = load_neighbours<quad>(terms.input(k), plane + begin, left);
+    pixels[k][1] = load_neighbours<quad>(terms.input(k), plane + begin + (left > quad ? quad : 0),
+                                         left > quad ? left - quad : left);
+  }
+  [&]<int... s>(std::integer_sequence<int, s...>) {
+#pragma unroll
+    for (int q = 0; q < int(lane_chain); ++q) {
+      float value[Terms::inputs];
+#pragma unroll
+      for (int k = 0; k < Terms::inputs; ++k) value[k] = pixels[k][q / quad].element[q % quad];
+      if (q < left) (terms.template add<s>(total[s], value), ...);
+    }
+  }(std::make_integer_sequence<int, Terms::sums>());
+}
 /// Float32 images: chains of 8 pixels as a tree, a warp per plane. Missing chains are +0, which no sum shows at last.
 template <class Terms>
 struct ImagePlanes {
   using C = typename Terms::C;
-  static constexpr int threads = 128, planes = threads / warp, quad = 4;
-  static_assert(lane_chain == 2 * quad);
+  static constexpr int threads = 128, planes = threads / warp;
   static long blocks(long n) { return blocks_for(planes_of<C>(n), planes); }
   __device__ static void block(const Arguments& a) {
     if (Terms::skipped(a)) return;
@@ -67,31 +94,6 @@ struct ImagePlanes {
       if (own < all && lane == 0) reinterpret_cast<float*>(a.workspace)[s * all + plane] = sum;
     }
   }
-
- private:
-  __device__ static void add_chain(const Terms& terms, long plane, long begin, float (&total)[Terms::sums]) {
-    constexpr long spatial = ChannelLayout<C>::spatial;
-#pragma unroll
-    for (float& sum : total) sum = 0;
-    const long left = spatial - begin;
-    if (left <= 0) return;
-    Neighbours<float, quad> pixels[Terms::inputs][2];
-#pragma unroll
-    for (int k = 0; k < Terms::inputs; ++k) {
-      pixels[k][0] = load_neighbours<quad>(terms.input(k), plane + begin, left);
-      pixels[k][1] = load_neighbours<quad>(terms.input(k), plane + begin + (left > quad ? quad : 0),
-                                           left > quad ? left - quad : left);
-    }
-    [&]<int... s>(std::integer_sequence<int, s...>) {
-#pragma unroll
-      for (int q = 0; q < int(lane_chain); ++q) {
-        float value[Terms::inputs];
-#pragma unroll
-        for (int k = 0; k < Terms::inputs; ++k) value[k] = pixels[k][q / quad].element[q % quad];
-        if (q < left) (terms.template add<s>(total[s], value), ...);
-      }
-    }(std::make_integer_sequence<int, Terms::sums>());
-  }
 };
 /// The samples of images: a block per channel.
 template <class Terms>
@@ -113,6 +115,78 @@ struct ImageSamples {
       total[s] = sum_over_samples(ChannelLayout<C>::samples(a.n), [=](long sample) { return sums[sample * channels]; });
     }
     if (threadIdx.x == 0) Terms(a, blockIdx.x).store(total);
+  }
+};
+
+/// All of this by a block per channel, for some Terms one after the other, which then find the images in the cache. A
+/// plane has as many lanes as it has chains, or a warp.
+template <class First, class... Others>
+struct ImageChannels {
+  using C = typename First::C;
+  static constexpr long spatial = ChannelLayout<C>::spatial;
+  static constexpr int of_plane = [] {
+    int some = 1;
+    while (some < warp && some * lane_chain < spatial) some *= 2;
+    return some;
+  }();
+  static constexpr int threads = of_plane == warp ? 512 : 256;
+  static long blocks(long) { return ChannelLayout<C>::channels; }
+  __device__ static void block(const Arguments& a) {
+    sum_up<First>(a);
+    (sum_after_barrier<Others>(a), ...);
+  }
+
+ private:
+  template <class Terms>
+  __device__ static void sum_after_barrier(const Arguments& a) {
+    __syncthreads();
+    sum_up<Terms>(a);
+  }
+  template <class Terms>
+  __device__ static void sum_up(const Arguments& a) {
+    const long channel = blockIdx.x;
+    if (Terms::skipped(a)) {
+      if (threadIdx.x == 0) Terms(a, channel).skip();
+      return;
+    }
+    constexpr long channels = ChannelLayout<C>::channels;
+    const long samples = ChannelLayout<C>::samples(a.n), all = samples * channels;
+    const Terms terms(a, channel);
+    float* const sums = reinterpret_cast<float*>(a.workspace) + channel;
+    for (long first = 0; first < samples; first += threads / of_plane) {
+      const long own = first + int(threadIdx.x) / of_plane, sample = own < samples ? own : samples - 1;
+      float total[Terms::sums];
+      sum_plane(terms, (sample * channels + channel) * ChannelLayout<C>::spatial, total);
+#pragma unroll
+      for (int s = 0; s < Terms::sums; ++s)
+        if (own < samples && int(threadIdx.x) % of_plane == 0) sums[s * all + sample * channels] = total[s];
+    }
+    __syncthreads();
+    float total[Terms::sums];
+#pragma unroll
+    for (int s = 0; s < Terms::sums; ++s)
+      total[s] = sum_over_samples(samples, [=](long sample) { return sums[s * all + sample * channels]; });
+    if (threadIdx.x == 0) terms.store(total);
+  }
+  template <class Terms>
+  __device__ static void sum_plane(const Terms& terms, long plane, float (&total)[Terms::sums]) {
+    constexpr int lanes_of_plane = of_plane, lane_of_plane = of_plane - 1;
+    constexpr long pixels = ChannelLayout<C>::spatial, piece = long(warp) * lane_chain;
+    const int lane = int(threadIdx.x) & lane_of_plane;
+    Tree<float> tree[Terms::sums];
+#pragma unroll 4
+    for (long first = 0; first < pixels || first == 0; first += piece) {
+      if (first > 0)
+#pragma unroll
+        for (int s = 0; s < Terms::sums; ++s) tree[s].add(total[s], Add());
+      add_chain(terms, plane, first + lane * lane_chain, total);
+#pragma unroll
+      for (int step = 1; step < lanes_of_plane; step *= 2)
+#pragma unroll
+        for (int s = 0; s < Terms::sums; ++s) total[s] += __shfl_xor_sync(~0u, total[s], step);
+    }
+#pragma unroll
+    for (int s = 0; s < Terms::sums; ++s) total[s] = tree[s].finish(total[s], Add());
   }
 };
 
@@ -168,18 +242,19 @@ struct OtherSamples {
   }
 };
 
-/// Sums up `Terms` for all channels.
-template <class Terms>
+/// Sums up each of `Terms` for all channels.
+template <class... Terms>
 void sum_per_channel(const Arguments& a) {
-  using Layout = ChannelLayout<typename Terms::C>;
-  if constexpr (Layout::images) {
-    launch_blocks<ImagePlanes<Terms>>(a);
-    launch_blocks<ImageSamples<Terms>>(a);
+  using Layout = ChannelLayout<typename std::tuple_element_t<0, std::tuple<Terms...>>::C>;
+  constexpr long many_channels = 32;  // a multiprocessor has a channel
+  if constexpr (Layout::images && Layout::channels >= many_channels) {
+    launch_blocks<ImageChannels<Terms...>>(a);
+  } else if constexpr (Layout::images) {
+    ((launch_blocks<ImagePlanes<Terms>>(a), launch_blocks<ImageSamples<Terms>>(a)), ...);
   } else if constexpr (Layout::spatial == 1) {
-    sum_columns<OfSamples<Terms>>(a);
+    (sum_columns<OfSamples<Terms>>(a), ...);
   } else {
-    launch_blocks<OtherPlanes<Terms>>(a);
-    launch_blocks<OtherSamples<Terms>>(a);
+    ((launch_blocks<OtherPlanes<Terms>>(a), launch_blocks<OtherSamples<Terms>>(a)), ...);
   }
 }
 template <class Terms>
@@ -297,8 +372,7 @@ struct Kernel<Cuda, ops::BatchNormStatistics> : kernel::cuda::Whole {
   }
   template <class Call>
   static void run(const Arguments& a, long, long) {
-    kernel::cuda::sum_per_channel<kernel::cuda::MeanTerms<Call>>(a);
-    kernel::cuda::sum_per_channel<kernel::cuda::DistanceTerms<Call>>(a);
+    kernel::cuda::sum_per_channel<kernel::cuda::MeanTerms<Call>, kernel::cuda::DistanceTerms<Call>>(a);
   }
 };
 template <>

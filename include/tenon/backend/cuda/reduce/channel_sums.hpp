@@ -75,7 +75,7 @@ __device__ inline float sum_of_samples(float sample) {
   return sample;
 }
 /// The sum of what of_sample(s) gives for samples s = 0 .. n - 1, in all threads of a block: blocks of 16 samples in
-/// chains of 8.
+/// chains of 8. The block has at least `samples_at_once` threads.
 inline constexpr int samples_at_once = 256;
 template <class Sample>
 __device__ float sum_over_samples(long n, Sample of_sample) {
@@ -86,9 +86,10 @@ __device__ float sum_over_samples(long n, Sample of_sample) {
   float chain = 0;
   for (long first = 0; first < n; first += samples_at_once) {
     const long sample = first + threadIdx.x;
-    const float own = sum_of_samples(sample < n ? of_sample(sample) : 0.0f);
+    const bool takes = threadIdx.x < samples_at_once;
+    const float own = sum_of_samples(takes && sample < n ? of_sample(sample) : 0.0f);
     __syncthreads();
-    if (lane_of_row() == 0) of_block[row_of_block()] = own;
+    if (takes && lane_of_row() == 0) of_block[row_of_block()] = own;
     __syncthreads();
 #pragma unroll
     for (int b = 0; b < blocks; ++b) {
