@@ -84,9 +84,10 @@ void check_tile(const Conv2dSizes& s, const std::vector<float>& image, const std
   const ConvSides sides = ConvSides::of(s);
   const OnDevice images(image), weights(w);
   for (int parts = 1; parts <= 4 && parts <= sides.segments(); ++parts) {
-    const ConvPlan plan = conv_plan<Tile>(sides, s.n, parts);
+    const ConvPlan plan = conv_plan<Tile>(sides, s.n, parts, parts != 2);
     if (conv_shared_bytes<Tile>(plan) > most_shared_bytes) continue;
-    const OnDevice result(wanted.size()), workspace(std::size_t(plan.slots()) * wanted.size());
+    const OnDevice result(wanted.size()),
+        workspace(std::size_t(plan.turned()) + std::size_t(plan.slots()) * wanted.size());
     Arguments a;
     a.n = s.n, a.buffer[0] = result.at;
     a.buffer[1] = s.input_gradient ? weights.at : images.at, a.buffer[2] = s.input_gradient ? images.at : weights.at;
@@ -98,7 +99,7 @@ void check_tile(const Conv2dSizes& s, const std::vector<float>& image, const std
   }
 }
 /// x [n, c, h, w], o kernels of kh x kw.
-template <int side>
+template <int side, int step = 1>
 void check_sizes(long n, long c, long h, long w, long o, int kh, int kw, int stride, int pad, int dilation,
                  int groups) {
   const long oh = (h + 2 * pad - (kh - 1) * dilation - 1) / stride + 1,
@@ -113,9 +114,9 @@ void check_sizes(long n, long c, long h, long w, long o, int kh, int kw, int str
   CAPTURE(c);
   CAPTURE(o);
   CAPTURE(h);
-  compare(ConvTaps<side>(), numbers(n * c * h * w, 1));
+  compare(ConvTaps<side, false, side == 3 ? step : 1>(), numbers(n * c * h * w, 1));
   s = s.for_input();
-  compare(ConvTaps<side, (side > 1)>(), numbers(n * o * oh * ow, 2));
+  compare(ConvTaps<(step == 1 || side == 1 ? side : 0), (step == 1 && side > 1)>(), numbers(n * o * oh * ow, 2));
 }
 
 /// The gradient for the weight in plain loops.
@@ -156,10 +157,12 @@ template <class Tile>
 void check_weight_tile(const Conv2dSizes& s, const std::vector<float>& x, const std::vector<float>& dy,
                        const std::vector<float>& wanted) {
   const OnDevice images(x), gradients(dy), result(wanted.size());
-  for (const int together : {0, 1, 4, 16}) {  // 0: segments are apart
-    const WeightPlan plan = weight_plan<Tile>(s, together > 0 ? together : 1, together == 0);
+  for (const int together : {0, 1, 2, 4, 8, 16}) {  // 0: segments are apart
+    if (!WeightPlanOf<Tile>::takes(s, together)) continue;
+    const WeightPlan plan =
+        weight_plan<Tile>(s, together > 0 ? together : 1, together == 0, together % 3 == 1 ? 64 : 16);
     if (weight_shared_bytes<Tile>(plan) > most_shared_bytes) continue;
-    const OnDevice workspace(std::size_t(plan.slots()) * wanted.size());
+    const OnDevice workspace(std::size_t(plan.slots() * plan.slot()));
     Arguments a;
     a.n = s.n, a.buffer[0] = result.at, a.buffer[1] = images.at, a.buffer[2] = gradients.at;
     a.workspace = static_cast<std::byte*>(workspace.at);
@@ -182,7 +185,10 @@ void check_weight(long n, long c, long h, long w, long o, int kh, int kw, int st
   CAPTURE(h);
   check_weight_tile<NarrowWeightTile>(s, x, dy, wanted);
   check_weight_tile<WideWeightTile>(s, x, dy, wanted);
-  if (WeightChoice::has_3x3(s)) check_weight_tile<Weight3x3Tile>(s, x, dy, wanted);
+  check_weight_tile<Weight3x3Tile<1, 4, false>>(s, x, dy, wanted);
+  check_weight_tile<Weight3x3Tile<1, 2, true>>(s, x, dy, wanted);
+  check_weight_tile<Weight3x3Tile<2, 4, false>>(s, x, dy, wanted);
+  check_weight_tile<Weight3x3Tile<2, 2, true>>(s, x, dy, wanted);
 }
 }  // namespace
 
@@ -192,17 +198,23 @@ TEST_CASE("3 x 3: rows and samples of a tile, whole and cut; one segment, two, a
   check_sizes<3>(11, 57, 4, 4, 29, 3, 3, 1, 1, 1, 1);
   check_sizes<3>(3, 5, 3, 70, 4, 3, 3, 1, 0, 1, 1);
   check_sizes<3>(2, 12, 8, 8, 60, 3, 3, 1, 2, 1, 2);
+  check_sizes<3>(2, 5, 8, 32, 67, 3, 3, 1, 1, 1, 1);
+  check_sizes<3, 2>(3, 33, 9, 8, 35, 3, 3, 2, 1, 1, 1);
+  check_sizes<3, 2>(2, 4, 16, 16, 12, 3, 3, 2, 1, 1, 2);
+  check_sizes<3, 2>(1, 3, 7, 70, 9, 3, 3, 2, 0, 1, 1);
 }
 
 TEST_CASE("1 x 1") {
   check_sizes<1>(2, 40, 7, 7, 70, 1, 1, 1, 0, 1, 1);
   check_sizes<1>(3, 515, 2, 3, 9, 1, 1, 1, 0, 1, 1);
   check_sizes<1>(1, 6, 3, 3, 4, 1, 1, 1, 1, 1, 2);
+  check_sizes<1, 2>(2, 40, 7, 8, 66, 1, 1, 2, 0, 1, 1);
+  check_sizes<1, 2>(5, 20, 16, 16, 16, 1, 1, 2, 0, 1, 1);
+  check_sizes<1>(2, 40, 8, 8, 64, 1, 1, 1, 0, 1, 1);
 }
 
 TEST_CASE("any taps: strides whose phases have no taps, dilations, large kernels, groups") {
   check_sizes<0>(3, 33, 9, 8, 35, 3, 3, 2, 1, 1, 1);
-  check_sizes<0>(2, 40, 7, 8, 66, 1, 1, 2, 0, 1, 1);
   check_sizes<0>(1, 3, 23, 30, 65, 7, 7, 2, 3, 1, 1);
   check_sizes<0>(9, 6, 14, 14, 16, 5, 5, 1, 0, 1, 1);
   check_sizes<0>(2, 8, 11, 9, 12, 3, 2, 3, 2, 2, 2);
@@ -215,6 +227,12 @@ TEST_CASE("weights: segments of rows and of parts of a row, blocks of samples, w
   check_weight(1, 2, 3, 600, 3, 3, 3, 1, 1, 1, 1);
   check_weight(37, 20, 4, 4, 5, 3, 3, 1, 1, 1, 1);
   check_weight(21, 8, 6, 5, 40, 3, 3, 1, 0, 1, 2);
+  check_weight(5, 20, 8, 8, 70, 3, 3, 1, 1, 1, 1);
+  check_weight(19, 17, 4, 4, 8, 3, 3, 2, 1, 1, 1);
+  check_weight(2, 3, 33, 37, 6, 3, 3, 2, 1, 1, 1);
+  check_weight(1, 2, 3, 600, 3, 3, 3, 2, 1, 1, 1);
+  check_weight(2, 4, 16, 16, 3, 3, 3, 1, 0, 1, 1);
+  check_weight(1, 4, 7, 520, 2, 3, 3, 1, 1, 1, 1);
 }
 
 TEST_CASE("weights: any taps, strides, dilations, groups") {

@@ -13,6 +13,8 @@ __device__ inline void copy_async(float* to, const float* from, bool there) {
   *to = there ? *from : 0.0f;
 #endif
 }
+/// Whether fours of floats can be copied from there: an operand may begin inside of a tensor.
+inline bool has_fours(const float* from) { return reinterpret_cast<std::uintptr_t>(from) % (4 * sizeof(float)) == 0; }
 /// The same for four neighbours, both aligned to 16 bytes.
 __device__ inline void copy_four_async(float* to, const float* from, bool there) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800

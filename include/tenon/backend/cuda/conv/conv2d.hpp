@@ -101,7 +101,7 @@ struct ConvWays : Whole {
 
   template <class C>
   static constexpr long workspace(long n) {
-    if constexpr (in_tiles<C>()) return InTiles<C>::sums(sides<C>(), call_samples<C, at>(n)) * long(sizeof(float));
+    if constexpr (in_tiles<C>()) return InTiles<C>::floats(sides<C>(), call_samples<C, at>(n)) * long(sizeof(float));
     else return 0;
   }
   template <class C>
@@ -119,14 +119,9 @@ struct ConvWays : Whole {
     if constexpr (!std::is_same_v<typename C::Result, float>) return false;
     else return pays_in_tiles(sides<C>()) && fits_in_tiles(sides<C>());
   }
-  /// The taps that have a kernel of their own: neighbours of a stride of 1.
-  static constexpr int side_of(const ConvSides& s) {
-    const bool square = s.kernel_h == s.kernel_w && s.stride_h == 1 && s.stride_w == 1,
-               close = s.dilation_h == 1 && s.dilation_w == 1;
-    return square && (s.kernel_h == 1 || (s.kernel_h == 3 && close)) ? s.kernel_h : 0;
-  }
   template <class C>
-  using Taps = ConvTaps<side_of(sides<C>()), (sides<C>().input_gradient && side_of(sides<C>()) > 1)>;
+  using Taps = ConvTaps<sides<C>().side(), (sides<C>().input_gradient && sides<C>().side() > 1),
+                        sides<C>().side() == 3 ? sides<C>().stride_h : 1>;
 };
 
 }  // namespace kernel::cuda

@@ -1,5 +1,7 @@
 // How a convolution is cut into blocks of tiles: which tile, and how many blocks share the segments of one.
 #pragma once
+#include <algorithm>
+
 #include <tenon/backend/cuda/conv/conv_tiles.hpp>
 #include <tenon/backend/cuda/gemm/tiles.hpp>
 
@@ -8,18 +10,22 @@ namespace tenon::inline TENON_ABI::kernel::cuda {
 
 /// The plan of a convolution of n samples by a tile. As many planes at a time as a stage has room for, at least one.
 template <class Tile>
-constexpr ConvPlan conv_plan(const ConvSides& s, long n, int parts) {
+constexpr ConvPlan conv_plan(const ConvSides& s, long n, int parts, bool turns) {
   constexpr int most_planes = 32;
-  ConvPlan plan{s, ImageTile::of(s, n, Tile::runs), int(n), 1, parts, 0, 0};
+  ConvPlan plan{s, ImageTile::of(s, n, Tile::runs), int(n), 1, parts, 0, 0, false, turns};
   for (int h = 0; h < s.phases_h(); ++h)
     for (int w = 0; w < s.phases_w(); ++w) {
       const PixelAxis y = s.rows(h), x = s.columns(w);
-      const ImagePart part(plan.tile, y, x);
+      const ImagePart part(plan.tile, y, x, s.unused());
       if (part.size > plan.size) plan.size = part.size;
       if (y.taps * x.taps > plan.taps) plan.taps = y.taps * x.taps;
     }
+  const int place = s.columns(0).lowest() - s.unused();
+  plan.quads = s.side() > 0 && s.columns(0).step == 1 && s.image_w % ImageTile::run == 0 && place % ImageTile::run == 0;
   const long most = std::min(most_planes, s.planes),
-             room = Tile::stage_bytes / ((plan.size + plan.taps * Tile::pitch) * long(sizeof(float)));
+             stage_bytes =
+                 plan.blocks(Tile::channels) > 2 * multiprocessors ? Tile::stage_bytes : Tile::large_stage_bytes,
+             room = stage_bytes / ((plan.size + plan.taps * Tile::pitch) * long(sizeof(float)));
   plan.planes = int(room < 1 ? 1 : room < most ? room : most);
   return plan;
 }
@@ -36,17 +42,22 @@ template <class Tile>
 constexpr long conv_cost(const ConvPlan& p) {
   // percent of 128 with very many blocks; hundredths of a block that halve it
   constexpr long limit = Tile::thread_runs > 1 ? 84 : 62, half = Tile::thread_runs > 1 ? 65 : 120;
-  constexpr long bytes_per_cycle = 15, join_cycles = 4000;
+  constexpr long bytes_per_cycle = 15, join_cycles = 4000, turned_percent = 107;  // of the speed with other weights
+  constexpr long memory_of_multiprocessor = 228 << 10, reserved = 1 << 10;
   const ConvSides& s = p.sides;
   const long phases = s.phases_h() * s.phases_w(), rounds = ceil_div(p.blocks(Tile::channels), multiprocessors),
-             at_once = rounds < Tile::resident ? rounds : Tile::resident;
+             fit = memory_of_multiprocessor / (conv_shared_bytes<Tile>(p) + reserved),
+             at_once = std::max(1l, std::min({rounds, long(Tile::resident), fit}));
   const long work = long(s.planes) * s.kernel_h * s.kernel_w / phases * Tile::sums,  // of a thread for a tile
       longest = work * (p.first_segment(1) - p.first_segment(0)) / s.segments(),
-             shared = rounds * work / p.parts * (100 * at_once + half) / at_once / limit;
+             shared = rounds * work / p.parts * (100 * at_once + half) / at_once / limit * 100 /
+                      (p.turns ? turned_percent : 100),
+             turning =
+                 p.turns ? join_cycles + 2 * p.turned() * long(sizeof(float)) / (multiprocessors * bytes_per_cycle) : 0;
   const long joining = p.parts > 1 ? join_cycles + (2 * p.slots() + 1) * p.samples * s.result() * long(sizeof(float)) /
                                                        (multiprocessors * bytes_per_cycle)
                                    : 0;
-  return std::max(longest, shared) + joining;
+  return std::max(longest, shared) + joining + turning;
 }
 
 /// The cheapest plan.
@@ -56,15 +67,16 @@ struct ConvChoice {
 
   static constexpr ConvChoice of(const ConvSides& s, long n) {
     constexpr int most_parts = 16;
-    ConvChoice best{conv_plan<NarrowConvTile>(s, n, 1), false};
+    ConvChoice best{conv_plan<NarrowConvTile>(s, n, 1, false), false};
     long cost = conv_cost<NarrowConvTile>(best.plan);
     const auto compare = [&]<class Tile>(Tile) {
-      for (int parts = 1; parts <= most_parts && parts <= s.segments(); ++parts) {
-        const ConvPlan plan = conv_plan<Tile>(s, n, parts);
-        if (conv_shared_bytes<Tile>(plan) > most_shared_bytes) return;
-        const long own = conv_cost<Tile>(plan);
-        if (own < cost) cost = own, best = {plan, Tile::thread_runs > 1};
-      }
+      for (int parts = 1; parts <= most_parts && parts <= s.segments(); ++parts)
+        for (const bool turns : {false, true}) {
+          const ConvPlan plan = conv_plan<Tile>(s, n, parts, turns);
+          if (conv_shared_bytes<Tile>(plan) > most_shared_bytes) return;
+          const long own = conv_cost<Tile>(plan);
+          if (own < cost) cost = own, best = {plan, Tile::thread_runs > 1};
+        }
     };
     compare(NarrowConvTile());
     compare(WideConvTile());
@@ -82,7 +94,7 @@ constexpr bool pays_in_tiles(const ConvSides& s) {
 constexpr bool fits_in_tiles(const ConvSides& s) {
   constexpr long most_places = 1l << 31, many = 1024;
   const auto fits = [&](long n) {
-    return conv_shared_bytes<NarrowConvTile>(conv_plan<NarrowConvTile>(s, n, 1)) <= most_shared_bytes;
+    return conv_shared_bytes<NarrowConvTile>(conv_plan<NarrowConvTile>(s, n, 1, false)) <= most_shared_bytes;
   };
   return fits(1) && fits(many) && s.image() * WideConvTile::runs < most_places &&
          s.planes * s.plane_step() < most_places;
@@ -92,21 +104,34 @@ constexpr bool fits_in_tiles(const ConvSides& s) {
 template <class Steps>
 struct ConvInTiles {
   /// Floats of the workspace.
-  static constexpr long sums(const ConvSides& s, long n) { return ConvChoice::of(s, n).plan.slots() * n * s.result(); }
+  static constexpr long floats(const ConvSides& s, long n) {
+    const ConvPlan plan = ConvChoice::of(s, n).plan;
+    return plan.turned() + plan.slots() * n * s.result();
+  }
   template <class Taps>
   static void run(const Arguments& a, const ConvSides& s, long n) {
     const ConvChoice choice = ConvChoice::of(s, n);
     if (choice.wide) run_plan<Taps, WideConvTile>(a, choice.plan);
     else run_plan<Taps, NarrowConvTile>(a, choice.plan);
   }
+  static void turn_weights(const Arguments& a, const ConvPlan& plan) {
+    const ConvSides& s = plan.sides;
+    const int lines = s.planes * s.kernel_taps();
+    const int down = int(blocks_for(plan.line(), TurnedWeights::side));
+    launch_blocks(TurnedWeights{s.input_gradient ? 0 : 1, s.results, s.kernel_taps(), plan.line(), down, lines,
+                                int(s.result_step()), int(s.plane_step())},
+                  a, blocks_for(lines, TurnedWeights::side) * down * s.groups);
+  }
   template <class Taps, class Tile>
-  static void run_plan(const Arguments& a, const ConvPlan& plan) {
+  static void run_plan(const Arguments& a, ConvPlan plan) {
+    plan.quads = plan.quads && has_fours(a.operand<float>(plan.sides.input_gradient ? 1 : 0));
+    if (plan.turns) turn_weights(a, plan);
     launch_blocks(ConvTiles<Taps, Tile, Steps>{plan}, a, plan.blocks(Tile::channels),
                   int(conv_shared_bytes<Tile>(plan)));
     if (plan.parts == 1) return;
     const ConvSides& s = plan.sides;
     const long count = plan.samples * s.result();
-    const JoinedSegments<Steps> join{plan.slots(), s.groups * s.results, s.result_h * s.result_w, count};
+    const JoinedSegments<Steps> join{plan.slots(), s.groups * s.results, s.result_h * s.result_w, count, plan.turned()};
     launch_blocks(join, a, blocks_for(count, join.threads));
   }
 };

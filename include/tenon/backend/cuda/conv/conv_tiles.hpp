@@ -2,90 +2,13 @@
 // registers of a thread. Sizes are numbers at run time, so that the calls of a network share a few kernels.
 #pragma once
 #include <tenon/backend/cuda/async_copy.hpp>
-#include <tenon/backend/cuda/conv/image_tile.hpp>
+#include <tenon/backend/cuda/conv/conv_place.hpp>
 #include <tenon/backend/cuda/epilogue.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::cuda {
 
-/// How a block computes its tile: channels and runs of pixels of a thread; blocks for which a multiprocessor has
-/// registers; bytes of shared memory for the factors of a stage. A warp has 4 x 8 threads, a block 2 x 2 warps.
-template <int Channels, int Runs, int Resident, int StageBytes>
-struct ConvTile {
-  static constexpr int threads = 128, resident = Resident, stage_bytes = StageBytes, thread_channels = Channels,
-                       thread_runs = Runs, channels = 8 * Channels, runs = 16 * Runs, pitch = channels + 4,
-                       sums = Channels * Runs * ImageTile::run;
-};
-using WideConvTile = ConvTile<8, 2, 3, 20 << 10>;
-using NarrowConvTile = ConvTile<4, 1, 6, 12 << 10>;
-
-/// Taps that a kernel of the GPU is compiled for: `side` x `side` neighbours, met in the image backwards if `mirrored`.
-/// 0: any.
-template <int Side, bool Mirrored = false>
-struct ConvTaps {
-  static constexpr int side = Side;
-  static constexpr bool mirrored = Mirrored;
-};
-
-/// Where the parts of the work of a convolution are.
-struct ConvPlan {
-  ConvSides sides;
-  ImageTile tile;
-  int samples;
-  int planes;      // that are in shared memory at a time
-  int parts;       // blocks that share the segments of a tile; with several, sums of segments go to the workspace
-  int size, taps;  // of ImagePart, and taps: the most of a phase
-
-  TENON_DEVICE constexpr int first_segment(int part) const {
-    const int all = sides.segments(), each = all / parts, more = all % parts;
-    return part * each + (part < more ? part : more);
-  }
-  /// Sums per element in the workspace: one of the first part, those of all later segments.
-  TENON_DEVICE constexpr int slots() const { return parts > 1 ? 1 + sides.segments() - first_segment(1) : 0; }
-  constexpr long blocks(int channels) const {
-    const PixelAxis y = sides.rows(0), x = sides.columns(0);
-    return blocks_for(x.count, ImageTile::run * tile.across) * blocks_for(y.count, tile.rows) *
-           blocks_for(samples, tile.samples) * blocks_for(sides.results, channels) * sides.groups * sides.phases_h() *
-           sides.phases_w() * parts;
-  }
-};
-
 namespace detail {
-/// What the threads of a block have in common. It is in shared memory, and takes no registers while they multiply.
-struct ConvPlace {
-  PixelAxis y, x;
-  ImagePart lies;
-  int part, group, row0, column0, sample0, channel0;  // where the tile is
-  const float *image, *weights;                       // of the group: the first plane of sample0, and of channel0
-
-  /// The place of block `index`: pixels are counted first, then channels, phases, groups, and parts.
-  __device__ static ConvPlace of(const ConvPlan& plan, const Arguments& a, int index, int tile_channels) {
-    const ConvSides& s = plan.sides;
-    const auto next = [&](int count) {
-      const int own = index % count;
-      index /= count;
-      return own;
-    };
-    const PixelAxis all_y = s.rows(0), all_x = s.columns(0);
-    const int width = ImageTile::run * plan.tile.across, height = plan.tile.rows, together = plan.tile.samples;
-    const int column0 = next((all_x.count + width - 1) / width) * width,
-              row0 = next((all_y.count + height - 1) / height) * height,
-              sample0 = next((plan.samples + together - 1) / together) * together,
-              channel0 = next((s.results + tile_channels - 1) / tile_channels) * tile_channels,
-              phase_w = next(s.phases_w()), phase_h = next(s.phases_h()), group = next(s.groups), part = index;
-    const PixelAxis y = s.rows(phase_h), x = s.columns(phase_w);
-    const float* const image = a.operand<float>(s.input_gradient ? 1 : 0) + sample0 * s.image() +
-                               long(group) * s.planes * s.image_h * s.image_w;
-    const float* const weights = a.operand<float>(s.input_gradient ? 0 : 1) +
-                                 long(group) * s.planes * s.results * s.kernel_h * s.kernel_w +
-                                 channel0 * s.result_step();
-    return {y, x, ImagePart(plan.tile, y, x), part, group, row0, column0, sample0, channel0, image, weights};
-  }
-  __device__ bool is_empty() const { return row0 >= y.count || column0 >= x.count; }
-};
-
-inline constexpr int conv_place_bytes = (sizeof(ConvPlace) + 15) / 16 * 16;
-
 /// A block of ConvTiles.
 template <class Taps, class Tile, class Steps>
 struct ConvBlock {
@@ -109,7 +32,7 @@ struct ConvBlock {
         kept(reinterpret_cast<float*>(dynamic_shared() + conv_place_bytes)),
         stages(kept + Tile::sums * threads) {}
   __device__ int stage() const { return plan.planes * (plan.size + plan.taps * Tile::pitch); }
-  __device__ int taps() const { return side > 0 ? side * side : at.y.taps * at.x.taps; }
+  __device__ int taps() const { return side > 1 ? side * side : at.y.taps * at.x.taps; }
   // Tables. Of the tile's part of a plane, in the first plane; -1: outside. Of the weights of a stage. Of the taps.
   __device__ int* image_places() const { return reinterpret_cast<int*>(stages + 2 * stage()); }
   __device__ int* weight_places() const { return image_places() + plan.size; }
@@ -130,7 +53,7 @@ struct ConvBlock {
       keep(segment, segment == first);
       ++segment, left = length;
     };
-    if (side == 0 && taps() == 0) {
+    if (side <= 1 && taps() == 0) {
       for (; plane < end; plane += length) finish_segment();
     } else fetch(0, plane, end);
     for (int now = 0; plane < end; plane += plan.planes, now ^= 1) {
@@ -139,11 +62,16 @@ struct ConvBlock {
       if (plane + plan.planes < end) fetch(now ^ 1, plane + plan.planes, end);
       const float *images = stages + now * stage(), *factors = images + plan.planes * plan.size + thread_channel();
       const int count = end - plane < plan.planes ? end - plane : plan.planes, size = at.lies.size,
-                pitch = at.lies.pitch, step = taps() * Tile::pitch;
-#pragma unroll 1
-      for (int q = 0; q < count; ++q, images += size, factors += step) {
-        multiply(images, factors, pitch);
-        if (--left == 0) finish_segment();
+                pitch = at.lies.pitch, step = taps() * Tile::pitch, odd_rows = at.lies.row_length * pitch,
+                odd_columns = at.lies.column_length;
+      for (int q = 0; q < count;) {
+        const int together = count - q < left ? count - q : left;
+        constexpr int unrolled = side == 1 ? 4 : 1;
+#pragma unroll unrolled
+        for (int k = 0; k < together; ++k, images += size, factors += step)
+          multiply(images, factors, pitch, odd_rows, odd_columns);
+        q += together, left -= together;
+        if (left == 0) finish_segment();
       }
     }
     if (left < length) finish_segment();
@@ -176,19 +104,21 @@ struct ConvBlock {
     const ImagePart lies = at.lies;
     int *const images = image_places(), *const weights = weight_places(), count = taps();
     if (count == 0) return;  // the image's part may have no columns then
-    for (int i = thread; i < lies.size; i += threads) {
-      const int sample = i / lies.sample, row = i % lies.sample / lies.pitch, column = i % lies.sample % lies.pitch;
+    const int apart = plan.quads ? run : 1;
+    for (int i = thread; i * apart < lies.size; i += threads) {
+      const int place = i * apart, sample = place / lies.sample, row = place % lies.sample / lies.pitch,
+                column = place % lies.sample % lies.pitch;
       const int place_y = y.lowest() + (at.row0 + row % lies.row_length) * y.step + row / lies.row_length,
-                place_x =
-                    x.lowest() + (at.column0 + column % lies.column_length) * x.step + column / lies.column_length;
+                place_x = x.lowest() - s.unused() + (at.column0 + column % lies.column_length) * x.step +
+                          column / lies.column_length;
       const bool inside = at.sample0 + sample < plan.samples && row < y.remainders() * lies.row_length &&
                           unsigned(place_y) < unsigned(s.image_h) && unsigned(place_x) < unsigned(s.image_w);
       images[i] = inside ? sample * int(s.image()) + place_y * s.image_w + place_x : -1;
     }
     for (int i = thread; i < plan.planes * count; i += threads) {
-      const int tap = i % count, r = tap / x.taps, k = tap % x.taps;
-      weights[i] =
-          i / count * int(s.plane_step()) + (y.first_tap + r * y.next_tap) * s.kernel_w + x.first_tap + k * x.next_tap;
+      const int tap = i % count, r = tap / x.taps, k = tap % x.taps,
+                own = (y.first_tap + r * y.next_tap) * s.kernel_w + x.first_tap + k * x.next_tap;
+      weights[i] = i / count * int(plan.plane_step()) + own * plan.tap_step();
     }
     if constexpr (side == 0) {
       for (int tap = thread; tap <= count; tap += threads) {
@@ -211,12 +141,33 @@ struct ConvBlock {
     float* const to = stages + into * stage();
     const float* const image = at.image + long(plane) * size;
     const int* const places = image_places();
-    for (int i = thread; i < own; i += threads) {
-      const int place = places[i];
-      const float* from = image + (place < 0 ? 0 : place);
-      for (int q = 0; q < count; ++q, from += size) copy_async(to + q * own + i, from, place >= 0);
+    if (plan.quads) {
+      for (int i = thread; i * run < own; i += threads) {
+        const int place = places[i];
+        const float* from = image + (place < 0 ? 0 : place);
+        for (int q = 0; q < count; ++q, from += size) copy_four_async(to + q * own + i * run, from, place >= 0);
+      }
+    } else {
+      for (int i = thread; i < own; i += threads) {
+        const int place = places[i];
+        const float* from = image + (place < 0 ? 0 : place);
+        for (int q = 0; q < count; ++q, from += size) copy_async(to + q * own + i, from, place >= 0);
+      }
     }
-    fetch_weights(to + plan.planes * plan.size, at.weights + plane * s.plane_step(), count * taps());
+    float* const weights = to + plan.planes * plan.size;
+    const float* const of_plane = at.weights + plane * plan.plane_step();
+    if (plan.turns) fetch_turned(weights, of_plane, count * taps());
+    else fetch_weights(weights, of_plane, count * taps());
+  }
+  /// Four channels of a tap per thread.
+  __device__ void fetch_turned(float* to, const float* from, int count) {
+    constexpr int across = Tile::channels / run, down = threads / across;
+    const int first = thread % across * run;
+    const bool there = at.channel0 + first < plan.line();
+    const int* const places = weight_places();
+    to += thread / across * Tile::pitch + first, from += first;
+    for (int i = thread / across; i < count; i += down, to += down * Tile::pitch)
+      copy_four_async(to, there ? from + places[i] : at.image, there);
   }
   /// Four channels of eight taps per warp: no two lanes write to the same bank, and neighbours read neighbours.
   __device__ void fetch_weights(float* to, const float* from, int count) {
@@ -236,21 +187,22 @@ struct ConvBlock {
     }
   }
   /// Adds the products of a plane.
-  __device__ void multiply(const float* images, const float* factors, int pitch) {
+  __device__ void multiply(const float* images, const float* factors, [[maybe_unused]] int pitch,
+                           [[maybe_unused]] int odd_rows, [[maybe_unused]] int odd_columns) {
     if constexpr (side > 0) {
 #pragma unroll
       for (int r = 0; r < side; ++r) {
-        const float* const row = images + (Taps::mirrored ? side - 1 - r : r) * pitch;
-        float pixel[tr][run + side - 1];
+        // with a step of 2 even rows are before odd ones
+        const float* const row =
+            images + (Taps::step == 1 ? (Taps::mirrored ? side - 1 - r : r) * pitch : r / 2 * pitch + r % 2 * odd_rows);
+        float pixel[tr][(run - 1) * Taps::step + side];
 #pragma unroll
-        for (int k = 0; k < tr; ++k) {
-          load<run>(row + base[k], pixel[k]);
-          if constexpr (side > 1) load<side - 1>(row + base[k] + run, pixel[k] + run);
-        }
+        for (int k = 0; k < tr; ++k) load_pixels(row + base[k], odd_columns, pixel[k]);
 #pragma unroll
         for (int k = 0; k < side; ++k) {
           const int first = Taps::mirrored ? side - 1 - k : k;
-          add_tap(factors + (r * side + k) * Tile::pitch, [&](int own, int j) { return pixel[own][first + j]; });
+          add_tap(factors + (r * side + k) * Tile::pitch,
+                  [&](int own, int j) { return pixel[own][first + j * Taps::step]; });
         }
       }
     } else {
@@ -268,6 +220,23 @@ struct ConvBlock {
           for (int j = 0; j < run; ++j) pixel[k][j] = from[base[k] + j];
         add_tap(factors, [&](int own, int j) { return pixel[own][j]; });
       }
+    }
+  }
+  /// The pixels of a row that a run meets. With a step of 2 even and odd ones are apart.
+  template <int count>
+  __device__ static void load_pixels(const float* row, [[maybe_unused]] int odd_columns, float (&pixel)[count]) {
+    if constexpr (side == 1) load<run>(row, pixel);
+    else if constexpr (Taps::step == 1) {
+      pixel[0] = row[run - 1];
+      load<run>(row + run, pixel + 1);
+      pixel[run + 1] = row[2 * run];
+    } else {
+      float even[run], odd[run];
+      load<run>(row, even);
+      load<run>(row + odd_columns, odd);
+#pragma unroll
+      for (int i = 0; i < run; ++i) pixel[2 * i] = even[i], pixel[2 * i + 1] = odd[i];
+      pixel[2 * run] = row[run];
     }
   }
   template <class Pixel>
@@ -342,7 +311,7 @@ struct ConvBlock {
     }
   }
   __device__ float* sums_of(int slot) const {
-    return reinterpret_cast<float*>(a.workspace) + slot * (plan.samples * plan.sides.result());
+    return reinterpret_cast<float*>(a.workspace) + plan.turned() + slot * (plan.samples * plan.sides.result());
   }
   __device__ static void store(float* to, const Run& own, int count, int next) {
     if (next == 1) return store_neighbours(own, to, 0, count);
@@ -365,11 +334,11 @@ template <class Steps>
 struct JoinedSegments {
   static constexpr int threads = 256;
   int slots, channels, plane;
-  long count;
+  long count, before;  // elements of a slot, and floats of the workspace before the sums
   __device__ void block(const Arguments& a) const {
     const long i = thread_of_grid();
     if (i >= count) return;
-    const float* const sums = reinterpret_cast<const float*>(a.workspace) + i;
+    const float* const sums = reinterpret_cast<const float*>(a.workspace) + before + i;
     float total = sums[0];
 #pragma unroll 8
     for (int slot = 1; slot < slots; ++slot) total = total + sums[slot * count];

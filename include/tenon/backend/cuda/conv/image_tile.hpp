@@ -83,7 +83,18 @@ struct ConvSides {
     return input_gradient ? PixelAxis::of_input(result_w, kernel_w, stride_w, pad_w, dilation_w, phase)
                           : PixelAxis::of_result(result_w, kernel_w, stride_w, pad_w, dilation_w);
   }
+  /// The side of kernels whose taps meet neighbours that a thread loads together: 3 x 3 at a stride of 1, or forward of
+  /// 2, and one tap, which phases of a gradient may lack. 0: others.
+  TENON_DEVICE constexpr int side() const {
+    if (kernel_h != kernel_w || stride_h != stride_w) return 0;
+    const bool close = dilation_h == 1 && dilation_w == 1;
+    if (kernel_h == 3) return close && (stride_h == 1 || (stride_h == 2 && !input_gradient)) ? 3 : 0;
+    return kernel_h == 1 ? 1 : 0;
+  }
+  /// Places in shared memory before the first pixel of a row: the middle tap of 3 x 3 is at a multiple of four then.
+  TENON_DEVICE constexpr int unused() const { return side() == 3 && stride_h == 1 ? 3 : 0; }
   TENON_DEVICE constexpr int segments() const { return (planes + segment - 1) / segment; }
+  TENON_DEVICE constexpr int kernel_taps() const { return kernel_h * kernel_w; }
   /// Floats of the image of a sample, and of the result.
   TENON_DEVICE constexpr long image() const { return long(groups) * planes * image_h * image_w; }
   TENON_DEVICE constexpr long result() const { return long(groups) * results * result_h * result_w; }
@@ -116,9 +127,10 @@ struct ImagePart {
   int row_length, column_length;  // places of a remainder
   int pitch, sample, size;        // floats from one row to the next, from one sample to the next, and of all
 
-  TENON_DEVICE constexpr ImagePart(const ImageTile& tile, const PixelAxis& y, const PixelAxis& x)
+  /// A row begins with some `unused` places.
+  TENON_DEVICE constexpr ImagePart(const ImageTile& tile, const PixelAxis& y, const PixelAxis& x, int unused = 0)
       : row_length(y.length(tile.rows)),
-        column_length((x.length(ImageTile::run * tile.across) + 3) / 4 * 4),
+        column_length((unused + x.length(ImageTile::run * tile.across) + 3) / 4 * 4),
         pitch(x.remainders() * column_length),
         sample(y.remainders() * row_length * pitch),
         size(0) {

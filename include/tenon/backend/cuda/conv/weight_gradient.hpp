@@ -62,13 +62,14 @@ struct WeightSegments {
   using W = WeightElement<C>;
   static constexpr int threads = 128;
   static constexpr long segments = pixel_segments(W::sizes.oh, W::sizes.ow).count();
-  static constexpr long count(long n) { return call_samples<C, gives_dw>(n) * segments * W::count; }
+  static constexpr long slot = (W::count + 3) / 4 * 4;  // of the workspace
+  static constexpr long count(long n) { return call_samples<C, gives_dw>(n) * segments * slot; }
   static long blocks(long n) { return blocks_for(count(n), threads); }
   __device__ static void block(const Arguments& a) {
     const long i = thread_of_grid(), samples = call_samples<C, gives_dw>(a.n);
-    if (i >= samples * segments * W::count) return;
-    const long segment = i / W::count % segments, sample = i / W::count / segments;
-    reinterpret_cast<float*>(a.workspace)[i] = W(a, i % W::count).of_segment(sample, segment);
+    if (i >= samples * segments * slot || i % slot >= W::count) return;
+    const long segment = i / slot % segments, sample = i / slot / segments;
+    reinterpret_cast<float*>(a.workspace)[i] = W(a, i % slot).of_segment(sample, segment);
   }
 };
 
@@ -109,13 +110,21 @@ struct Kernel<Cuda, ops::Conv2dBackwardWeight> : kernel::cuda::Whole {
   static constexpr bool in_tiles =
       std::is_same_v<typename C::Result, float> && kernel::cuda::weight_in_tiles(sizes<C>(1));
 
+  /// How many rows and columns further the next pixel is met, where the kernel is 3 x 3 without dilation; else 0.
+  static constexpr int stride_of_3x3(const kernel::Conv2dSizes& s) {
+    const bool is_3x3 = s.kh == 3 && s.kw == 3 && s.dilation_h == 1 && s.dilation_w == 1;
+    return is_3x3 && s.stride_h == s.stride_w && s.stride_h <= 2 ? s.stride_h : 0;
+  }
+  template <class C>
+  using Ways = kernel::cuda::WeightWaysOf<stride_of_3x3(sizes<C>(1))>;
+
   template <class C>
   static constexpr long workspace(long n) {
     using Segments = kernel::cuda::WeightSegments<C>;
     if constexpr (!std::is_same_v<typename C::Result, float>) return 0;
     else if constexpr (in_tiles<C>) {
-      const kernel::cuda::WeightPlan plan = kernel::cuda::WeightChoice::of(sizes<C>(n)).plan;
-      return plan.slots() * plan.count() * long(sizeof(float));
+      const kernel::cuda::WeightPlan plan = Ways<C>::choice(sizes<C>(n)).first;
+      return plan.slots() * plan.slot() * long(sizeof(float));
     } else return Segments::count(n) * long(sizeof(float));
   }
   template <class C>
@@ -124,7 +133,7 @@ struct Kernel<Cuda, ops::Conv2dBackwardWeight> : kernel::cuda::Whole {
     using kernel::cuda::launch_blocks;
     if constexpr (!std::is_same_v<typename C::Result, float>)
       launch_blocks<kernel::cuda::PerElement<kernel::cuda::ConvWeightElement, C>>(a);
-    else if constexpr (in_tiles<C>) kernel::cuda::run_weight_tiles(a, sizes<C>(a.n));
+    else if constexpr (in_tiles<C>) Ways<C>::run(a, sizes<C>(a.n));
     else {
       using Segments = kernel::cuda::WeightSegments<C>;
       launch_blocks<Segments>(a);

@@ -1,105 +1,187 @@
 // How the gradient of a convolution for its weight is cut into blocks: which tile, and how many samples a block has.
 #pragma once
 #include <algorithm>
+#include <climits>
+#include <type_traits>
+#include <utility>
 
+#include <tenon/backend/cuda/conv/weight_3x3.hpp>
+#include <tenon/backend/cuda/conv/weight_sums.hpp>
 #include <tenon/backend/cuda/conv/weight_tiles.hpp>
 #include <tenon/backend/cuda/gemm/tiles.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::cuda {
 
+/// A plan without its chunks.
+constexpr WeightPlan weight_work(const Conv2dSizes& s, int together, bool apart) {
+  const PixelSegments segment = pixel_segments(s.oh, s.ow);
+  return {int(s.n),
+          s.groups,
+          int(s.group_inputs()),
+          int(s.group_outputs()),
+          int(s.h),
+          int(s.w),
+          int(s.oh),
+          int(s.ow),
+          PixelAxis::of_result(int(s.oh), s.kh, s.stride_h, s.pad_top, s.dilation_h),
+          PixelAxis::of_result(int(s.ow), s.kw, s.stride_w, s.pad_left, s.dilation_w),
+          int(segment.rows),
+          int(segment.columns),
+          int(segment.side_by_side()),
+          int(segment.count()),
+          together,
+          apart,
+          1,
+          1,
+          1,
+          1,
+          1,
+          false,
+          false};
+}
+
+/// Plans of the tiles for any taps.
 template <class Tile>
-constexpr long weight_stage_bytes(const WeightPlan& p) {
-  return (p.image() + long(p.chunk_rows) * p.chunk_columns * Tile::pitch) * long(sizeof(float));
+struct WeightPlanOf {
+  using Blocks = WeightTiles<Tile>;
+  static constexpr bool takes(const Conv2dSizes&, int) { return true; }
+  static constexpr long stage_bytes(const WeightPlan& p) {
+    return (p.image() + long(p.chunk_rows) * p.chunk_columns * Tile::pitch) * long(sizeof(float));
+  }
+  static constexpr long shared_bytes(const WeightPlan& p) {
+    return long(p.waiting()) * Tile::sums * Tile::threads * long(sizeof(float)) + 2 * stage_bytes(p) +
+           p.part().size * long(sizeof(int));
+  }
+  /// A chunk has as many of `most_pixels` as a stage has room for: whole rows, or a part of one.
+  static constexpr WeightPlan plan(const Conv2dSizes& s, int together, bool apart, long most_pixels) {
+    constexpr long most_stage_bytes = 20 << 10;
+    WeightPlan p = weight_work(s, together, apart);
+    p.channels = std::min((Tile::columns + p.taps() - 2) / p.taps() + 1, p.inputs);
+    for (long pixels = most_pixels; pixels >= 4; pixels /= 2) {
+      p.chunk_columns = int(s.ow <= pixels ? s.ow : even_piece(p.segment_columns, pixels));
+      p.chunk_rows = int(s.ow <= pixels ? even_piece(p.segment_rows, pixels / s.ow) : 1);
+      p.size = p.part().size | 1;  // channels are in other banks
+      if (stage_bytes(p) <= most_stage_bytes) break;
+    }
+    return p;
+  }
+};
+template <int Stride, int Resident, bool Pairs>
+struct WeightPlanOf<Weight3x3Tile<Stride, Resident, Pairs>> {
+  using Tile = Weight3x3Tile<Stride, Resident, Pairs>;
+  using Blocks = Weight3x3Tiles<Tile>;
+  static constexpr long shared_bytes(const WeightPlan& p) { return Blocks::shared_bytes(p); }
+  static constexpr bool takes(const Conv2dSizes& s, int together) {
+    return s.kh == 3 && s.kw == 3 && s.stride_h == Stride && s.stride_w == Stride && s.dilation_h == 1 &&
+           s.dilation_w == 1 && (!Pairs || (together > 1 && !pixel_segments(s.oh, s.ow).several()));
+  }
+  /// A chunk of whole rows, of a part of one, or of some samples of few pixels.
+  static constexpr WeightPlan plan(const Conv2dSizes& s, int together, bool apart, long pixels) {
+    constexpr int run = detail::ChunkLines::run;
+    WeightPlan p = weight_work(s, together, apart);
+    if (s.ow <= pixels) p.chunk_columns = int(s.ow), p.chunk_rows = int(even_piece(p.segment_rows, pixels / s.ow));
+    else p.chunk_columns = int((even_piece(p.segment_columns, pixels) + run - 1) / run * run);
+    while (!apart && p.chunk_samples < together && 2 * p.chunk_samples * s.oh * s.ow <= pixels) p.chunk_samples *= 2;
+    const bool begins_at_fours = p.across == 1 || p.segment_columns % run == 0;
+    p.image_quads = s.w % run == 0 && s.pad_left % run == 1 && begins_at_fours;
+    p.gradient_quads = s.ow % run == 0 && begins_at_fours;
+    return p;
+  }
+};
+/// The pixels of a chunk that are tried.
+inline constexpr long most_chunk_pixels = 64, least_chunk_pixels = 16;
+template <class Tile>
+constexpr WeightPlan weight_plan(const Conv2dSizes& s, int together, bool apart, long pixels = most_chunk_pixels) {
+  return WeightPlanOf<Tile>::plan(s, together, apart, pixels);
 }
 template <class Tile>
 constexpr long weight_shared_bytes(const WeightPlan& p) {
-  return long(p.waiting()) * Tile::sums * Tile::threads * long(sizeof(float)) + 2 * weight_stage_bytes<Tile>(p) +
-         p.part().size * long(sizeof(int));
+  return WeightPlanOf<Tile>::shared_bytes(p);
 }
 template <class Tile>
 constexpr long weight_blocks(const WeightPlan& p) {
   return blocks_for(p.outputs, Tile::outputs) * blocks_for(p.columns(), Tile::columns) * p.groups * p.slots();
 }
 
-/// The plan by a tile. A chunk has as many pixels as a stage has room for: whole rows, or a part of one.
+/// What the time of a plan is computed from, fitted to measured times of an H200.
+struct WeightCosts {
+  int limit, half;  // percent of 128 products per cycle with very many blocks; hundredths of a block that halve it
+  int join, chunk, begin;  // steps that a sample's or a segment's end, a chunk, and a block's begin cost
+};
 template <class Tile>
-constexpr WeightPlan weight_plan(const Conv2dSizes& s, int together, bool apart) {
-  constexpr long stage_bytes = 20 << 10, most_pixels = 64;
-  WeightPlan p{int(s.n),
-               s.groups,
-               int(s.group_inputs()),
-               int(s.group_outputs()),
-               int(s.h),
-               int(s.w),
-               int(s.oh),
-               int(s.ow),
-               PixelAxis::of_result(int(s.oh), s.kh, s.stride_h, s.pad_top, s.dilation_h),
-               PixelAxis::of_result(int(s.ow), s.kw, s.stride_w, s.pad_left, s.dilation_w),
-               pixel_segments(s.oh, s.ow),
-               together,
-               apart,
-               1,
-               1,
-               1,
-               1};
-  const int spanned = Tile::side > 0 ? Tile::columns / p.taps() : (Tile::columns + p.taps() - 2) / p.taps() + 1;
-  p.channels = Tile::side > 0 || spanned < p.inputs ? spanned : p.inputs;
-  for (long pixels = most_pixels; pixels >= 4; pixels /= 2) {
-    p.chunk_columns = int(s.ow <= pixels ? s.ow : even_piece(p.segment.columns, pixels));
-    p.chunk_rows = int(s.ow <= pixels ? even_piece(p.segment.rows, pixels / s.ow) : 1);
-    // Channels are in other banks: four neighbours of each are read at once, or one.
-    const int size = p.part().size;
-    p.size = Tile::side > 0 ? (size / 4 | 1) * 4 : size | 1;
-    if (weight_stage_bytes<Tile>(p) <= stage_bytes) break;
-  }
-  return p;
-}
+inline constexpr WeightCosts weight_costs{92, 72, 3, 8, 36};
+template <>
+inline constexpr WeightCosts weight_costs<WideWeightTile>{142, 171, 5, 33, 44};
+template <>
+inline constexpr WeightCosts weight_costs<NarrowWeightTile>{117, 229, 1, 74, 65};
 
-/// The time of a plan in cycles of a multiprocessor, as conv_cost().
+/// The time of a plan in cycles of a multiprocessor.
 template <class Tile>
 constexpr long weight_cost(const WeightPlan& p) {
-  constexpr bool is_narrow = Tile::sums <= 16, is_3x3 = Tile::side > 0;
-  constexpr long limit = is_narrow ? 50 : is_3x3 ? 80 : 72, half = is_narrow ? 120 : is_3x3 ? 45 : 65;
-  constexpr long memory_of_multiprocessor = 220 << 10, bytes_per_cycle = 15, join_cycles = 4000, steps_of_join = 3;
+  constexpr WeightCosts costs = weight_costs<Tile>;
+  constexpr long memory_of_multiprocessor = 228 << 10, reserved = 1 << 10, bytes_per_cycle = 15, launch_cycles = 6000;
   const long segments = p.segments(), pixels = long(p.height) * p.width,
-             steps = p.apart ? pixels / segments + 1 : p.together * (pixels + steps_of_join * segments),
-             work = steps * Tile::sums * Tile::threads / 128,
+             of_chunk = long(p.chunk_rows) * p.chunk_columns * p.chunk_samples,
+             steps = p.apart ? pixels / segments + 1 : p.together * (pixels + costs.join * segments),
+             work = (steps + steps * costs.chunk / of_chunk + costs.begin) * Tile::sums * Tile::threads / 128,
              rounds = ceil_div(weight_blocks<Tile>(p), multiprocessors),
-             fit = std::max(1l, memory_of_multiprocessor / weight_shared_bytes<Tile>(p)),
+             fit = std::max(1l, memory_of_multiprocessor / (weight_shared_bytes<Tile>(p) + reserved)),
              at_once = std::min({rounds, long(Tile::resident), fit});
-  return rounds * work * (100 * at_once + half) / at_once / limit + join_cycles +
-         (2 * p.slots() + 1) * p.count() * long(sizeof(float)) / (multiprocessors * bytes_per_cycle);
+  return rounds * work * (100 * at_once + costs.half) / at_once / costs.limit + launch_cycles +
+         (p.slots() + 1) * p.count() * long(sizeof(float)) / (multiprocessors * bytes_per_cycle);
 }
 
-/// The cheapest plan.
-struct WeightChoice {
-  enum Way { taps_3x3, wide, narrow };
-  WeightPlan plan;
-  Way way;
+template <class Tile>
+void launch_weight_tiles(const Arguments& a, WeightPlan plan) {
+  plan.image_quads = plan.image_quads && has_fours(a.operand<float>(0));
+  plan.gradient_quads = plan.gradient_quads && has_fours(a.operand<float>(1));
+  launch_blocks(typename WeightPlanOf<Tile>::Blocks{plan}, a, weight_blocks<Tile>(plan),
+                int(weight_shared_bytes<Tile>(plan)));
+}
+inline void launch_weight_sums(const Arguments& a, int samples, int together, int segments, long count) {
+  const WeightSums sums{samples, together, segments, count};
+  launch_blocks(sums, a, sums.blocks());
+}
 
-  static constexpr bool has_3x3(const Conv2dSizes& s) {
-    return s.kh == 3 && s.kw == 3 && s.stride_h == 1 && s.stride_w == 1 && s.dilation_h == 1 && s.dilation_w == 1;
-  }
-  static constexpr WeightChoice of(const Conv2dSizes& s) {
-    WeightChoice best{weight_plan<NarrowWeightTile>(s, 1, false), narrow};
-    long cost = weight_cost<NarrowWeightTile>(best.plan);
-    const auto compare = [&]<class Tile>(Tile, Way way) {
+/// The tiles of a convolution of one sample's sizes `s`: those for 3 x 3, or those for any taps.
+template <class... Tiles>
+struct WeightWays {
+  static constexpr int ways = int(sizeof...(Tiles));
+  /// The cheapest plan, and its tile.
+  static constexpr std::pair<WeightPlan, int> choice(const Conv2dSizes& s) {
+    WeightPlan best{};
+    long cost = LONG_MAX;
+    int way = -1, index = 0;
+    const auto compare = [&]<class Tile>(std::type_identity<Tile>) {
+      const int now = index++;
       const auto with = [&](int together, bool apart) {
-        const WeightPlan plan = weight_plan<Tile>(s, together, apart);
-        if (weight_shared_bytes<Tile>(plan) > most_shared_bytes) return;
-        const long own = weight_cost<Tile>(plan);
-        if (own < cost) cost = own, best = {plan, way};
+        if (!WeightPlanOf<Tile>::takes(s, together)) return;
+        for (long pixels = most_chunk_pixels; pixels >= least_chunk_pixels; pixels /= 2) {
+          const WeightPlan plan = weight_plan<Tile>(s, together, apart, pixels);
+          if (weight_shared_bytes<Tile>(plan) > most_shared_bytes) continue;
+          const long own = weight_cost<Tile>(plan);
+          if (own < cost) cost = own, best = plan, way = now;
+        }
       };
-      with(1, true);
+      if (pixel_segments(s.oh, s.ow).several()) with(1, true);
       for (int together = 1; together <= block_samples; together *= 2) with(together, false);
     };
-    compare(NarrowWeightTile(), narrow);
-    if (has_3x3(s)) compare(Weight3x3Tile(), taps_3x3);
-    else compare(WideWeightTile(), wide);
-    return best;
+    (compare(std::type_identity<Tiles>()), ...);
+    return {best, way};
+  }
+  static void run(const Arguments& a, const Conv2dSizes& s) {
+    const auto [plan, way] = choice(s);
+    int index = 0;
+    ((index++ == way ? launch_weight_tiles<Tiles>(a, plan) : void()), ...);
+    launch_weight_sums(a, plan.samples, plan.together, plan.apart ? plan.segments() : 1, plan.count());
   }
 };
+/// Those that a program has for kernels of 3 x 3 with this stride, or, 0, for any.
+template <int stride>
+struct WeightWaysOf : WeightWays<Weight3x3Tile<stride, 4, false>, Weight3x3Tile<stride, 2, true>, NarrowWeightTile> {};
+template <>
+struct WeightWaysOf<0> : WeightWays<WideWeightTile, NarrowWeightTile> {};
 
 /// Whether the gradient is computed in tiles: where a group has channels enough, and places are ints.
 constexpr bool weight_in_tiles(const Conv2dSizes& s) {
@@ -108,22 +190,6 @@ constexpr bool weight_in_tiles(const Conv2dSizes& s) {
          s.c * s.h * s.w < most_places && s.o * s.oh * s.ow < most_places &&
          s.o * s.group_inputs() * s.taps() < most_places && s.w < most_width &&
          weight_shared_bytes<NarrowWeightTile>(weight_plan<NarrowWeightTile>(s, 1, false)) <= most_shared_bytes;
-}
-
-template <class Tile>
-void launch_weight_tiles(const Arguments& a, const WeightPlan& plan) {
-  launch_blocks(WeightTiles<Tile>{plan}, a, weight_blocks<Tile>(plan), int(weight_shared_bytes<Tile>(plan)));
-}
-inline void launch_weight_sums(const Arguments& a, int samples, int together, int segments, long count) {
-  launch_blocks(WeightSums{samples, together, segments, count}, a, blocks_for(count, WeightSums::threads));
-}
-/// The gradient for s.n samples in tiles.
-inline void run_weight_tiles(const Arguments& a, const Conv2dSizes& s) {
-  const auto [plan, way] = WeightChoice::of(s);
-  if (way == WeightChoice::taps_3x3) launch_weight_tiles<Weight3x3Tile>(a, plan);
-  else if (way == WeightChoice::wide) launch_weight_tiles<WideWeightTile>(a, plan);
-  else launch_weight_tiles<NarrowWeightTile>(a, plan);
-  launch_weight_sums(a, plan.samples, plan.together, plan.apart ? plan.segments() : 1, plan.count());
 }
 
 }  // namespace tenon::kernel::cuda

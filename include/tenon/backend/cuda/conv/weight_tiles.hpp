@@ -2,95 +2,27 @@
 // being input channels and taps; the steps are the pixels of some samples. Sizes are numbers at run time.
 #pragma once
 #include <tenon/backend/cuda/async_copy.hpp>
-#include <tenon/backend/cuda/conv/image_tile.hpp>
+#include <tenon/backend/cuda/conv/weight_work.hpp>
 #include <tenon/backend/cuda/neighbours.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::cuda {
 
 /// How a block computes its tile: output channels and columns of a thread; blocks for which a multiprocessor has
-/// registers. `Side`: the columns of a thread are the taps of a channel, Side x Side neighbours of a stride of 1, whose
-/// pixels it loads once for all of them; 0: any. A warp has 4 x 8 threads, a block two warps across.
-template <int Outputs, int Columns, int WarpsDown, int Resident, int Side = 0>
+/// registers. A warp has 4 x 8 threads, a block two warps across.
+template <int Outputs, int Columns, int WarpsDown, int Resident>
 struct WeightTile {
   static constexpr int threads = 2 * WarpsDown * warp, resident = Resident, thread_outputs = Outputs,
-                       thread_columns = Columns, side = Side, outputs = 4 * WarpsDown * Outputs, columns = 16 * Columns,
+                       thread_columns = Columns, outputs = 4 * WarpsDown * Outputs, columns = 16 * Columns,
                        pitch = outputs + 4, sums = Outputs * Columns;
-  static_assert(Side == 0 || Columns == Side * Side);
 };
-using Weight3x3Tile = WeightTile<4, 9, 4, 2, 3>;
 using WideWeightTile = WeightTile<8, 8, 2, 3>;
 using NarrowWeightTile = WeightTile<4, 4, 2, 6>;
 
-/// Where the parts of the work are. A block has `together` samples, a power of two; or one segment of one sample, where
-/// segments are `apart`. It has `chunk_rows` x `chunk_columns` pixels of dy in shared memory at a time.
-struct WeightPlan {
-  int samples, groups, inputs, outputs;  // channels of a group
-  int image_h, image_w, height, width;   // height and width of dy
-  PixelAxis y, x;
-  PixelSegments segment;
-  int together;
-  bool apart;
-  int chunk_rows, chunk_columns;
-  int channels, size;  // of the image in shared memory, and floats of each
-
-  TENON_DEVICE constexpr int taps() const { return y.taps * x.taps; }
-  TENON_DEVICE constexpr int columns() const { return inputs * taps(); }
-  TENON_DEVICE constexpr long count() const { return long(groups) * outputs * columns(); }
-  TENON_DEVICE constexpr int segments() const { return int(segment.count()); }
-  TENON_DEVICE constexpr ImagePart part() const {
-    return {{(chunk_columns + ImageTile::run - 1) / ImageTile::run, chunk_rows, 1}, y, x};
-  }
-  /// Floats of the image in a stage, after which the gradients begin at a multiple of 16 bytes.
-  TENON_DEVICE constexpr int image() const { return (channels * size + 3) / 4 * 4; }
-  /// Sums per element in the workspace.
-  TENON_DEVICE constexpr long slots() const {
-    return apart ? long(samples) * segments() : (samples + together - 1) / together;
-  }
-  TENON_DEVICE constexpr int levels() const {
-    int all = 0;
-    for (int left = together; left > 1; left /= 2) ++all;
-    return all;
-  }
-  /// Sums per element that wait in shared memory: of each level of the tree over samples, and of earlier segments.
-  TENON_DEVICE constexpr int waiting() const { return levels() + (!apart && segments() > 1 ? 1 : 0); }
-};
-
 namespace detail {
-/// The chunks of the pixels of some samples, in the order of backend/order.hpp.
-struct PixelWalk {
-  const WeightPlan& plan;
-  int sample, segment, row, column;
-
-  __device__ PixelWalk(const WeightPlan& of, int first_sample, int first_segment)
-      : plan(of), sample(first_sample), segment(first_segment) {
-    to_segment();
-  }
-  __device__ int side_by_side() const { return int(plan.segment.side_by_side()); }
-  __device__ int first_row() const { return segment / side_by_side() * int(plan.segment.rows); }
-  __device__ int first_column() const { return segment % side_by_side() * int(plan.segment.columns); }
-  __device__ int end_row() const { return least(first_row() + int(plan.segment.rows), plan.height); }
-  __device__ int end_column() const { return least(first_column() + int(plan.segment.columns), plan.width); }
-  __device__ int rows() const { return least(end_row() - row, plan.chunk_rows); }
-  __device__ int columns() const { return least(end_column() - column, plan.chunk_columns); }
-  __device__ void to_segment() { row = first_row(), column = first_column(); }
-  /// To the next chunk; true if a segment has ended.
-  __device__ bool next() {
-    if ((column += plan.chunk_columns) < end_column()) return false;
-    column = first_column();
-    if ((row += plan.chunk_rows) < end_row()) return false;
-    if (++segment == plan.segments()) segment = 0, ++sample;
-    to_segment();
-    return true;
-  }
-
- private:
-  __device__ static int least(int a, int b) { return a < b ? a : b; }
-};
-
 template <class Tile>
 struct WeightBlock {
-  static constexpr int threads = Tile::threads, to = Tile::thread_outputs, tc = Tile::thread_columns, side = Tile::side,
+  static constexpr int threads = Tile::threads, to = Tile::thread_outputs, tc = Tile::thread_columns,
                        run = ImageTile::run;
 
   const Arguments& a;
@@ -98,7 +30,7 @@ struct WeightBlock {
   const int thread;
   int output0, column0, group, unit;  // of the tile; the unit is a number of samples, or a segment
   float *const waiting, *const stages;
-  int base[side > 0 ? 1 : tc];  // of a thread's columns, for the first pixel, in shared memory
+  int base[tc];  // of a thread's columns, for the first pixel, in shared memory
   float sum[to][tc];
 
   __device__ WeightBlock(const Arguments& arguments, const WeightPlan& of)
@@ -136,7 +68,7 @@ struct WeightBlock {
       const float *images = stages + stage * stage_size(), *gradients = images + plan.image();
       const int rows = now.rows(), columns = now.columns(), segment = now.segment, sample = now.sample;
       for (int i = 0; i < rows; ++i, images += lies.pitch, gradients += columns * Tile::pitch)
-        multiply(images, gradients + thread_output(), columns, lies.pitch);
+        multiply(images, gradients + thread_output(), columns);
       if (!now.next()) continue;
       if (plan.apart) break;
       if (finish_segment(segment, segments)) join_sample(sample - first_sample);
@@ -156,7 +88,7 @@ struct WeightBlock {
   /// Column j of the thread in the tile.
   __device__ int thread_column(int j) const {
     const int own = thread % warp / 2 % 8 + thread / warp % 2 * 8;
-    return side > 0 ? own * tc + j : own + 16 * j;
+    return own + 16 * j;
   }
   __device__ void clear() {
 #pragma unroll
@@ -174,15 +106,12 @@ struct WeightBlock {
       places()[i] = down << 16 | right;
     }
     const int taps = plan.taps(), first = column0 / taps;
-    if constexpr (side > 0) base[0] = (thread_column(0) / taps) * plan.size;
-    else {
 #pragma unroll
-      for (int j = 0; j < tc; ++j) {
-        const int column = column0 + thread_column(j), tap = column % taps;
-        const int at = (column / taps - first) * plan.size + y.place(tap / x.taps, lies.row_length) * lies.pitch +
-                       x.place(tap % x.taps, lies.column_length);
-        base[j] = column < plan.columns() ? at : 0;
-      }
+    for (int j = 0; j < tc; ++j) {
+      const int column = column0 + thread_column(j), tap = column % taps;
+      const int at = (column / taps - first) * plan.size + y.place(tap / x.taps, lies.row_length) * lies.pitch +
+                     x.place(tap % x.taps, lies.column_length);
+      base[j] = column < plan.columns() ? at : 0;
     }
   }
   /// Starts to copy a chunk: the image at its taps, and the gradients as [pixel][output].
@@ -223,40 +152,21 @@ struct WeightBlock {
     }
   }
   /// Adds the products of a row of pixels.
-  __device__ void multiply(const float* images, const float* gradients, int columns, int pitch) {
+  __device__ void multiply(const float* images, const float* gradients, int columns) {
     int j = 0;
 #pragma unroll 1
-    for (; j + run <= columns; j += run, gradients += run * Tile::pitch)
-      multiply_run<run>(images + j, gradients, pitch);
+    for (; j + run <= columns; j += run, gradients += run * Tile::pitch) multiply_run<run>(images + j, gradients);
 #pragma unroll 1
-    for (; j < columns; ++j, gradients += Tile::pitch) multiply_run<1>(images + j, gradients, pitch);
+    for (; j < columns; ++j, gradients += Tile::pitch) multiply_run<1>(images + j, gradients);
   }
   template <int count>
-  __device__ void multiply_run(const float* images, const float* gradients, [[maybe_unused]] int pitch) {
-    if constexpr (side > 0) {
-      float pixel[side][count + side - 1];
+  __device__ void multiply_run(const float* images, const float* gradients) {
 #pragma unroll
-      for (int r = 0; r < side; ++r) {
-        const float* const row = images + base[0] + r * pitch;
-        if constexpr (count == run) {
-          load<run>(row, pixel[r]);
-          load<side - 1>(row + run, pixel[r] + run);
-        } else {
+    for (int p = 0; p < count; ++p) {
+      float pixel[tc];
 #pragma unroll
-          for (int k = 0; k < count + side - 1; ++k) pixel[r][k] = row[k];
-        }
-      }
-#pragma unroll
-      for (int p = 0; p < count; ++p)
-        add_pixel(gradients + p * Tile::pitch, [&](int c) { return pixel[c / side][c % side + p]; });
-    } else {
-#pragma unroll
-      for (int p = 0; p < count; ++p) {
-        float pixel[tc];
-#pragma unroll
-        for (int c = 0; c < tc; ++c) pixel[c] = images[base[c] + p];
-        add_pixel(gradients + p * Tile::pitch, [&](int c) { return pixel[c]; });
-      }
+      for (int c = 0; c < tc; ++c) pixel[c] = images[base[c] + p];
+      add_pixel(gradients + p * Tile::pitch, [&](int c) { return pixel[c]; });
     }
   }
   template <class Pixel>
@@ -303,7 +213,7 @@ struct WeightBlock {
     for (int q = 0; q < Tile::sums; ++q) level[q * threads] = sum[q / tc][q % tc], sum[q / tc][q % tc] = 0;
   }
   __device__ void put() {
-    float* const result = reinterpret_cast<float*>(a.workspace) + unit * plan.count() +
+    float* const result = reinterpret_cast<float*>(a.workspace) + unit * plan.slot() +
                           (long(group) * plan.outputs + output0 + thread_output()) * plan.columns() + column0;
 #pragma unroll
     for (int o = 0; o < to; ++o)
@@ -322,38 +232,5 @@ struct WeightTiles {
   WeightPlan plan;
   __device__ void block(const Arguments& a) const { detail::WeightBlock<Tile>(a, plan).run_all(); }
 };
-/// From sums of segments or of some samples to those of all samples: segments one after the other, the 16 samples of a
-/// block as a tree, then the blocks one after the other.
-struct WeightSums {
-  static constexpr int threads = 128;
-  int samples, together, segments;  // segments of a sample in the workspace
-  long count;
-
-  __device__ void block(const Arguments& a) const {
-    const long i = thread_of_grid();
-    if (i >= count) return;
-    const int all = (samples + together - 1) / together, of_block = block_samples / together;
-    const float* const sums = reinterpret_cast<const float*>(a.workspace) + i;
-    float total = 0;
-    for (int first = 0; first < all; first += of_block) {
-      float sample[block_samples];
-#pragma unroll
-      for (int k = 0; k < block_samples; ++k) {
-        sample[k] = 0;
-        if (k >= of_block || first + k >= all) continue;
-        const float* const own = sums + (first + k) * segments * count;
-        sample[k] = own[0];
-        for (int segment = 1; segment < segments; ++segment) sample[k] = sample[k] + own[segment * count];
-      }
-#pragma unroll
-      for (int step = 1; step < block_samples; step *= 2)
-#pragma unroll
-        for (int k = 0; k < block_samples; k += 2 * step) sample[k] = sample[k] + sample[k + step];
-      total = first == 0 ? sample[0] : total + sample[0];
-    }
-    a.result<float>()[i] = total + 0.0f;
-  }
-};
-
 }  // namespace tenon::kernel::cuda
 TENON_EXACT_END
