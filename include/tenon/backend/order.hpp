@@ -21,8 +21,8 @@
 //   columns         chains of `sum_chain` rows, as a SumTree
 //   running sums    chains of 256 elements; to each partial sum of a chain the sum of the chains before is added, which
 //                   itself is blocks of 256 chains: (b0 + b1 + ...) + (c0 + c1 + ...)
-//   places by index (of elements along an axis) chains of 256 in ascending order of their position along the axis,
-//                   added one after the other
+//   places by index (the gradients of sort and gather_elements) one chain in float64 in ascending order of the position
+//                   along the axis, rounded once
 //   rows by index   (the gradient of gather): for each row of the table chains of `sum_chain` of its places in
 //                   ascending order, as a SumTree
 // Exceptions, with one chain of any length: convolutions of other types than float32; kernels of more than 256 taps,

@@ -39,7 +39,7 @@ struct GatherElements;
 /// Sums elements by their number along an axis: result[.., numbers[.., j, ..], ..] += values[.., j, ..]. Operands:
 /// numbers, values. Not for users.
 ///
-/// order       in ascending order of j, in chains of 256 that are added one after the other (backend/order.hpp)
+/// order       in ascending order of j, in float64, rounded once (backend/order.hpp)
 struct ScatterElements : Operator<ScatterElements, "ScatterElements"> {
   using Config = detail::LineConfig;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {

@@ -12,7 +12,19 @@ enum class Coordinates : int { half_pixel, align_corners, asymmetric };
 namespace ops {
 
 /// How an axis is resampled. From `linear` on, the result is a weighted sum.
-enum class Resampling : int { roll, circular, reflect, symmetric, replicate, windows, nearest, linear, cubic, area };
+enum class Resampling : int {
+  roll,
+  flip,
+  circular,
+  reflect,
+  symmetric,
+  replicate,
+  windows,
+  nearest,
+  linear,
+  cubic,
+  area
+};
 
 /// Of one element of the result: the element first + k of x, or the end of the axis where that is outside.
 struct Taps {
@@ -38,6 +50,7 @@ struct ResampleConfig {
     switch (mode) {
       case Resampling::roll:
       case Resampling::circular: return {wrapped(j - a, in), 1};
+      case Resampling::flip: return {in - 1 - j, 1};
       case Resampling::reflect: return {mirrored(j - a, in, 0), 1};
       case Resampling::symmetric: return {mirrored(j - a, in, 1), 1};
       case Resampling::replicate: return {inside(j - a, in), 1};
@@ -98,8 +111,9 @@ TENON_EXACT_END
 
 namespace detail {
 constexpr const char* resampling_name(Resampling mode) {
-  constexpr const char* names[]{"roll",   "pad_circular", "pad_reflect", "pad_symmetric", "pad_replicate",
-                                "unfold", "interpolate",  "interpolate", "interpolate",   "interpolate"};
+  constexpr const char* names[]{"roll",          "flip",          "pad_circular", "pad_reflect",
+                                "pad_symmetric", "pad_replicate", "unfold",       "interpolate",
+                                "interpolate",   "interpolate",   "interpolate"};
   return names[int(mode)];
 }
 /// What is wrong with resampling an axis of x.
@@ -113,15 +127,15 @@ constexpr void check_resampling(const TensorType& x, const ResampleConfig& c, Se
   const int in = x[axis], after = c.extent - in - c.a;
   const bool borders = c.mode >= Resampling::circular && c.mode <= Resampling::replicate;
   const int most = c.mode == Resampling::reflect ? in - 1 : c.mode == Resampling::replicate ? 0x7fffffff : in;
-  if (in < 0 && c.mode != Resampling::roll)
-    error << who << " of " << x << " along axis 0, which depends on n: it needs a fixed extent";
+  const bool moves = c.mode == Resampling::roll || c.mode == Resampling::flip;
+  if (in < 0 && !moves) error << who << " of " << x << " along axis 0, which depends on n: it needs a fixed extent";
   else if (borders && (c.a < 0 || after < 0))
     error << who << " of " << x << " got a margin of " << (c.a < 0 ? c.a : after)
           << ": use slice to take elements away";
   else if (borders && (c.a > most || after > most))
     error << who << " of " << x << " got a margin of " << (c.a > most ? c.a : after) << " along axis " << axis
           << ": at most " << most << " elements can be mirrored or repeated";
-  else if (c.mode != Resampling::roll && (c.extent < 1 || in < 1))
+  else if (!moves && (c.extent < 1 || in < 1))
     error << who << " of " << x << " to " << c.extent << " elements along axis " << axis << ": it needs 1 or more";
   else if (c.weighted() && !is_floating(x.dtype))
     error << who << " of " << tenon::name(x.dtype) << " " << x << " needs floating-point elements: cast them";
@@ -149,7 +163,7 @@ struct ResampleGrad : Operator<ResampleGrad, "ResampleGrad"> {
 /// x           any shape of rank 1 or more; any dtype where elements are only moved, else a floating-point one
 /// result      x with another extent along the axis
 /// derivative  the transposed map of dy
-/// source      MindSpore's roll, Pad, MirrorPad, ResizeNearestNeighbor, ResizeBilinear, ResizeBicubic, ResizeArea
+/// source      MindSpore's roll, flip, Pad, MirrorPad, ResizeNearestNeighbor, ResizeBilinear, ResizeBicubic, ResizeArea
 struct Resample : Operator<Resample, "Resample"> {
   using Config = ResampleConfig;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
@@ -161,7 +175,7 @@ struct Resample : Operator<Resample, "Resample"> {
   static constexpr void derivative(Derivative& d) {
     Config c = d.config<Resample>();
     c.extent = d.type(0)[normalized_axis(c.axis, d.type(0).rank)];
-    if (c.mode == Resampling::roll) {
+    if (c.mode == Resampling::roll || c.mode == Resampling::flip) {
       c.a = -c.a;
       d.flows_to(0, d.call_with<Resample>(c, d.gradient()));
     } else d.flows_to(0, d.call_with<ResampleGrad>(c, d.gradient()));
@@ -188,6 +202,24 @@ template <int shift, int axis, Operand X>
 constexpr auto roll(const X& x, std::source_location at = std::source_location::current()) {
   if constexpr (is_broken<X>) return x;
   else return apply<Resample, detail::along(X::dims, Resampling::roll, axis, shift, 0)>(at, x);
+}
+
+namespace detail {
+template <int axis, int... more, class X>
+constexpr auto flipped(const std::source_location& at, const X& x) {
+  if constexpr (is_broken<X>) return x;
+  else {
+    const auto once = apply<Resample, along(X::dims, Resampling::flip, axis, 0, 0)>(at, x);
+    if constexpr (sizeof...(more) == 0) return once;
+    else return flipped<more...>(at, once);
+  }
+}
+}  // namespace detail
+
+/// Elements in reverse along axes: `flip<-1>(x)`, `flip<0, 2>(x)`. MindSpore's and PyTorch's flip.
+template <int axis, int... axes>
+constexpr auto flip(const Operand auto& x, std::source_location at = std::source_location::current()) {
+  return detail::flipped<axis, axes...>(at, x);
 }
 
 }  // namespace ops

@@ -1,9 +1,9 @@
-// Elements again and again, and in reverse: tile, repeat_interleave, flip; products of all pairs: outer.
+// Elements again and again: tile, repeat_interleave; products of all pairs: outer.
 #pragma once
 #include <tenon/ops/broadcast_to.hpp>
 #include <tenon/ops/mul.hpp>
+#include <tenon/ops/resample.hpp>
 #include <tenon/ops/reshape.hpp>
-#include <tenon/ops/slice.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
@@ -42,12 +42,6 @@ constexpr auto tiled_from(const std::source_location& at, const X& x) {
     constexpr int multiple[]{multiples...};
     return tiled_from<axis - 1, multiples...>(at, repeated<axis, axis + 1, multiple[axis], axis>(at, x));
   }
-}
-template <int axis, int... more, class X>
-constexpr auto flipped(const std::source_location& at, const X& x) {
-  const auto once = slice<axis, Part{.step = -1}>(x, at);
-  if constexpr (sizeof...(more) == 0) return once;
-  else return flipped<more...>(at, once);
 }
 }  // namespace detail
 
@@ -89,14 +83,11 @@ constexpr auto repeat_interleave(const X& x, std::source_location at = std::sour
     constexpr int own = normalized_axis(axis, X::dims.rank);
     static_assert(repeats > 0, "repeat_interleave<repeats, axis> needs 1 or more");
     static_assert(own >= 0, "repeat_interleave<repeats, axis>: the tensor has no such axis");
-    return detail::repeated<own + 1, own + 1, repeats, own>(at, x);
+    if constexpr (own == X::dims.rank - 1 && own > 0)  // element j is element j / repeats
+      return apply<Resample, ResampleConfig{own, X::dims.extent[own] * repeats, Resampling::nearest,
+                                            int(Coordinates::asymmetric)}>(at, x);
+    else return detail::repeated<own + 1, own + 1, repeats, own>(at, x);
   }
-}
-
-/// Elements in reverse along axes: `flip<-1>(x)`, `flip<0, 2>(x)`. MindSpore's and PyTorch's flip.
-template <int axis, int... axes>
-constexpr auto flip(const Operand auto& x, std::source_location at = std::source_location::current()) {
-  return detail::flipped<axis, axes...>(at, x);
 }
 
 /// All products of two vectors:  y[i, j] = a[i] b[j]. MindSpore's and PyTorch's outer.

@@ -74,22 +74,21 @@ TENON_DEVICE inline void run_lines(const T* __restrict x, T* __restrict y, const
   }
 }
 
-/// A long line: its chains side by side, because they do not wait for each other. Elements are line.step, 1 or -1,
-/// apart.
-template <class T>
-[[gnu::noinline]] void run_chains(const T* x, T* y, const RunningLine& line) {
+/// A long line: its chains side by side, because they do not wait for each other. Elements are `step`, 1 or -1, apart.
+template <int step, bool exclusive, class T>
+[[gnu::noinline]] void run_chains(const T* __restrict x, T* __restrict y, long extent) {
   constexpr int together = 8;
   ChainsBefore<T> before;
   T base(0);
-  for (long first = 0; first < line.extent; first += together * running_chain) {
+  for (long first = 0; first < extent; first += together * running_chain) {
     T chain[together]{};
-    const T* const from = x + first * line.step;
-    T* const to = y + first * line.step;
-    const long left = line.extent - first;
+    const T* const from = x + first * step;
+    T* const to = y + first * step;
+    const long left = extent - first;
     const auto take = [&](int c, long i) {
-      const long at = (c * running_chain + i) * line.step;
+      const long at = (c * running_chain + i) * step;
       const T sum = math::wrapping_add(chain[c], from[at]);
-      to[at] = line.exclusive ? chain[c] : sum;
+      to[at] = exclusive ? chain[c] : sum;
       chain[c] = sum;
     };
     if (left >= together * running_chain)
@@ -101,7 +100,7 @@ template <class T>
         for (long i = 0; i < running_chain && c * running_chain + i < left; ++i) take(c, i);
     for (int c = 0; c < together && c * running_chain < left; ++c) {
       const long rest = left - c * running_chain, count = rest < running_chain ? rest : running_chain;
-      T* const part = to + c * running_chain * line.step - (line.step < 0 ? count - 1 : 0);
+      T* const part = to + c * running_chain * step - (step < 0 ? count - 1 : 0);
       for (long i = 0; i < count; ++i) part[i] = math::wrapping_add(base, part[i]);
       base = before.add(chain[c]);
     }
@@ -143,7 +142,10 @@ struct RunAlong {
     long row = begin * side_by_side;
     if constexpr (Op::chains && std::is_same_v<RunningType<T>, T>)
       if (s.count >= side_by_side * running_chain) {
-        for (; row < last; ++row) run_chains(x + row * s.count, y + row * s.count, line);
+        const auto run = reverse     ? exclusive ? &run_chains<-1, true, T> : &run_chains<-1, false, T>
+                             : exclusive ? &run_chains<1, true, T>
+                                     : &run_chains<1, false, T>;
+        for (; row < last; ++row) run(x + row * s.count, y + row * s.count, s.count);
         return;
       }
     for (; row + side_by_side <= last; row += side_by_side)

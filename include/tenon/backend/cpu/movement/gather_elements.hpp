@@ -7,48 +7,31 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// Terms of a chain of a sum by number along an axis.
-inline constexpr long line_chain = 256;
-
 /// The type in which elements of T are added up by number.
 template <class T>
-using ScatterSum = std::conditional_t<is_floating(dtype_of<T>), Accumulator<T>, T>;
+using ScatterSum = std::conditional_t<is_floating(dtype_of<T>), double, T>;
 
-/// Adds `count` rows of `inner` neighbours to the rows that their numbers name: total[number[j, i], i] += values[j, i].
-/// `inner` may be the distance of the elements of one line, with `width` 1. `chain` is as large as total; null: all
-/// numbers of a line differ, or they are one chain.
+/// Adds `count` rows of `width` neighbours, `inner` apart, to the rows that their numbers name: total[number[j, i], i] +=
+/// values[j, i].
 template <class A, class T, class I>
 TENON_DEVICE inline void add_by_number(const I* number, const T* values, long count, long inner, long width,
-                                       long extent, A* total, A* chain) {
+                                       long extent, A* total) {
   for (long r = 0; r < extent; ++r)
+    for (long i = 0; i < width; ++i) total[r * inner + i] = A(0);
+  for (long j = 0; j < count; ++j)
     for (long i = 0; i < width; ++i) {
-      total[r * inner + i] = A(0);
-      if (chain) chain[r * inner + i] = A(0);
+      const long row = table_row(number[j * inner + i], extent);
+      if (row < 0) continue;
+      A& own = total[row * inner + i];
+      own = math::wrapping_add(own, static_cast<A>(static_cast<Compute<T>>(values[j * inner + i])));
     }
-  for (long first = 0; first < count; first += line_chain) {
-    const long last = first + line_chain < count ? first + line_chain : count;
-    A* const sum = chain ? chain : total;
-    for (long j = first; j < last; ++j)
-      for (long i = 0; i < width; ++i) {
-        const long row = table_row(number[j * inner + i], extent);
-        if (row < 0) continue;
-        A& own = sum[row * inner + i];
-        own = math::wrapping_add(own, static_cast<A>(values[j * inner + i]));
-      }
-    if (!chain) continue;
-    for (long j = first; j < last; ++j)
-      for (long i = 0; i < width; ++i) {
-        const long row = table_row(number[j * inner + i], extent);
-        if (row < 0) continue;
-        A &own = total[row * inner + i], &part = chain[row * inner + i];
-        own = math::wrapping_add(own, part);  // a second time +0, which changes nothing
-        part = A(0);
-      }
-  }
+}
+template <class T, class A>
+TENON_DEVICE constexpr T rounded_sum(A total) {
+  return static_cast<T>(static_cast<Compute<T>>(total));
 }
 
-/// ScatterElements, or where all numbers of a line differ its short form.
-template <bool all_differ>
+/// Elements of lines are added up by number.
 struct ScatterLines {
   template <class Call>
   using Sum = ScatterSum<typename Call::Result>;
@@ -59,8 +42,6 @@ struct ScatterLines {
   template <class Call>
   static constexpr long count = Call::operand(0).span(Call::config().axis, Call::config().axis + 1);
   template <class Call>
-  static constexpr bool has_chains = !all_differ && count<Call> > line_chain;
-  template <class Call>
   static constexpr bool in_place = std::is_same_v<Sum<Call>, typename Call::Result>;
   template <class Call>
   static constexpr long items(long n) {
@@ -69,7 +50,7 @@ struct ScatterLines {
   template <class Call>
   static constexpr long workspace(long n) {
     const AxisSplit s = split<Call>(n);
-    return (has_chains<Call> + !in_place<Call>)*s.count * s.inner * long(sizeof(Sum<Call>));
+    return in_place<Call> ? 0 : s.count * s.inner * long(sizeof(Sum<Call>));
   }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
@@ -77,17 +58,17 @@ struct ScatterLines {
     using A = Sum<Call>;
     const AxisSplit s = split<Call>(a.n);
     const long size = s.count * s.inner, given = count<Call> * s.inner;
-    A* const room = reinterpret_cast<A*>(a.workspace);
     for (long o = begin; o < end; ++o) {
       T* const y = a.result<T>() + o * size;
-      A *total, *chain = nullptr;
+      const auto* const number = a.operand<typename Call::template Operand<0>>(0) + o * given;
+      const T* const values = a.operand<T>(1) + o * given;
+      A* total;
       if constexpr (in_place<Call>) total = y;
-      else total = room;
-      if constexpr (has_chains<Call>) chain = room + (in_place<Call> ? 0 : size);
-      add_by_number(a.operand<typename Call::template Operand<0>>(0) + o * given, a.operand<T>(1) + o * given,
-                    count<Call>, s.inner, s.inner, s.count, total, chain);
+      else total = reinterpret_cast<A*>(a.workspace);
+      if (s.inner == 1) add_by_number(number, values, count<Call>, 1, 1, s.count, total);
+      else add_by_number(number, values, count<Call>, s.inner, s.inner, s.count, total);
       if constexpr (!in_place<Call>)
-        for (long i = 0; i < size; ++i) y[i] = static_cast<T>(total[i]);
+        for (long i = 0; i < size; ++i) y[i] = rounded_sum<T>(total[i]);
     }
   }
 };
@@ -105,9 +86,9 @@ struct UpdateElements;
 }  // namespace ops
 
 template <>
-struct Kernel<Cpu, ops::ScatterElements> : kernel::ScatterLines<false> {};
+struct Kernel<Cpu, ops::ScatterElements> : kernel::ScatterLines {};
 template <>
-struct Kernel<Cpu, ops::SortGrad> : kernel::ScatterLines<true> {};
+struct Kernel<Cpu, ops::SortGrad> : kernel::ScatterLines {};
 
 template <>
 struct Kernel<Cpu, ops::GatherElements> {
@@ -129,11 +110,15 @@ struct Kernel<Cpu, ops::GatherElements> {
       const auto* const number = a.operand<typename Call::template Operand<1>>(1) + o * count * s.inner;
       const T* const x = a.operand<T>(0) + o * s.count * s.inner;
       T* const y = a.result<T>() + o * count * s.inner;
-      for (long j = 0; j < count; ++j)
-        for (long i = 0; i < s.inner; ++i) {
-          const long row = kernel::table_row(number[j * s.inner + i], s.count);
-          y[j * s.inner + i] = row < 0 ? T{} : x[row * s.inner + i];
-        }
+      // numbers are looked at before: none is outside
+      if (s.inner == 1)
+        for (long j = 0; j < count; ++j) y[j] = x[number[j] < 0 ? long(number[j]) + s.count : long(number[j])];
+      else
+        for (long j = 0; j < count; ++j)
+          for (long i = 0; i < s.inner; ++i) {
+            const long row = long(number[j * s.inner + i]);
+            y[j * s.inner + i] = x[(row < 0 ? row + s.count : row) * s.inner + i];
+          }
     }
   }
 };

@@ -25,7 +25,7 @@ TENON_DEVICE constexpr A add_weighted(A weight, A value, A sum) {
 template <class A>
 struct TapTable {
   std::int32_t* from;
-  std::int32_t* run;  // of the first of several elements that are neighbours in x, too: how many
+  std::int32_t* run;  // how many elements from here on are neighbours in x, too; negative: in reverse
   A* weight;
   long taps;
 
@@ -46,18 +46,30 @@ struct TapTable {
       }
     }
     for (long j = out; j-- > 0 && taps == 1;) {
-      const bool joins = j + 1 < out && (from[j] < 0 ? from[j + 1] < 0 : from[j + 1] == from[j] + 1);
-      run[j] = joins ? run[j + 1] + 1 : 1;
+      const long step = j + 1 == out ? 0 : from[j] < 0 ? from[j + 1] < 0 : from[j + 1] < 0 ? 0 : from[j + 1] - from[j];
+      const std::int32_t next = j + 1 < out ? run[j + 1] : 0;
+      run[j] = step == 1 && next > 0                   ? next + 1
+               : step == -1 && (next < 0 || next == 1) ? (next < 0 ? next : -1) - 1
+                                                       : 1;
+    }
+  }
+  /// Calls f(first, count, place of the first or -1, whether in reverse) for runs from element `begin` to `end`.
+  template <class F>
+  void each_run(long begin, long end, F f) const {
+    for (long j = begin; j < end;) {
+      const bool reversed = run[j] < 0;
+      const long length = reversed ? -run[j] : run[j], count = length < end - j ? length : end - j;
+      f(j, count, long(from[j]), reversed);
+      j += count;
     }
   }
 };
 
-/// Copies `count` elements, or makes zeros.
+/// Copies `count` elements, the next ones at from[1] or, in reverse, at from[-1].
 template <class T>
-inline void copy_run(const T* from, T* to, long count) {
-  if (!from) std::memset(static_cast<void*>(to), 0, std::size_t(count) * sizeof(T));
-  else if (count < 8)
-    for (long i = 0; i < count; ++i) to[i] = from[i];
+inline void copy_run(const T* from, T* to, long count, bool reversed) {
+  if (reversed) for_each_unrolled(count, [&](long i) { to[i] = from[-i]; });
+  else if (count < 64) for_each_unrolled(count, [&](long i) { to[i] = from[i]; });
   else std::memcpy(static_cast<void*>(to), from, std::size_t(count) * sizeof(T));
 }
 
@@ -69,10 +81,16 @@ template <class A, class T>
   const long inner = s.inner;
   if (!weighted) {
     for (long row = begin; row < end;) {
-      const long j = row % out, left = end - row, run = table.run[j] < left ? table.run[j] : left;
-      const T* const from = table.from[j] < 0 ? nullptr : x + (row / out * s.count + table.from[j]) * inner;
-      copy_run(from, y + row * inner, run * inner);
-      row += run;
+      const long outer = row / out, j = row - outer * out, last = (outer + 1) * out < end ? out : end - outer * out;
+      table.each_run(j, last, [&](long first, long count, long place, bool reversed) {
+        T* const to = y + (outer * out + first) * inner;
+        const T* const source = x + (outer * s.count + place) * inner;
+        if (place < 0) std::memset(static_cast<void*>(to), 0, std::size_t(count * inner) * sizeof(T));
+        else if (!reversed) copy_run(source, to, count * inner, false);
+        else
+          for (long r = 0; r < count; ++r) copy_run(source - r * inner, to + r * inner, inner, false);
+      });
+      row = outer * out + last;
     }
     return;
   }
@@ -109,12 +127,18 @@ inline void resample_row(const TapTable<A>& table, const T* x, T* y, long out) {
 template <class A, class T>
 [[gnu::noinline]] void resample_elements(const TapTable<A>& table, bool weighted, const T* x, T* y, long in, long out,
                                          long begin, long end) {
+  long runs = 0;
+  bool outside = false;
+  if (!weighted) table.each_run(0, out, [&](long, long, long place, bool) { ++runs, outside |= place < 0; });
   for (long o = begin; o < end; ++o) {
     const T* const source = x + o * in;
     T* const to = y + o * out;
-    if (!weighted)
-      for (long j = 0; j < out; j += table.run[j])
-        copy_run(table.from[j] < 0 ? nullptr : source + table.from[j], to + j, table.run[j]);
+    if (!weighted && !outside && runs * 4 > out) for_each_unrolled(out, [&](long j) { to[j] = source[table.from[j]]; });
+    else if (!weighted)
+      table.each_run(0, out, [&](long first, long count, long place, bool reversed) {
+        if (place < 0) std::memset(static_cast<void*>(to + first), 0, std::size_t(count) * sizeof(T));
+        else copy_run(source + place, to + first, count, reversed);
+      });
     else if (table.taps == 2) resample_row<2>(table, source, to, out);
     else resample_row<0>(table, source, to, out);
   }
@@ -122,18 +146,26 @@ template <class A, class T>
 
 /// The transposed map for one index of the outer axes: total is [in, inner].
 template <class A, class T>
-[[gnu::noinline]] void resample_gradient(const TapTable<A>& table, bool weighted, const T* dy, A* total, long in,
-                                         long out, long inner) {
+[[gnu::noinline]] void resample_gradient(const TapTable<A>& table, bool weighted, const T* __restrict dy,
+                                         A* __restrict total, long in, long out, long inner) {
   for (long i = 0; i < in * inner; ++i) total[i] = A(0);
+  const auto add_row = [&](long place, const T* __restrict from, A weight, long count) {
+    A* __restrict const to = total + place;
+    for_each_unrolled(count, [&](long i) { to[i] = add_weighted(weight, static_cast<A>(from[i]), to[i]); });
+  };
+  if (!weighted)
+    return table.each_run(0, out, [&](long first, long count, long place, bool reversed) {
+      if (place < 0) return;
+      if (!reversed) return add_row(place * inner, dy + first * inner, A(1), count * inner);
+      for (long r = 0; r < count; ++r) add_row((place - r) * inner, dy + (first + r) * inner, A(1), inner);
+    });
+  const std::int32_t* place = table.from;
+  const A* weight = table.weight;
   for (long j = 0; j < out; ++j)
-    for (long k = 0; k < table.taps; ++k) {
-      const std::int32_t place = table.from[j * table.taps + k];
-      if (place < 0) continue;
-      const A weight = weighted ? table.weight[j * table.taps + k] : A(1);
-      A* const to = total + place * inner;
-      const T* const from = dy + j * inner;
-      if (inner == 1) *to = add_weighted(weight, static_cast<A>(*from), *to);
-      else for_each_unrolled(inner, [&](long i) { to[i] = add_weighted(weight, static_cast<A>(from[i]), to[i]); });
+    for (long k = 0; k < table.taps; ++k, ++place, ++weight) {
+      if (*place < 0) continue;
+      if (inner == 1) total[*place] = add_weighted(*weight, static_cast<A>(dy[j]), total[*place]);
+      else add_row(*place * inner, dy + j * inner, *weight, inner);
     }
 }
 

@@ -41,21 +41,25 @@ TENON_DEVICE constexpr SortKey<T> sort_key(T value, long place, bool descending)
   return {descending ? OrderNumber<T>(~order) : order, std::int32_t(place)};
 }
 
-/// Most keys that are sorted by insertion, and most results for which the others are only compared with the last one.
+/// Most keys that are sorted by insertion, and most results that are kept in order while the others are compared with
+/// the last one.
 inline constexpr long most_inserted = 48, most_kept = 64;
 
-/// Puts the `wanted` first of `count` keys in order to the begin of `keys`; equal ones by place.
+/// Puts a key where it belongs among the first `kept`; equal ones by place. Keys at `kept` and after may be lost.
 template <class Key>
-inline void insert_keys(Key* keys, long count, long wanted) {
-  long kept = 0;
-  for (long i = 0; i < count; ++i) {
+inline void insert_key(Key* keys, long kept, const Key& key) {
+  long to = kept;
+  for (; to > 0 && key.order < keys[to - 1].order; --to) keys[to] = keys[to - 1];
+  keys[to] = key;
+}
+template <class Key>
+inline void insert_keys(Key* keys, long count) {
+  for (long i = 1; i < count; ++i) {
     const Key key = keys[i];
-    if (kept == wanted && !(key.order < keys[kept - 1].order)) continue;
-    long to = kept < wanted ? kept++ : kept - 1;
-    for (; to > 0 && key.order < keys[to - 1].order; --to) keys[to] = keys[to - 1];
-    keys[to] = key;
+    insert_key(keys, i, key);
   }
 }
+
 /// Sorts by digits of 8 bits, the lowest first; `other` has room for as many keys. Returns where the result is.
 template <class Key>
 [[gnu::noinline]] Key* sort_by_digits(Key* keys, Key* other, long count) {
@@ -78,14 +82,52 @@ template <class Key>
   return keys;
 }
 
-/// The keys of a line of x, in order. `room` has place for two keys per element.
+/// A line of x, and the order that is asked for.
 template <class T>
-const SortKey<T>* sorted_line(const T* x, long count, long step, long wanted, bool descending, void* room) {
-  auto* const keys = static_cast<SortKey<T>*>(room);
-  for (long i = 0; i < count; ++i) keys[i] = sort_key(x[i * step], i, descending);
-  if (count > most_inserted && wanted > most_kept) return sort_by_digits(keys, keys + count, count);
-  if (count > most_inserted && wanted == count) return sort_by_digits(keys, keys + count, count);
-  insert_keys(keys, count, wanted);
+struct SortLine {
+  const T* x;
+  long count, step;
+  bool descending;
+
+  SortKey<T> key(long i) const { return sort_key(x[i * step], i, descending); }
+  /// Calls take(key) for each element from `i` on that comes before `limit`, which take may lower.
+  template <class Take>
+  void each_before(long i, const OrderNumber<T>& limit, Take take) const {
+    constexpr long block = 16;
+    for (; step == 1 && i + block <= count; i += block) {
+      const OrderNumber<T> most = limit, flipped = descending ? ~OrderNumber<T>(0) : OrderNumber<T>(0);
+      int any = 0;
+      for (long l = 0; l < block; ++l) any |= (order_of(x[i + l]) ^ flipped) < most;
+      for (long l = 0; any && l < block; ++l)
+        if (const SortKey<T> own = key(i + l); own.order < limit) take(own);
+    }
+    for (; i < count; ++i)
+      if (const SortKey<T> own = key(i); own.order < limit) take(own);
+  }
+};
+/// The keys of a line in order, at least the `wanted` first. `keys` has room for two per element.
+template <class T>
+[[gnu::noinline]] const SortKey<T>* sorted_line(const SortLine<T>& line, long wanted, SortKey<T>* keys) {
+  SortKey<T>* const other = keys + line.count;
+  const bool few = wanted <= most_kept && wanted < line.count, many = !few && 2 * wanted < line.count;
+  long filled = few || many ? wanted : line.count;
+  for (long i = 0; i < filled; ++i) keys[i] = line.key(i);
+  if (few || filled <= most_inserted) insert_keys(keys, filled);
+  if (!few && !many) return filled <= most_inserted ? keys : sort_by_digits(keys, other, filled);
+  const auto keep_first = [&] {
+    const SortKey<T>* const sorted = sort_by_digits(keys, other, filled);
+    for (long i = 0; i < wanted && sorted != keys; ++i) keys[i] = sorted[i];
+    filled = wanted;
+  };
+  if (many) keep_first();
+  OrderNumber<T> limit = keys[wanted - 1].order;
+  line.each_before(wanted, limit, [&](const SortKey<T>& key) {
+    if (few) insert_key(keys, wanted - 1, key);
+    else if (keys[filled++] = key; filled == 2 * wanted) keep_first();
+    else return;
+    limit = keys[wanted - 1].order;
+  });
+  if (many) keep_first();
   return keys;
 }
 
@@ -120,7 +162,8 @@ struct Kernel<Cpu, ops::Sort> {
       const long outer = line / s.inner, column = line % s.inner;
       const T* const x = a.operand<T>(0) + outer * s.count * s.inner + column;
       const auto* const keys =
-          kernel::sorted_line(x, s.count, s.inner, wanted, Call::config().descending != 0, a.workspace);
+          kernel::sorted_line(kernel::SortLine<T>{x, s.count, s.inner, Call::config().descending != 0}, wanted,
+                              reinterpret_cast<kernel::SortKey<T>*>(a.workspace));
       const long to = outer * wanted * s.inner + column;
       for (long j = 0; j < wanted; ++j) {
         a.result<T>()[to + j * s.inner] = x[keys[j].place * s.inner];

@@ -66,35 +66,28 @@ struct ProductGradient {
                      RunningLine{s.count, c.reverse ? -s.inner : s.inner, c.exclusive != 0});
   }
 };
-template <bool all_differ>
 struct SumByNumber {
   template <class C>
   __device__ static void line(const Arguments& a, const AxisSplit& s, long number) {
     using T = typename C::Result;
-    using Host = ScatterLines<all_differ>;
     using A = ScatterSum<T>;
-    constexpr long count = Host::template count<C>;
+    constexpr long count = ScatterLines::template count<C>;
     constexpr bool in_place = std::is_same_v<A, T>;
     const long first = first_of_line(s, number), given = number / s.inner * count * s.inner + number % s.inner;
-    A* const room = reinterpret_cast<A*>(a.workspace) + first;
-    A *total, *chain = nullptr;
+    A* total;
     if constexpr (in_place) total = a.result<T>() + first;
-    else total = room;
-    if constexpr (Host::template has_chains<C>) chain = room + (in_place ? 0 : s.outer * s.count * s.inner);
+    else total = reinterpret_cast<A*>(a.workspace) + first;
     add_by_number(a.operand<typename C::template Operand<0>>(0) + given, a.operand<T>(1) + given, count, s.inner, 1,
-                  s.count, total, chain);
+                  s.count, total);
     if constexpr (!in_place) {
-      for (long i = 0; i < s.count; ++i) a.result<T>()[first + i * s.inner] = static_cast<T>(total[i * s.inner]);
+      for (long i = 0; i < s.count; ++i) a.result<T>()[first + i * s.inner] = rounded_sum<T>(total[i * s.inner]);
     }
   }
 };
-template <bool all_differ>
-struct ScatterKernel : OnLines<SumByNumber<all_differ>> {
+struct ScatterKernel : OnLines<SumByNumber> {
   template <class Call>
   static constexpr long workspace(long n) {
-    using Host = ScatterLines<all_differ>;
-    return (Host::template has_chains<Call> + !Host::template in_place<Call>)*Call::result.count(n) *
-           long(sizeof(ScatterSum<typename Call::Result>));
+    return ScatterLines::template in_place<Call> ? 0 : Call::result.count(n) * long(sizeof(double));
   }
 };
 
@@ -112,9 +105,9 @@ struct Kernel<Cuda, ops::CumProdGrad> : kernel::cuda::OnLines<kernel::cuda::Prod
   }
 };
 template <>
-struct Kernel<Cuda, ops::ScatterElements> : kernel::cuda::ScatterKernel<false> {};
+struct Kernel<Cuda, ops::ScatterElements> : kernel::cuda::ScatterKernel {};
 template <>
-struct Kernel<Cuda, ops::SortGrad> : kernel::cuda::ScatterKernel<true> {};
+struct Kernel<Cuda, ops::SortGrad> : kernel::cuda::ScatterKernel {};
 
 template <>
 struct Kernel<Cuda, ops::GatherElements> : kernel::cuda::Values<Kernel<Cuda, ops::GatherElements>> {
