@@ -11,8 +11,8 @@ namespace tenon::inline TENON_ABI::kernel {
 template <class T>
 using ScatterSum = std::conditional_t<is_floating(dtype_of<T>), double, T>;
 
-/// Adds `count` rows of `width` neighbours, `inner` apart, to the rows that their numbers name: total[number[j, i], i] +=
-/// values[j, i].
+/// Adds `count` rows of `width` neighbours, `inner` apart, to the rows that their numbers name: total[number[j, i], i]
+/// += values[j, i].
 template <class A, class T, class I>
 TENON_DEVICE inline void add_by_number(const I* number, const T* values, long count, long inner, long width,
                                        long extent, A* total) {
