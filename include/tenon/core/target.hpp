@@ -74,6 +74,14 @@ concept HasDevices = requires(int device) {
   Target::use_device(device);
 };
 namespace detail {
+/// For how many calls memory that is free again is left alone. Where calls run side by side, one that took it at once
+/// would have to wait for all who have read what was there.
+template <class Target>
+constexpr int memory_rests() {
+  if constexpr (requires { Target::memory_rests; }) return Target::memory_rests;
+  else return 0;
+}
+
 template <class Target, class... Others>
 constexpr int target_number(TargetList<Others...>) {
   int number = 0;

@@ -174,7 +174,8 @@ struct Compiled {
   static constexpr const auto& graph = laid_out.graph;
   static constexpr const auto& groups = laid_out.groups;
 
-  static constexpr auto lives = lifetimes(graph, groups, passes.in_place && !groups.whole);
+  static constexpr auto lives =
+      lifetimes(graph, groups, passes.in_place && !groups.whole, detail::memory_rests<Target>());
   struct Nothing {
     static constexpr auto plan = Plan<graph.capacity>{};
   };

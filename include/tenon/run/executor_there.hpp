@@ -61,9 +61,11 @@ TENON_INLINE void Executor::submit_there(bool ends) {
   launch.samples = &group, launch.items = 1;
   launch.arguments.n = n_;
   for (; i < std::size_t(group.end); ++i) bring_there(resolved_[i], launch.arguments);
-  if (const long bytes = group.workspace(n_))
-    launch.arguments.workspace = detail::TargetMemory::instance().there(
-        there_.target, resolved_[0].arguments.workspace, detail::TargetMemory::Use::overwrite, std::size_t(bytes));
+  launch.workspace = group.workspace(n_);
+  if (launch.workspace)
+    launch.arguments.workspace =
+        detail::TargetMemory::instance().there(there_.target, resolved_[0].arguments.workspace,
+                                               detail::TargetMemory::Use::overwrite, std::size_t(launch.workspace));
   there_.launches.push_back(launch);
   return true;
 }

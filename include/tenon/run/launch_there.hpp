@@ -57,6 +57,7 @@ struct Launch {
   std::string_view name{};               // of the operator
   long node = -1;                        // in the program of the step
   const SampleGroup* samples = nullptr;  // the call is that of this group
+  long workspace = 0;                    // bytes at arguments.workspace
 
   void operator()() const {
     if (!unless || *unless == 0) run(arguments, 0, items);
@@ -137,7 +138,7 @@ constexpr bool writes_buffer(bool effect, int operands, int k) {
     buffer = memory.there(call.target, copy[k].address(), use, size);
   }
   const KernelWork work = call.kernel.work(named.n);
-  launch.items = work.items;
+  launch.items = work.items, launch.workspace = work.workspace;
   if (work.workspace) {
     std::byte* room = named.workspace;
     if (!room) room = (copy[max_buffers] = Storage(std::size_t(work.workspace))).address();

@@ -56,6 +56,17 @@ TEST_CASE("tiles of all sizes, whole and cut") {
   same_there(turned, random_tensor<float, Shape<dyn, 300>>(1, -2, 2, 1000), random_tensor<float, Shape<600, 300>>(2));
 }
 
+TEST_CASE("small results of many steps, segment by segment, whole and cut") {
+  CHECK(kernel::cuda::pays_by_segments(~0u, {128, 128, 1}, 4100));
+  CHECK(kernel::cuda::pays_by_segments(~0u, {70, 150, 2}, 3001));
+  CHECK_FALSE(kernel::cuda::pays_by_segments(~0u, {1024, 1024, 1}, 1024));
+  const auto product = [](const auto& x, const auto& y) { return matmul<Transposed::first>(x, y); };
+  same_there(product, random_tensor<float, Shape<4100, 128>>(1), random_tensor<float, Shape<4100, 128>>(2));
+  same_there(product, random_tensor<float, Shape<2, 3001, 70>>(1), random_tensor<float, Shape<3001, 150>>(2));
+  same_there([](const auto& x, const auto& y) { return matmul<Transposed::second>(x, y); },
+             random_tensor<float, Shape<2, 70, 3001>>(1), random_tensor<float, Shape<2, 150, 3001>>(2));
+}
+
 TEST_CASE("stacks, which broadcast, and batches") {
   const auto product = [](const auto& x, const auto& y) { return matmul(x, y); };
   same_there(product, random_tensor<float, Shape<2, 1, 5, 7>>(1), random_tensor<float, Shape<3, 7, 9>>(2));

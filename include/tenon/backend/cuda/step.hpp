@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <tenon/backend/cuda/capture.hpp>
+#include <tenon/backend/cuda/lane_memory.hpp>
 #include <tenon/backend/cuda/merged.hpp>
 #include <tenon/backend/cuda/queues.hpp>
 
@@ -39,6 +40,7 @@ class RecordedSteps {
 
  private:
   static constexpr std::size_t most = 64;  // beyond, what was not used for longest is forgotten
+  static constexpr long most_of_lane = 32 << 20;
   struct Recorded {
     const void* program;
     int device;
@@ -50,9 +52,14 @@ class RecordedSteps {
 
   template <class Step, class Run>
   static cudaGraphExec_t capture(const Step& step, const std::vector<Launch>& launches, Run run) {
-    const Works works(order_of_calls(step, launches), launches, [&](int i) {
+    // All workspaces of a program are one. A call that gets one from its lane need not wait for the others.
+    std::vector<Launch> calls = launches;
+    for (Launch& call : calls)
+      if (call.workspace <= most_of_lane) call.arguments.workspace = nullptr;
+    const Works works(order_of_calls(step, calls), launches, [&](int i) {
       SeenCall seen;
-      run(launches[std::size_t(i)], Running{.math = step.math, .seen = &seen});
+      run(calls[std::size_t(i)], Running{.math = step.math, .seen = &seen});
+      if (calls[std::size_t(i)].workspace) seen.start = nullptr;  // its lane's is known later
       return seen;
     });
     const bool overlaps = queues().overlaps;
@@ -60,8 +67,13 @@ class RecordedSteps {
         Recording().record(works.order(), works.count(), [&](int i, cudaStream_t stream, int lane) {
           const Work& work = works[i];
           const Running where{stream, work.unless, overlaps, step.math, lane};
-          if (!work.start) return run(launches[std::size_t(work.calls[0])], where);
-          run_with(where, [&] { work.start(work.parts.data(), long(work.calls.size())); });
+          if (work.start) return run_with(where, [&] { work.start(work.parts.data(), long(work.calls.size())); });
+          Launch& call = calls[std::size_t(work.calls[0])];
+          if (call.workspace && !call.arguments.workspace)
+            run_with(where, [&] {
+              call.arguments.workspace = LaneMemory::take(LaneMemory::call, std::size_t(call.workspace));
+            });
+          run(call, where);
         });
     cudaGraphExec_t made = nullptr;
     check(cudaGraphInstantiate(&made, graph.get(), 0), "cudaGraphInstantiate");

@@ -12,6 +12,7 @@ namespace tenon::inline TENON_ABI {
 struct Cuda {
   static constexpr std::string_view name = "GPU";
   static constexpr bool has_bits_of_cpu = true;
+  static constexpr int memory_rests = 8;  // more shorten no chain of calls in the networks of benchmarks/models
 
   static int devices() { return kernel::cuda::count_devices(); }
   static void use_device(int device) { kernel::cuda::use_device(device); }

@@ -54,9 +54,11 @@ constexpr void share_buffers(const Graph<N>& graph, Lifetimes<N>& l) {
 }
 }  // namespace detail
 /// A group runs once per tile: what it reads is read to its end, and what it writes is written from its begin on,
-/// unless a value is of one tile. In a whole group all values are alive together.
+/// unless a value is of one tile. In a whole group all values are alive together. `rest`: the moments for which memory
+/// that is free again is left alone.
 template <int N>
-constexpr Lifetimes<N> lifetimes(const Graph<N>& graph, const TiledGroups<N>& groups = {}, bool in_place = false) {
+constexpr Lifetimes<N> lifetimes(const Graph<N>& graph, const TiledGroups<N>& groups = {}, bool in_place = false,
+                                 int rest = 0) {
   Lifetimes<N> l;
   const Buffers<N> buffers = buffers_of(graph);
   for (int id = 0; id < graph.count; ++id) {
@@ -82,6 +84,7 @@ constexpr Lifetimes<N> lifetimes(const Graph<N>& graph, const TiledGroups<N>& gr
       if (reader) l.last[id] = last[reader];
       if (own && groups.whole && l.last[id] < last[own]) l.last[id] = last[own];
     }
+    if (rest) l.last[id] = l.last[id] + rest < graph.count ? l.last[id] + rest : graph.count;
   }
   return l;
 }

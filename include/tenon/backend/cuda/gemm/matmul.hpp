@@ -3,70 +3,12 @@
 #include <tenon/backend/cpu/gemm/matmul.hpp>
 #include <tenon/backend/cuda/epilogue.hpp>
 #include <tenon/backend/cuda/gemm/fast_matmul.hpp>
-#include <tenon/backend/cuda/gemm/tiles.hpp>
+#include <tenon/backend/cuda/gemm/matrix_product.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {
 
 namespace kernel::cuda {
-
-/// Rows, columns, and steps of products; elements from a factor to that of the next product: 0 if all have the same.
-struct MatrixSizes {
-  int rows, columns, steps, products;
-  long next_left, next_right, n;
-};
-/// Where the factors of a product are in their stacks, if they are evenly apart,
-struct EvenStacks {
-  template <int which>
-  __device__ static long matrix(const MatrixSizes& s, long product) {
-    return product * (which ? s.next_right : s.next_left);
-  }
-};
-/// and if one of them broadcasts.
-template <class C, class Put>
-struct BroadcastStacks {
-  template <int which>
-  __device__ static long matrix(const MatrixSizes& s, long product) {
-    return Put::template matrix_of<C, which>(product, s.n) * (which ? s.next_right : s.next_left);
-  }
-};
-
-/// Products of matrices: segments of gemm_segment steps (cpu/gemm/plan.hpp). `at`: the operand that is the first
-/// factor. `turned`: a factor is stored transposed. Put takes the elements. There are no shapes here: calls that differ
-/// in them alone share kernels.
-template <class Element, int at, bool turned_left, bool turned_right, class Put, class Stacks>
-struct MatrixProduct {
-  using T = Element;
-  using Left = MatrixLines<T, !turned_left>;
-  using Right = MatrixLines<T, turned_right>;
-  using Sizes = MatrixSizes;
-
-  TENON_DEVICE static constexpr ProductExtent extent(const Sizes& s) { return {s.rows, s.columns, s.products}; }
-
-  Left left;
-  Right right;
-  int rows, columns, steps;
-  long first;  // element of the result
-
-  __device__ MatrixProduct(const Arguments& a, const Sizes& s, long product)
-      : left{a.template operand<T>(at) + Stacks::template matrix<0>(s, product), s.rows,
-             turned_left ? s.rows : s.steps},
-        right{a.template operand<T>(at + 1) + Stacks::template matrix<1>(s, product), s.columns,
-              turned_right ? s.steps : s.columns},
-        rows(s.rows),
-        columns(s.columns),
-        steps(s.steps),
-        first(product * s.rows * s.columns) {}
-  __device__ int segments() const { return (steps + int(gemm_segment<T>) - 1) / int(gemm_segment<T>); }
-  __device__ int segment_begin(int i) const {
-    return i * int(gemm_segment<T>) < steps ? i * int(gemm_segment<T>) : steps;
-  }
-  template <int count>
-  __device__ void put_row(const Arguments& a, long row, long column, const Neighbours<T, count>& values,
-                          long left_in_row) const {
-    Put::put(a, first + row * columns + column, column, values, left_in_row);
-  }
-};
 
 /// Products of MatMul go to the result, with its epilogue.
 struct PutProduct {
@@ -116,11 +58,18 @@ void launch_matrices(const Arguments& a) {
   constexpr auto one = Put::template sizes<C>(1), two = Put::template sizes<C>(2);
   const auto s = Kernel<Cpu, ops::MatMul>::between(one, two, a.n);
   MatrixSizes sizes{int(s.m), int(s.n), int(s.k), int(s.stack), s.m * s.k, s.k * s.n, a.n};
+  constexpr ProductExtent of_one{one.m, one.n, one.stack}, of_two{two.m, two.n, two.stack};
+  constexpr unsigned tiles = tiles_for(of_one, of_two);
+  constexpr bool may_pay = may_pay_by_segments(tiles, of_one, of_two, one.k, two.k);
   const auto launch = [&]<class Stacks>(Stacks) {
-    using Source = MatrixProduct<T, at, turned_left, turned_right, typename Put::template ElementsOf<C>, Stacks>;
-    if constexpr (std::is_same_v<T, float>)
-      launch_product<Source, tiles_for({one.m, one.n, one.stack}, {two.m, two.n, two.stack})>(a, s.k, sizes);
-    else ProductBlocks<Source, MediumTile>::launch(a, 1, sizes);
+    using Elements = typename Put::template ElementsOf<C>;
+    using Source = MatrixProduct<T, at, turned_left, turned_right, Elements, Stacks>;
+    if constexpr (std::is_same_v<T, float>) {
+      if constexpr (may_pay)
+        if (pays_by_segments(tiles, {s.m, s.n, s.stack}, s.k))
+          return launch_by_segments<SegmentProduct<T, at, turned_left, turned_right, Stacks>, Elements>(a, sizes);
+      launch_product<Source, tiles>(a, s.k, sizes);
+    } else ProductBlocks<Source, MediumTile>::launch(a, 1, sizes);
   };
   if constexpr (one.stack == 1 && two.stack == 1) launch(EvenStacks());
   else {

@@ -1,6 +1,8 @@
 // Products of matrices in the CPU's order: a tile of the result per block, a smaller one per thread. Whatever is a sum
 // of products over segments of steps, convolutions too, says where its factors are and which steps are a segment.
 #pragma once
+#include <algorithm>
+
 #include <tenon/backend/cuda/device.hpp>
 #include <tenon/backend/cuda/gemm/stages.hpp>
 #include <tenon/backend/cuda/neighbours.hpp>
@@ -25,12 +27,6 @@ TENON_DEVICE constexpr auto extent_of(const Sizes& sizes, long n) {
   if constexpr (std::is_same_v<Sizes, NoSizes>) return Source::extent(n);
   else return Source::extent(sizes);
 }
-/// Neighbours that are read from shared memory at once.
-template <class A, int count>
-struct alignas(count * sizeof(A) < 16 ? count * sizeof(A) : 16) Factors {
-  A value[count];
-};
-
 /// Where a part of a block is: at a stage of steps of a segment. The segments of a round, one for each part, take as
 /// many steps as the first one.
 struct ProductPlace {
@@ -70,14 +66,16 @@ struct ProductSums {
   static constexpr bool aside = Tile::parts == 1 && elements > 16;
   static constexpr int row_chunk = tr < 4 ? tr : 4, column_chunk = tc < 4 ? tc : 4;
   static constexpr bool copied = detail::is_copied<typename Source::Left> && detail::is_copied<typename Source::Right>;
-  using Left = typename detail::LinesOf<copied, A, Tile::rows, Tile, typename Source::Left>::Type;
-  using Right = typename detail::LinesOf<copied, A, Tile::columns, Tile, typename Source::Right>::Type;
-  static constexpr int stages = copied ? Tile::stages : 2, stage = depth * (Left::pitch + Right::pitch);
-  static_assert(depth % unit == 0);
+  using Left = typename detail::LinesOf<copied, A, Tile::rows, row_chunk, Tile, typename Source::Left>::Type;
+  using Right = typename detail::LinesOf<copied, A, Tile::columns, column_chunk, Tile, typename Source::Right>::Type;
+  static constexpr int stages = copied ? Tile::stages : 2, left_stage = Left::elements(depth),
+                       stage = left_stage + Right::elements(depth),
+                       group = std::max({unit, Left::together, Right::together});
+  static_assert(depth % group == 0);
 
-  /// Elements of shared memory.
-  static constexpr int shared(int parts) {
-    return stages * parts * stage + (parts > 1 || aside ? elements * parts * Tile::part_threads : 0);
+  /// Elements of shared memory. `one`: there is no second segment.
+  static constexpr int shared(int parts, bool one = false) {
+    return stages * parts * stage + (parts > 1 || (aside && !one) ? elements * parts * Tile::part_threads : 0);
   }
 
   const Source& source;
@@ -106,10 +104,10 @@ struct ProductSums {
     const int segments = int(source.segments());
     clear();
     if (segments == 0) {
+      if constexpr (!aside) {
 #pragma unroll
-      for (int q = 0; q < elements; ++q)
-        if constexpr (aside) behind_stages()[q * threads + thread] = A(0);
-        else total[q] = A(0);
+        for (int q = 0; q < elements; ++q) total[q] = A(0);
+      }
     } else if constexpr (copied) run_copied(segments);
     else run_staged(segments);
   }
@@ -122,7 +120,7 @@ struct ProductSums {
       Row own;
 #pragma unroll
       for (int i = 0; i < column_chunk; ++i) {
-        if constexpr (aside) own.element[i] = narrowed<T>(behind_stages()[(q + i) * threads + thread]);
+        if constexpr (aside) own.element[i] = narrowed<T>(sum[(q + i) / tc][(q + i) % tc]);
         else own.element[i] = narrowed<T>(total[q + i]);
       }
       if (is_mine(q)) put(row0 + row + row_of(q / tc), column0 + column + column_of(q % tc), own);
@@ -140,7 +138,7 @@ struct ProductSums {
     const auto fetch = [&](int place) {
       if (ahead.segment < segments) {
         left.fetch(stage_at(place), ahead.begin, ahead.end);
-        right.fetch(stage_at(place) + depth * Left::pitch, ahead.begin, ahead.end);
+        right.fetch(stage_at(place) + left_stage, ahead.begin, ahead.end);
         ahead.template next<depth>(source, part, parts);
       }
       end_group_of_copies();
@@ -168,7 +166,7 @@ struct ProductSums {
       left.fetch(nullptr, place.begin, place.end), right.fetch(nullptr, place.begin, place.end);
     };
     const auto store = [&](int at) {
-      left.store(stage_at(at)), right.store(stage_at(at) + depth * Left::pitch);
+      left.store(stage_at(at)), right.store(stage_at(at) + left_stage);
       __syncthreads();
     };
     place.start(source, 0, part);
@@ -190,51 +188,50 @@ struct ProductSums {
       for (int j = 0; j < tc; ++j) sum[i][j] = A(0);
   }
   __device__ void multiply(const A* factors, int count) {
-    const A *const lefts = factors + row, *const rights = factors + depth * Left::pitch + column;
+    const A *const lefts = factors + Left::place(row), *const rights = factors + left_stage + Right::place(column);
     if (count == depth) {
 #pragma unroll
-      for (int d = 0; d < depth; d += unit)
-#pragma unroll
-        for (int u = unit - 1; u >= 0; --u) step(lefts, rights, d + u);
+      for (int d = 0; d < depth; d += group) steps<group>(lefts, rights, d);
     } else {
 #pragma unroll 1
-      for (int d = 0; d < count; d += unit)
-#pragma unroll
-        for (int u = unit - 1; u >= 0; --u) step(lefts, rights, d + u);
+      for (int d = 0; d < count; d += unit) steps<unit>(lefts, rights, d);
     }
   }
-  __device__ void step(const A* lefts, const A* rights, int d) {
-    A x[tr], y[tc];
-#pragma unroll
-    for (int i = 0; i < tr; i += row_chunk) load_factors<row_chunk>(lefts + d * Left::pitch + row_of(i), x + i);
-#pragma unroll
-    for (int j = 0; j < tc; j += column_chunk)
-      load_factors<column_chunk>(rights + d * Right::pitch + column_of(j), y + j);
-#pragma unroll
-    for (int i = 0; i < tr; ++i)
-#pragma unroll
-      for (int k = 0; k < tc; ++k) {  // to and fro: a factor that is used twice in a row is read from a register once
-        const int j = i % 2 ? tc - 1 - k : k;
-        sum[i][j] = fmadd(x[i], y[j], sum[i][j]);
-      }
-  }
+  // Some steps; those of a unit from the last one on.
   template <int count>
-  __device__ static void load_factors(const A* from, A* to) {
-    const auto factors = *reinterpret_cast<const detail::Factors<A, count>*>(from);
+  __device__ void steps(const A* lefts, const A* rights, int first) {
+    constexpr int left_many = std::min(count, Left::together), right_many = std::min(count, Right::together);
+    A x[left_many][tr], y[right_many][tc];
 #pragma unroll
-    for (int i = 0; i < count; ++i) to[i] = factors.value[i];
+    for (int k = 0; k < count; ++k) {
+      const int step = first + (unit > 1 ? count - 1 - k : k);
+      if (k % left_many == 0) Left::template read<left_many, row_chunk, 4 * row_chunk>(lefts, step, x);
+      if (k % right_many == 0) Right::template read<right_many, column_chunk, 8 * column_chunk>(rights, step, y);
+#pragma unroll
+      for (int i = 0; i < tr; ++i)
+#pragma unroll
+        for (int u = 0; u < tc; ++u) {  // to and fro: a factor that is used twice in a row is read from a register once
+          const int j = i % 2 ? tc - 1 - u : u;
+          sum[i][j] = fmadd(x[k % left_many][i], y[k % right_many][j], sum[i][j]);
+        }
+    }
   }
-  // Adds the segments of a round to the totals, one after the other.
+  // Adds the segments of a round to the totals, one after the other. Those aside come back with the last one.
   __device__ void finish_segments(int first, int segments) {
-    if (Tile::parts == 1 || parts == 1) {
+    if constexpr (aside) {
+      const bool last = first + 1 == segments;
+      if (segments == 1) return;
 #pragma unroll
       for (int q = 0; q < elements; ++q) {
-        const A own = sum[q / tc][q % tc];
-        if constexpr (aside) {
-          A& kept = behind_stages()[q * threads + thread];
-          kept = first == 0 ? own : kept + own;
-        } else total[q] = first == 0 ? own : total[q] + own;
+        A &own = sum[q / tc][q % tc], &kept = behind_stages()[q * threads + thread];
+        if (first > 0) own = kept + own;
+        if (!last) kept = own, own = A(0);
       }
+      return;
+    }
+    if (Tile::parts == 1 || parts == 1) {
+#pragma unroll
+      for (int q = 0; q < elements; ++q) total[q] = first == 0 ? sum[q / tc][q % tc] : total[q] + sum[q / tc][q % tc];
     } else add_parts(first, segments);
     clear();
   }
@@ -255,6 +252,17 @@ struct ProductSums {
     __syncthreads();
   }
 };
+
+/// Multiprocessors that products are cut for.
+inline constexpr long multiprocessors = 132;
+/// Shared memory for a block that needs `bytes` of it: so much that a multiprocessor has no more blocks than its share.
+/// A GPU puts as many on one as fit, and leaves others idle.
+inline int evenly_shared(int bytes, long blocks) {
+  const long share = (blocks + multiprocessors - 1) / multiprocessors;
+  constexpr int of_block = 1024;  // what CUDA has for itself
+  const int most = queues().shared_bytes, even = int((most + of_block) / (share + 1)) - of_block + 128;
+  return share > 1 && even > bytes ? even : bytes;
+}
 
 /// The blocks that compute the products of a Source:
 ///
@@ -277,7 +285,9 @@ struct ProductBlocks {
   using Sizes = decltype(detail::sizes_of<Source>());
   static constexpr int threads = Tile::threads, resident = Tile::resident;
 
-  static constexpr int shared_bytes(int parts) { return Sums::shared(parts) * int(sizeof(typename Sums::A)); }
+  static constexpr int shared_bytes(int parts, bool one = false) {
+    return Sums::shared(parts, one) * int(sizeof(typename Sums::A));
+  }
   static constexpr int most_parts = [] {  // that fit into shared memory
     int most = Tile::parts;
     while (most > 1 && shared_bytes(most) > most_shared_bytes) --most;
@@ -287,11 +297,13 @@ struct ProductBlocks {
   int parts = 1;  // at most those of the tile
   Sizes sizes{};
 
-  static void launch(const Arguments& a, int parts = 1, const Sizes& sizes = {}) {
+  /// `one`: no product has a second segment.
+  static void launch(const Arguments& a, int parts = 1, const Sizes& sizes = {}, bool one = false) {
     ProductBlocks blocks{parts < most_parts ? parts : most_parts, sizes};
     const auto all = detail::extent_of<Source>(sizes, a.n);
-    launch_blocks(blocks, a, blocks_for(all.rows, Tile::rows) * blocks_for(all.columns, Tile::columns) * all.products,
-                  shared_bytes(blocks.parts), blocks.parts * Tile::part_threads);
+    const long count = blocks_for(all.rows, Tile::rows) * blocks_for(all.columns, Tile::columns) * all.products;
+    launch_blocks(blocks, a, count, evenly_shared(shared_bytes(blocks.parts, one), count),
+                  blocks.parts * Tile::part_threads);
   }
 
   __device__ void block(const Arguments& a) const {

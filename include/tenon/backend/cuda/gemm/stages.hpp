@@ -8,12 +8,12 @@ namespace tenon::inline TENON_ABI::kernel::cuda {
 
 /// How a block computes its tile: rows and columns of it, and of a thread's part; steps of a stage; parts that a block
 /// has at most, which compute segments of the same tile at the same time; blocks for which a multiprocessor has
-/// registers; stages in shared memory. A warp has 4 x 8 threads.
+/// registers; stages in shared memory; steps of a line that a thread reads at once. A warp has 4 x 8 threads.
 template <int Rows, int Columns, int ThreadRows, int ThreadColumns, int Depth, int Parts = 1, int Resident = 0,
-          int Stages = 4>
+          int Stages = 4, int Together = 4>
 struct ProductTile {
   static constexpr int rows = Rows, columns = Columns, thread_rows = ThreadRows, thread_columns = ThreadColumns,
-                       depth = Depth, parts = Parts, resident = Resident, stages = Stages,
+                       depth = Depth, parts = Parts, resident = Resident, stages = Stages, together = Together,
                        part_threads = Rows / ThreadRows * (Columns / ThreadColumns), threads = parts * part_threads,
                        warps_across = Columns / (8 * ThreadColumns);
   static_assert(Rows % (4 * ThreadRows) == 0 && Columns % (8 * ThreadColumns) == 0);
@@ -39,11 +39,65 @@ struct MatrixLines {
 };
 
 namespace detail {
+/// Neighbours that are read from shared memory at once.
+template <class A, int count>
+struct alignas(count * sizeof(A) < 16 ? count * sizeof(A) : 16) Factors {
+  A value[count];
+};
+
+/// Starts to copy four neighbours of which `there` exist: at once if they are aligned, and all or none exist.
+__device__ inline void copy_neighbours(float* to, const float* from, int there, bool together) {
+  if (together) return copy_four_async(to, from, there > 0);
+#pragma unroll
+  for (int i = 0; i < 4; ++i) copy_async(to + i, from + i, there > i);
+}
+
+/// A stage in shared memory as [step][line]. Threads read a step of some neighbours at once.
+template <class A, int lines>
+struct LinesOfSteps {
+  static constexpr int together = 1, pitch = lines + 4;
+  static constexpr int elements(int depth) { return depth * pitch; }
+
+  /// Where a thread's lines are whose first one is `first`.
+  __device__ static int place(int first) { return first; }
+  /// A step of `count` lines: chunks of neighbours, `apart` from each other.
+  template <int many, int chunk, int apart, int count>
+  __device__ static void read(const A* own, int step, A (&to)[many][count]) {
+    static_assert(many == 1);
+#pragma unroll
+    for (int i = 0; i < count; i += chunk) {
+      const auto factors = *reinterpret_cast<const Factors<A, chunk>*>(own + step * pitch + i / chunk * apart);
+#pragma unroll
+      for (int k = 0; k < chunk; ++k) to[0][i + k] = factors.value[k];
+    }
+  }
+};
+/// A stage as [line][step]. Threads read some steps of a line at once, those of neighbouring threads a chunk further:
+/// so first come the first lines of all chunks, then the second ones ..., and all are in different banks.
+template <class A, int lines, int chunk, class Tile>
+struct StepsOfLines {
+  static constexpr int together = Tile::together, pitch = Tile::depth + 4, section = lines / chunk;
+  static constexpr int elements(int) { return lines * pitch; }
+  __device__ static constexpr int line_at(int place) { return place % section * chunk + place / section; }
+
+  __device__ static int place(int first) { return first / chunk * pitch; }
+  template <int many, int, int apart, int count>
+  __device__ static void read(const A* own, int step, A (&to)[many][count]) {
+#pragma unroll
+    for (int i = 0; i < count; ++i) {
+      const int at = (i % chunk * section + i / chunk * (apart / chunk)) * pitch;
+      const auto factors = *reinterpret_cast<const Factors<A, many>*>(own + at + step);
+#pragma unroll
+      for (int k = 0; k < many; ++k) to[k][i] = factors.value[k];
+    }
+  }
+};
+
 /// By way of registers, for factors that are computed or converted: fetch() reads the next stage, store() writes it.
 template <class A, int lines, class Tile, class Factor>
-struct StagedLines {
-  static constexpr bool is_async = false;
-  static constexpr int each = lines * Tile::depth / Tile::part_threads, pitch = lines + 4;
+struct StagedLines : LinesOfSteps<A, lines> {
+  static constexpr int each = lines * Tile::depth / Tile::part_threads;
+  using LinesOfSteps<A, lines>::pitch;
   // Neighbouring threads read neighbouring elements: each those of one step, or of one line.
   static constexpr bool by_steps = Factor::steps_are_neighbours;
   static constexpr int own = by_steps ? Tile::depth : lines, others = Tile::part_threads / own;
@@ -83,51 +137,69 @@ struct StagedLines {
 };
 
 /// Straight from a matrix of float32, several stages ahead: fetch() starts copies.
-template <int lines, class Tile, bool by_steps>
-struct CopiedLines {
-  static constexpr bool is_async = true;
-  static constexpr int pitch = lines + 4;
-  // Of rows, a quarter of a warp reads 8 steps, 32 bytes. Their places in shared memory are in different banks.
-  static constexpr int steps_across = 8, lines_down = Tile::part_threads / steps_across;
-  // Of columns, a thread reads four neighbours, at once where they are aligned.
+template <int lines, int chunk, class Tile, bool by_steps>
+struct CopiedLines;
+
+/// Of columns, a thread reads four neighbours, at once where they are aligned. They stay as they are, [step][line].
+template <int lines, int chunk, class Tile>
+struct CopiedLines<lines, chunk, Tile, false> : LinesOfSteps<float, lines> {
   static constexpr int fours = lines / 4, fours_down = Tile::part_threads / fours;
-  static_assert(Tile::depth % steps_across == 0 && lines % lines_down == 0 && Tile::part_threads % fours == 0);
+  static_assert(Tile::part_threads % fours == 0);
+  using LinesOfSteps<float, lines>::pitch;
 
   const float* from;
   int left, matrix_pitch, mine, other;  // left: lines from the thread's first one on
   bool by_fours;
 
-  __device__ CopiedLines(const MatrixLines<float, by_steps>& matrix, long first_line, int thread)
+  __device__ CopiedLines(const MatrixLines<float, false>& matrix, long first_line, int thread)
       : matrix_pitch(matrix.pitch),
-        by_fours(!by_steps && (matrix.pitch | matrix.lines) % 4 == 0 &&
-                 reinterpret_cast<std::uintptr_t>(matrix.from) % 16 == 0) {
-    if constexpr (by_steps) mine = thread % steps_across, other = thread / steps_across;
-    else mine = thread % fours * 4, other = thread / fours;
-    const long line = first_line + (by_steps ? other : mine);
+        mine(thread % fours * 4),
+        other(thread / fours),
+        by_fours((matrix.pitch | matrix.lines) % 4 == 0 && reinterpret_cast<std::uintptr_t>(matrix.from) % 16 == 0) {
+    const long line = first_line + mine;
     left = int(matrix.lines - line);
-    from = matrix.from + (by_steps ? line * matrix.pitch + mine : other * long(matrix.pitch) + line);
+    from = matrix.from + other * long(matrix_pitch) + line;
   }
   __device__ void fetch(float* to, int step, int end) const {
-    if constexpr (by_steps) {
-      const float* next = from + step;
+    const float* next = from + long(step) * matrix_pitch;
 #pragma unroll
-      for (int line = 0; line < lines; line += lines_down, next += long(lines_down) * matrix_pitch)
+    for (int s = 0; s < Tile::depth; s += fours_down, next += long(fours_down) * matrix_pitch) {
+      if (fours_down > Tile::depth && other >= Tile::depth) continue;
+      copy_neighbours(to + (other + s) * pitch + mine, next, step + other + s < end ? left : 0, by_fours);
+    }
+  }
+};
+
+/// Of rows, too, a thread reads four neighbours. They stay as they are, [line][step].
+template <int lines, int chunk, class Tile>
+struct CopiedLines<lines, chunk, Tile, true> : StepsOfLines<float, lines, chunk, Tile> {
+  using Places = StepsOfLines<float, lines, chunk, Tile>;
+  static constexpr int fours = Tile::depth / 4, lines_down = Tile::part_threads / fours, sections = Places::section;
+  static_assert(Tile::depth % 4 == 0 && Tile::part_threads % fours == 0);
+  static_assert(sections % lines_down == 0 || lines_down % sections == 0);
+
+  const float* from;
+  int left, matrix_pitch, mine, other;  // left: lines from the thread's first one on
+  bool by_fours;
+
+  __device__ CopiedLines(const MatrixLines<float, true>& matrix, long first_line, int thread)
+      : matrix_pitch(matrix.pitch),
+        mine(thread % fours * 4),
+        other(thread / fours),
+        by_fours(matrix.pitch % 4 == 0 && reinterpret_cast<std::uintptr_t>(matrix.from) % 16 == 0) {
+    const long line = first_line + Places::line_at(other);
+    left = int(matrix.lines - line);
+    from = matrix.from + line * matrix_pitch + mine;
+  }
+  __device__ void fetch(float* to, int step, int end) const {
+    const float* const next = from + step;
+    const bool together = by_fours && step % 4 == 0;
 #pragma unroll
-        for (int s = 0; s < Tile::depth; s += steps_across)
-          copy_async(to + (mine + s) * pitch + other + line, next + s, line < left && step + mine + s < end);
-    } else {
-      const float* next = from + long(step) * matrix_pitch;
-#pragma unroll
-      for (int s = 0; s < Tile::depth; s += fours_down, next += long(fours_down) * matrix_pitch) {
-        if (fours_down > Tile::depth && other >= Tile::depth) continue;
-        float* const own = to + (other + s) * pitch + mine;
-        const bool there = step + other + s < end;
-        if (by_fours) copy_four_async(own, next, there && left > 0);
-        else {
-#pragma unroll
-          for (int i = 0; i < 4; ++i) copy_async(own + i, next + i, there && left > i);
-        }
-      }
+    for (int place = 0; place < lines; place += lines_down) {
+      if (lines_down > lines && other >= lines) continue;
+      const int line = Places::line_at(place);
+      copy_neighbours(to + (other + place) * Places::pitch + mine, next + long(line) * matrix_pitch,
+                      line < left ? end - step - mine : 0, together);
     }
   }
 };
@@ -139,13 +211,13 @@ inline constexpr bool is_copied = false;
 template <bool by_steps>
 inline constexpr bool is_copied<MatrixLines<float, by_steps>> = true;
 
-template <bool copied, class A, int lines, class Tile, class Factor>
+template <bool copied, class A, int lines, int chunk, class Tile, class Factor>
 struct LinesOf {
   using Type = StagedLines<A, lines, Tile, Factor>;
 };
-template <class A, int lines, class Tile, bool by_steps>
-struct LinesOf<true, A, lines, Tile, MatrixLines<float, by_steps>> {
-  using Type = CopiedLines<lines, Tile, by_steps>;
+template <class A, int lines, int chunk, class Tile, bool by_steps>
+struct LinesOf<true, A, lines, chunk, Tile, MatrixLines<float, by_steps>> {
+  using Type = CopiedLines<lines, chunk, Tile, by_steps>;
 };
 }  // namespace detail
 

@@ -10,7 +10,7 @@ namespace tenon::inline TENON_ABI::kernel::cuda {
 
 /// `rate`: elements of the result that a multiprocessor adds a step to in the time in which it does for 95 of the
 /// largest tile. A tile of 128 x 128 would do 100, but leaves a thread 128 registers, which some forms spill.
-struct WideTile : ProductTile<64, 128, 8, 8, 8, 1, 3> {
+struct WideTile : ProductTile<64, 128, 8, 8, 16, 1, 2, 3> {
   static constexpr long rate = 95;
 };
 struct MediumTile : ProductTile<64, 64, 4, 4, 16> {
@@ -28,8 +28,6 @@ inline constexpr int product_tiles = int(std::tuple_size_v<ProductTileList>);
 template <int i>
 using ProductTileAt = std::tuple_element_t<std::size_t(i), ProductTileList>;
 
-/// Multiprocessors that products are cut for.
-inline constexpr long multiprocessors = 132;
 /// The time that a product takes per step, in arbitrary units: rounds of a block on each multiprocessor.
 template <class Tile>
 constexpr long product_cost(const ProductExtent& e) {
@@ -42,29 +40,34 @@ constexpr int product_parts(long steps) {
   return steps > 2 * segment_units<float> ? 4 : steps > segment_units<float> ? 2 : 1;
 }
 
-/// The cheapest of some tiles, a bit each.
-constexpr int cheapest_tile(unsigned tiles, const ProductExtent& e) {
+/// The cheapest of some tiles, a bit each, and what it costs.
+struct TileChoice {
+  int tile;
+  long cost;
+};
+constexpr TileChoice cheapest_tile(unsigned tiles, const ProductExtent& e) {
   return [&]<int... i>(std::integer_sequence<int, i...>) {
     const long cost[]{tiles >> i & 1 ? product_cost<ProductTileAt<i>>(e) : LONG_MAX...};
     int best = 0;
     for (int k = 1; k < product_tiles; ++k)
       if (cost[k] < cost[best]) best = k;
-    return best;
+    return TileChoice{best, cost[best]};
   }(std::make_integer_sequence<int, product_tiles>());
 }
 /// The tiles that are cheapest for some batch, from the extents of one and two samples. These are compiled: larger
 /// batches than the largest one here have to do with them.
+inline constexpr long most_batch = 1024;
 constexpr unsigned tiles_for(const ProductExtent& one, const ProductExtent& two) {
-  constexpr long most = 1024;
   const auto at = [](long of_one, long of_two, long n) { return of_one + (of_two - of_one) * (n - 1); };
   unsigned tiles = 0;
-  for (long n = 1; n <= most; n *= 2)
-    tiles |= 1u << cheapest_tile(
-                 ~0u, {at(one.rows, two.rows, n), at(one.columns, two.columns, n), at(one.products, two.products, n)});
+  for (long n = 1; n <= most_batch; n *= 2)
+    tiles |= 1u << cheapest_tile(~0u, {at(one.rows, two.rows, n), at(one.columns, two.columns, n),
+                                       at(one.products, two.products, n)})
+                       .tile;
   return tiles;
 }
 
-/// Those of `tiles` that fit into the shared memory of a block; if none does, WideTile, which always fits.
+/// Those of `tiles` that fit into the shared memory of a block; if none does, MediumTile, which always fits.
 template <class Source, unsigned tiles>
 constexpr unsigned fitting_tiles() {
   unsigned fitting = 0;
@@ -75,19 +78,21 @@ constexpr unsigned fitting_tiles() {
   [&]<int... i>(std::integer_sequence<int, i...>) {
     (look(std::integral_constant<int, i>()), ...);
   }(std::make_integer_sequence<int, product_tiles>());
-  constexpr unsigned wide = 1u << 3;
-  static_assert(std::is_same_v<ProductTileAt<3>, WideTile>);
-  return fitting ? fitting : wide;
+  constexpr unsigned medium = 1u << 2;
+  static_assert(std::is_same_v<ProductTileAt<2>, MediumTile>);
+  return fitting ? fitting : medium;
 }
 
 /// Starts products by the cheapest of `tiles`; no segment of theirs ends behind step `steps`.
 template <class Source, unsigned tiles, class Sizes>
 void launch_product(const Arguments& a, long steps, const Sizes& sizes) {
   constexpr unsigned fitting = fitting_tiles<Source, tiles>();
-  const int best = cheapest_tile(fitting, detail::extent_of<Source>(sizes, a.n));
+  const int best = cheapest_tile(fitting, detail::extent_of<Source>(sizes, a.n)).tile;
   const auto launch = [&]<int tile>(std::integral_constant<int, tile>) {
     if constexpr ((fitting >> tile & 1) != 0)
-      if (tile == best) ProductBlocks<Source, ProductTileAt<tile>>::launch(a, product_parts(steps), sizes);
+      if (tile == best)
+        ProductBlocks<Source, ProductTileAt<tile>>::launch(a, product_parts(steps), sizes,
+                                                           steps > 0 && steps <= segment_units<float>);
   };
   [&]<int... i>(std::integer_sequence<int, i...>) {
     (launch(std::integral_constant<int, i>()), ...);
