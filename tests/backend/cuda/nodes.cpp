@@ -1,6 +1,6 @@
 // flags: -O0
-// How many kernels a training step has on the target Cuda, and how many of them wait for each other one after the other:
-// bars as measured, so that they do not grow unseen.
+// How many kernels a training step has on the target Cuda, and how many of them are in the longest chain in which each
+// waits for the one before: bars as measured, so that they do not grow unseen.
 #define TENON_TARGET cuda
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
