@@ -4,6 +4,7 @@
 #include <tenon/ops/bitwise.hpp>
 #include <tenon/ops/control/cond.hpp>
 #include <tenon/ops/control/scan.hpp>
+#include <tenon/ops/control/while_loop.hpp>
 #include <tenon/ops/conv1d.hpp>
 #include <tenon/ops/conv2d_transpose.hpp>
 #include <tenon/ops/conv3d.hpp>

@@ -1,5 +1,6 @@
 // expects: network: item() asks for the value of a tensor while a graph is traced, which has none: use
-// select(condition, a, b), or pin the model to PyNative mode: Model model{pinned<Mode::pynative>, net, ...}
+// select(condition, a, b), or cond, scan, or while_loop of <tenon/more.hpp>, or pin the model to PyNative mode: Model
+// model{pinned<Mode::pynative>, net, ...}
 #include <tenon/tenon.hpp>
 using namespace tenon;
 

@@ -161,7 +161,7 @@ class Builder {
     asks_values |= error.empty();
     fail(Sentence{} << who
                     << " asks for the value of a tensor while a graph is traced, which has none: use select(condition, "
-                       "a, b), or pin the model "
+                       "a, b), or cond, scan, or while_loop of <tenon/more.hpp>, or pin the model "
                     << "to PyNative mode: Model model{pinned<Mode::pynative>, net, ...}");
     constexpr int assumed[]{0, 0, 0, 0, 1, 1, 1 << 30, 1 << 30};
     return assumed[values_asked_++ % 8];

@@ -41,86 +41,69 @@ constexpr LoopShape branch_shape(const Config& c, bool taken) {
   shape.branch = true;
   return shape;
 }
+template <class Call, bool taken>
+using BranchBody = ForwardBody<Call, branch_shape(Call::config(), taken), keeps_values<Call>>;
+template <class Call, bool taken>
+using BranchGradBody = BackwardBody<Call, branch_shape(Call::config(), taken)>;
+
+/// The memory for two flags, then that of either body.
+template <class Target, class Run, class Then, class Otherwise>
+long branch_workspace(long n) {
+  return alignment + math::max(loop_workspace<Target, Run>(Then::view(), Then::program, n),
+                               loop_workspace<Target, Run>(Otherwise::view(), Otherwise::program, n));
+}
+/// Runs one of two bodies. `set` writes the addresses of bundles.
+template <class Target, class Run, class Then, class Otherwise, class Set>
+void run_branch(const Arguments& a, Set set) {
+  Arguments inside = a;
+  inside.workspace += alignment;
+  const auto run = [&]<class Body>(std::type_identity<Body>) {
+    LoopView v = Body::view();
+    set(v);
+    run_loop<Target, Run>(v, Body::program, inside);
+  };
+  Moves<Target>::either(
+      a.workspace, a.operand<bool>(0), [&] { run(std::type_identity<Then>()); },
+      [&] { run(std::type_identity<Otherwise>()); });
+}
 }  // namespace detail
 
 namespace kernel {
 template <class Target>
-struct BranchKernel : RunsBodies {
-  template <class Call, bool taken>
-  using Body = tenon::detail::ForwardBody<Call, tenon::detail::branch_shape(Call::config(), taken),
-                                          tenon::detail::keeps_values<Call>>;
-  template <class Call, bool taken>
-  static long bytes(long n) {
-    return tenon::detail::loop_workspace<Target, tenon::detail::LoopForward>(Body<Call, taken>::view(),
-                                                                             Body<Call, taken>::program, n);
-  }
-  template <class Call>
-  static constexpr long workspace(long n) {
-    if constexpr (requires { typename Call::Graph; })
-      return alignment + math::max(bytes<Call, true>(n), bytes<Call, false>(n));
-    else return 1;
-  }
-  template <class Call, bool taken>
-  static void run_body(const Arguments& a) {
-    tenon::detail::LoopView v = Body<Call, taken>::view();
-    tenon::detail::set_bundles<Call>(v, a, 1);
-    tenon::detail::run_loop<Target, tenon::detail::LoopForward>(v, Body<Call, taken>::program, a);
-  }
-  template <class Call>
-  static void run(const Arguments& a, long, long) {
-    Arguments inside = a;
-    inside.workspace += alignment;
-    Moves<Target>::either(
-        a.workspace, a.operand<bool>(0), [&] { run_body<Call, true>(inside); }, [&] { run_body<Call, false>(inside); });
-  }
-};
+template <class Call>
+constexpr long BranchKernel<Target>::workspace(long n) {
+  using namespace tenon::detail;
+  if constexpr (requires { typename Call::Graph; })
+    return branch_workspace<Target, LoopForward<Target>, BranchBody<Call, true>, BranchBody<Call, false>>(n);
+  else return 1;
+}
 template <class Target>
-struct BranchGradKernel : RunsBodies {
-  template <class Call, bool taken>
-  using Body = tenon::detail::BackwardBody<Call, tenon::detail::branch_shape(Call::config(), taken)>;
-  template <class Call, bool taken>
-  static long bytes(long n) {
-    return tenon::detail::loop_workspace<Target, tenon::detail::LoopBackward>(Body<Call, taken>::view(),
-                                                                              Body<Call, taken>::program, n);
-  }
-  template <class Call>
-  static constexpr long workspace(long n) {
-    if constexpr (requires { typename Call::Graph; })
-      return alignment + math::max(bytes<Call, true>(n), bytes<Call, false>(n));
-    else return 1;
-  }
-  template <class Call, bool taken>
-  static void run_body(const Arguments& a) {
-    tenon::detail::LoopView v = Body<Call, taken>::view();
-    tenon::detail::set_gradient_bundles<Call>(v, a, 1);
-    tenon::detail::run_loop<Target, tenon::detail::LoopBackward>(v, Body<Call, taken>::program, a);
-  }
-  template <class Call>
-  static void run(const Arguments& a, long, long) {
-    const ResultTypes types = Call::config().results();
-    for (int k = 0; k < types.count; ++k)  // also what only the other body uses
-      if (std::byte* const to = tenon::detail::result_address<Call>(a, k))
-        if (const long bytes = types[k].bytes(a.n)) Moves<Target>::clear(to, bytes);
-    Arguments inside = a;
-    inside.workspace += alignment;
-    Moves<Target>::either(
-        a.workspace, a.operand<bool>(0), [&] { run_body<Call, true>(inside); }, [&] { run_body<Call, false>(inside); });
-  }
-};
+template <class Call>
+void BranchKernel<Target>::run(const Arguments& a, long, long) {
+  using namespace tenon::detail;
+  run_branch<Target, LoopForward<Target>, BranchBody<Call, true>, BranchBody<Call, false>>(
+      a, [&](LoopView& v) { set_bundles<Call>(v, a, 1); });
+}
+template <class Target>
+template <class Call>
+constexpr long BranchGradKernel<Target>::workspace(long n) {
+  using namespace tenon::detail;
+  if constexpr (requires { typename Call::Graph; })
+    return branch_workspace<Target, LoopBackward<Target>, BranchGradBody<Call, true>, BranchGradBody<Call, false>>(n);
+  else return 1;
+}
+template <class Target>
+template <class Call>
+void BranchGradKernel<Target>::run(const Arguments& a, long, long) {
+  using namespace tenon::detail;
+  const ResultTypes types = Call::config().results();
+  for (int k = 0; k < types.count; ++k)  // also what only the other body uses
+    if (std::byte* const to = result_address<Call>(a, k))
+      if (const long bytes = types[k].bytes(a.n)) Moves<Target>::clear(to, bytes);
+  run_branch<Target, LoopBackward<Target>, BranchGradBody<Call, true>, BranchGradBody<Call, false>>(
+      a, [&](LoopView& v) { set_gradient_bundles<Call>(v, a, 1); });
+}
 }  // namespace kernel
-
-template <>
-struct Kernel<Cpu, ops::Branch> : kernel::BranchKernel<Cpu> {};
-template <>
-struct Kernel<Cpu, ops::BranchGrad> : kernel::BranchGradKernel<Cpu> {};
-template <>
-struct Kernel<Reference, ops::Branch> : kernel::BranchKernel<Reference> {};
-template <>
-struct Kernel<Reference, ops::BranchGrad> : kernel::BranchGradKernel<Reference> {};
-template <>
-struct Kernel<Cuda, ops::Branch> : kernel::BranchKernel<Cuda> {};
-template <>
-struct Kernel<Cuda, ops::BranchGrad> : kernel::BranchGradKernel<Cuda> {};
 
 }  // namespace tenon
 TENON_INT_SIZES_END

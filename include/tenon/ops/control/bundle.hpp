@@ -1,9 +1,9 @@
 // Bundles: several values as one, for nodes with more operands than a call has. Only control flow makes them.
 #pragma once
 #include <tenon/ops/accumulate.hpp>
+#include <tenon/ops/control/kernels.hpp>
 #include <tenon/ops/full_like.hpp>
 #include <tenon/ops/reshape.hpp>
-#include <tenon/target/moves.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
@@ -124,75 +124,36 @@ constexpr int packed(Builder& b, std::vector<int> nodes, BundleKind kind) {
 
 namespace tenon::inline TENON_ABI {
 
-struct Cuda;
-struct Reference;
-
 namespace kernel {
-/// Base of kernels that move bytes in one call.
-struct MovesBytes {
-  template <class Call>
-  static constexpr long items(long) {
-    return 1;
-  }
-  template <class Call>
-  static constexpr long cost(long n) {
-    return Call::result.count(n) / 16 + 1;
-  }
-};
 template <class Target>
-struct PackKernel : MovesBytes {
-  template <class Call>
-  static void run(const Arguments& a, long, long) {
-    ops::BundleSize size;
-    std::byte* const to = a.result<std::byte>();
-    for (int k = 0; k < Call::operands; ++k) {
-      const TensorType& type = Call::operand(k);
-      std::byte* const begin = to + size.add(type).bytes(a.n);
-      const long bytes = type.bytes(a.n), all = long(aligned(type.bytes(1))) * (type.batched() ? a.n : 1);
-      Moves<Target>::copy(begin, a.operand<std::byte>(k), bytes);
-      if (all > bytes) Moves<Target>::clear(begin + bytes, all - bytes);
-    }
+template <class Call>
+void PackKernel<Target>::run(const Arguments& a, long, long) {
+  ops::BundleSize size;
+  std::byte* const to = a.result<std::byte>();
+  for (int k = 0; k < Call::operands; ++k) {
+    const TensorType& type = Call::operand(k);
+    std::byte* const begin = to + size.add(type).bytes(a.n);
+    const long bytes = type.bytes(a.n), all = long(aligned(type.bytes(1))) * (type.batched() ? a.n : 1);
+    Moves<Target>::copy(begin, a.operand<std::byte>(k), bytes);
+    if (all > bytes) Moves<Target>::clear(begin + bytes, all - bytes);
   }
-};
+}
 template <class Target>
-struct UnpackKernel : MovesBytes {
-  template <class Call>
-  static void run(const Arguments& a, long, long) {
-    Moves<Target>::copy(a.result<std::byte>(), a.operand<std::byte>(0) + Call::config().begin(a.n),
-                        Call::result.bytes(a.n));
-  }
-};
+template <class Call>
+void UnpackKernel<Target>::run(const Arguments& a, long, long) {
+  Moves<Target>::copy(a.result<std::byte>(), a.operand<std::byte>(0) + Call::config().begin(a.n),
+                      Call::result.bytes(a.n));
+}
 template <class Target>
-struct UnpackGradKernel : MovesBytes {
-  template <class Call>
-  static void run(const Arguments& a, long, long) {
-    const long begin = Call::config().begin(a.n), bytes = Call::operand(0).bytes(a.n), end = begin + bytes,
-               all = Call::result.bytes(a.n);
-    std::byte* const to = a.result<std::byte>();
-    if (begin) Moves<Target>::clear(to, begin);
-    Moves<Target>::copy(to + begin, a.operand<std::byte>(0), bytes);
-    if (all > end) Moves<Target>::clear(to + end, all - end);
-  }
-};
+template <class Call>
+void UnpackGradKernel<Target>::run(const Arguments& a, long, long) {
+  const long begin = Call::config().begin(a.n), bytes = Call::operand(0).bytes(a.n), end = begin + bytes,
+             all = Call::result.bytes(a.n);
+  std::byte* const to = a.result<std::byte>();
+  if (begin) Moves<Target>::clear(to, begin);
+  Moves<Target>::copy(to + begin, a.operand<std::byte>(0), bytes);
+  if (all > end) Moves<Target>::clear(to + end, all - end);
+}
 }  // namespace kernel
-
-template <>
-struct Kernel<Cpu, ops::Pack> : kernel::PackKernel<Cpu> {};
-template <>
-struct Kernel<Cpu, ops::Unpack> : kernel::UnpackKernel<Cpu> {};
-template <>
-struct Kernel<Cpu, ops::UnpackGrad> : kernel::UnpackGradKernel<Cpu> {};
-template <>
-struct Kernel<Reference, ops::Pack> : kernel::PackKernel<Reference> {};
-template <>
-struct Kernel<Reference, ops::Unpack> : kernel::UnpackKernel<Reference> {};
-template <>
-struct Kernel<Reference, ops::UnpackGrad> : kernel::UnpackGradKernel<Reference> {};
-template <>
-struct Kernel<Cuda, ops::Pack> : kernel::PackKernel<Cuda> {};
-template <>
-struct Kernel<Cuda, ops::Unpack> : kernel::UnpackKernel<Cuda> {};
-template <>
-struct Kernel<Cuda, ops::UnpackGrad> : kernel::UnpackGradKernel<Cuda> {};
 
 }  // namespace tenon

@@ -7,18 +7,8 @@ namespace tenon::inline TENON_ABI::ops {
 
 namespace detail {
 
-template <class P>
-constexpr Sentence condition_refusal() {
-  Sentence s;
-  if constexpr (requires { P::dims; })
-    if (P::dims.count(1) != 1 || P::dims.batched() || P::dims.dtype != Dtype::bool_)
-      s << "cond needs one bool for the whole batch, got " << name(P::dims.dtype) << " " << P::dims
-        << ": compare, then reduce, or use select(condition, a, b) for a choice per element";
-  return s;
-}
-
-template <class R, class F, class... X>
-constexpr std::vector<int> trace_branch(Builder& b, BodyTrace& body, const F& f, const X&... x) {
+template <class F, class... X>
+constexpr std::vector<int> trace_branch(Builder& b, BodyTrace& body, const F& f, const X&...) {
   const std::tuple<X...> inputs{X(&b, body.input(X::dims))...};
   std::vector<int> outputs;
   const auto returned = tenon::detail::spread(f, inputs);
@@ -34,33 +24,33 @@ constexpr auto trace_cond(Builder& b, const P& p, const F& f, const G& g, const 
   using R = std::remove_cvref_t<decltype(f(x...))>;
   using S = std::remove_cvref_t<decltype(g(x...))>;
   BodyTrace first(b);
-  const std::vector<int> of_first = trace_branch<R>(b, first, f, x...);
+  const std::vector<int> of_first = trace_branch(b, first, f, x...);
   BodyNode node(b);
   node.c.body = first.end(of_first);
   BodyTrace second(b);
-  const std::vector<int> of_second = trace_branch<S>(b, second, g, x...);
+  const std::vector<int> of_second = trace_branch(b, second, g, x...);
   node.c.condition = second.end(of_second);
   node.c.turns = 1, node.c.carried = int(sizeof...(X));
-  if constexpr (any_broken<R> || any_broken<S>) return Broken(&b);
+  if constexpr (any_broken<R> || any_broken<S>) return broken_like(b, std::type_identity<R>());
   else if constexpr (!std::is_same_v<AsTuple<R>, AsTuple<S>>) {
-    Sentence s = Sentence{} << "cond: both functions must return the same, got ";
+    Sentence s = Sentence{} << "cond: both functions must return the same types, got";
     const auto write = [&]<class... V>(std::type_identity<std::tuple<V...>>) {
-      ((s << name(V::dims.dtype) << " " << V::dims << " "), ...);
+      ((s << " " << name(V::dims.dtype) << " " << V::dims), ...);
     };
     write(std::type_identity<AsTuple<R>>());
-    s << "and ";
+    s << " and";
     write(std::type_identity<AsTuple<S>>());
     b.fail(s);
-    return Broken(&b);
+    return broken_like(b, std::type_identity<R>());
   } else {
     node.take({x.id...});
     node.take(first.captured), node.take(second.captured);
     node.returns(node.c.body, int(of_first.size()));
+    node.refuse_effects(node.c.condition);
     node.keep(tenon::detail::branch_shape(node.c, true)), node.keep(tenon::detail::branch_shape(node.c, false));
     const std::vector<int> nodes = node.call<Branch>({p.id});
-    std::size_t k = 0;
     return in_form_of<R>([&]<class... V>(std::type_identity<std::tuple<V...>>) {
-      return std::tuple<V...>{V(&b, nodes[k++])...};
+      return values_at<V...>(b, nodes);
     }(std::type_identity<AsTuple<R>>()));
   }
 }
@@ -82,13 +72,13 @@ constexpr auto cond(const P& p, const F& f, const G& g, const X&... x) {
   if constexpr (is_broken<P> || (is_broken<X> || ...)) return Broken(detail::trace_of(std::tuple(p, x...)));
   else if constexpr (tenon::detail::is_traced<P> || (tenon::detail::is_traced<X> || ...)) {
     Builder& b = *detail::trace_of(std::tuple(p, x...));
-    constexpr Sentence refusal = detail::condition_refusal<P>();
+    constexpr Sentence refusal = detail::condition_refusal<P>("cond");
     if constexpr (!refusal.empty()) {
       b.fail(refusal);
-      return Broken(&b);
+      return detail::broken_like(b, std::type_identity<std::remove_cvref_t<decltype(f(x...))>>());
     } else return detail::trace_cond(b, p, f, g, x...);
   } else {
-    static_assert(detail::condition_refusal<P>().empty(), "cond needs one bool for the whole batch");
+    static_assert(detail::condition_refusal<P>("cond").empty(), "cond needs one bool for the whole batch");
     using R = std::remove_cvref_t<decltype(f(x...))>;
     static_assert(std::is_same_v<R, std::remove_cvref_t<decltype(g(x...))>>, "cond: both functions return the same");
     return p.item() ? f(x...) : g(x...);

@@ -1,6 +1,6 @@
 // The kernels of Loop and LoopGrad: they run the graph of the body turn by turn.
 #pragma once
-#include <tenon/ops/control/loop_run.hpp>
+#include <tenon/ops/control/while_run.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
@@ -143,71 +143,68 @@ void set_gradient_bundles(LoopView& v, const Arguments& a, int before) {
   for (int k = 0; k < ops::bundle_kinds; ++k)
     if (c.elements[k]) v.out[k] = result_address<Call>(a, c.result_of(static_cast<ops::BundleKind>(k)));
 }
+
+/// The body of a loop, and its condition.
+template <class Call>
+using LoopBody =
+    ForwardBody<Call,
+                LoopShape{Call::config().body, Call::config().turns, Call::config().carried, Call::config().sliced},
+                keeps_values<Call>>;
+template <class Call>
+using LoopCondition =
+    ForwardBody<Call, LoopShape{Call::config().condition, 1, Call::config().carried, 0, Call::config().body}, false>;
+template <class Call>
+using LoopGradBody = BackwardBody<Call, LoopShape{Call::config().body, Call::config().turns, Call::config().carried,
+                                                  Call::config().sliced}>;
+/// f with how a loop runs, and what.
+template <class Target, class Call, class F>
+auto with_loop(F f) {
+  if constexpr (Call::config().condition < 0)
+    return f(std::type_identity<LoopForward<Target>>(), LoopBody<Call>::program);
+  else {
+    const LoopView asked = LoopCondition<Call>::view();
+    const WhileBody both{LoopBody<Call>::program, LoopCondition<Call>::program, asked, Call::config().turns};
+    return f(std::type_identity<WhileForward<Target>>(), both);
+  }
+}
 }  // namespace detail
 
 namespace kernel {
-/// Base of kernels that run bodies.
-struct RunsBodies {
-  template <class Call>
-  static constexpr long items(long) {
-    return 1;
-  }
-};
 template <class Target>
-struct LoopKernel : RunsBodies {
-  template <class Call>
-  using Body = tenon::detail::ForwardBody<Call,
-                                          tenon::detail::LoopShape{Call::config().body, Call::config().turns,
-                                                                   Call::config().carried, Call::config().sliced},
-                                          tenon::detail::keeps_values<Call>>;
-  template <class Call>
-  static constexpr long workspace(long n) {
-    if constexpr (requires { typename Call::Graph; })
-      return tenon::detail::loop_workspace<Target, tenon::detail::LoopForward>(Body<Call>::view(), Body<Call>::program,
-                                                                               n);
-    else return 1;
-  }
-  template <class Call>
-  static void run(const Arguments& a, long, long) {
-    tenon::detail::LoopView v = Body<Call>::view();
-    tenon::detail::set_bundles<Call>(v, a, 0);
-    tenon::detail::run_loop<Target, tenon::detail::LoopForward>(v, Body<Call>::program, a);
-  }
-};
+template <class Call>
+constexpr long LoopKernel<Target>::workspace(long n) {
+  if constexpr (requires { typename Call::Graph; })
+    return tenon::detail::with_loop<Target, Call>([n]<class Run>(std::type_identity<Run>, const auto& body) {
+      return tenon::detail::loop_workspace<Target, Run>(tenon::detail::LoopBody<Call>::view(), body, n);
+    });
+  else return 1;
+}
 template <class Target>
-struct LoopGradKernel : RunsBodies {
-  template <class Call>
-  using Body =
-      tenon::detail::BackwardBody<Call, tenon::detail::LoopShape{Call::config().body, Call::config().turns,
-                                                                 Call::config().carried, Call::config().sliced}>;
-  template <class Call>
-  static constexpr long workspace(long n) {
-    if constexpr (requires { typename Call::Graph; })
-      return tenon::detail::loop_workspace<Target, tenon::detail::LoopBackward>(Body<Call>::view(), Body<Call>::program,
-                                                                                n);
-    else return 1;
-  }
-  template <class Call>
-  static void run(const Arguments& a, long, long) {
-    tenon::detail::LoopView v = Body<Call>::view();
-    tenon::detail::set_gradient_bundles<Call>(v, a, 0);
-    tenon::detail::run_loop<Target, tenon::detail::LoopBackward>(v, Body<Call>::program, a);
-  }
-};
+template <class Call>
+void LoopKernel<Target>::run(const Arguments& a, long, long) {
+  tenon::detail::LoopView v = tenon::detail::LoopBody<Call>::view();
+  tenon::detail::set_bundles<Call>(v, a, 0);
+  tenon::detail::with_loop<Target, Call>(
+      [&]<class Run>(std::type_identity<Run>, const auto& body) { tenon::detail::run_loop<Target, Run>(v, body, a); });
+}
+template <class Target>
+template <class Call>
+constexpr long LoopGradKernel<Target>::workspace(long n) {
+  if constexpr (requires { typename Call::Graph; }) {
+    using Body = tenon::detail::LoopGradBody<Call>;
+    return tenon::detail::loop_workspace<Target, tenon::detail::LoopBackward<Target>>(Body::view(), Body::program, n);
+  } else return 1;
+}
+template <class Target>
+template <class Call>
+void LoopGradKernel<Target>::run(const Arguments& a, long, long) {
+  using Body = tenon::detail::LoopGradBody<Call>;
+  tenon::detail::LoopView v = Body::view();
+  tenon::detail::set_gradient_bundles<Call>(v, a, 0);
+  if constexpr (Call::config().condition >= 0) v.turns = *reinterpret_cast<const std::int64_t*>(v.kept_at);
+  tenon::detail::run_loop<Target, tenon::detail::LoopBackward<Target>>(v, Body::program, a);
+}
 }  // namespace kernel
-
-template <>
-struct Kernel<Cpu, ops::Loop> : kernel::LoopKernel<Cpu> {};
-template <>
-struct Kernel<Cpu, ops::LoopGrad> : kernel::LoopGradKernel<Cpu> {};
-template <>
-struct Kernel<Reference, ops::Loop> : kernel::LoopKernel<Reference> {};
-template <>
-struct Kernel<Reference, ops::LoopGrad> : kernel::LoopGradKernel<Reference> {};
-template <>
-struct Kernel<Cuda, ops::Loop> : kernel::LoopKernel<Cuda> {};
-template <>
-struct Kernel<Cuda, ops::LoopGrad> : kernel::LoopGradKernel<Cuda> {};
 
 }  // namespace tenon
 TENON_INT_SIZES_END

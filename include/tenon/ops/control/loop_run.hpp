@@ -90,21 +90,14 @@ class LoopForward {
  public:
   LoopForward(const LoopView& v, const BodyProgram& body, long n, Rooms& rooms)
       : v_(v), n_(n), body_(body, n, rooms), memory_(v, n, v.inputs, v.outputs + v.inner, rooms) {}
-  BodyRun<Target>& body() { return body_; }
-  const BodyRun<Target>& body() const { return body_; }
+  long workspace_bytes() const { return body_.workspace_bytes(); }
+  void set_workspace(std::byte* begin) { body_.begin(begin); }
 
   void run() {
     begin();
-    for (long turn = 0; turn < v_.turns; ++turn) {
-      set_inputs(turn);
-      set_outputs(turn, turn + 1 == v_.turns);
-      body_.run(memory_.in, memory_.out);
-      take_outputs(turn);
-    }
+    for (long t = 0; t < v_.turns; ++t) turn(t, t + 1 == v_.turns);
   }
 
- private:
-  bool keeps(const BodyValue& value) const { return v_.kept_at && value.kept; }
   void begin() {
     for (int i = 0; i < v_.inputs; ++i) {
       const BodyValue& value = v_.input[i];
@@ -119,6 +112,23 @@ class LoopForward {
       if (i < v_.carried) memory_.carried[i] = from;
     }
   }
+  /// `ends`: what is carried goes to the results.
+  void turn(long turn, bool ends) {
+    set_inputs(turn);
+    set_outputs(turn, ends);
+    body_.run(memory_.in, memory_.out);
+    take_outputs(turn);
+  }
+  /// What is carried, if no turn knew that it was the last one.
+  void end() {
+    for (int k = 0; k < v_.carried; ++k)
+      if (std::byte* const bundle = v_.out[int(v_.output[k].kind)])
+        Moves<Target>::copy(bundle + v_.output[k].place.bytes(n_), memory_.carried[k], v_.output[k].type.bytes(n_));
+  }
+  std::byte* carried(int k) const { return memory_.carried[k]; }
+
+ private:
+  bool keeps(const BodyValue& value) const { return v_.kept_at && value.kept; }
   void set_inputs(long turn) {
     for (int i = 0; i < v_.inputs; ++i) {
       const BodyValue& value = v_.input[i];
@@ -143,7 +153,8 @@ class LoopForward {
       std::byte* const at = bundle ? bundle + value.place.bytes(n_) : nullptr;
       if (value.role == BodyRole::sliced) memory_.out[k] = slice_in_place(value, at, turn, v_.turns, n_);
       else if (last) memory_.out[k] = at;
-      else memory_.out[k] = keeps(v_.input[k]) ? v_.slot(v_.input[k], turn + 1, n_) : memory_.next(k, turn);
+      else if (keeps(v_.input[k]) && turn + 1 < v_.turns) memory_.out[k] = v_.slot(v_.input[k], turn + 1, n_);
+      else memory_.out[k] = memory_.next(k, turn);
     }
     for (int k = 0; k < v_.inner; ++k) memory_.out[v_.outputs + k] = v_.slot(v_.kept[k], turn, n_);
   }
@@ -184,11 +195,12 @@ class LoopBackward {
       if (segment_) segment_[i] = made;
     }
   }
-  BodyRun<Target>& body() { return body_; }
-  const BodyRun<Target>& body() const { return body_; }
+  long workspace_bytes() const { return body_.workspace_bytes(); }
+  void set_workspace(std::byte* begin) { body_.begin(begin); }
 
   void run() {
     begin();
+    if (v_.turns == 0) return pass();
     for (long turn = v_.turns; turn-- > 0;) {
       set_inputs(turn);
       for (int g = 0; g < v_.gradients; ++g) memory_.out[g] = place_of(g, turn);
@@ -256,6 +268,15 @@ class LoopBackward {
       else memory_.in[at] = memory_.slice(at, value, bundle + value.place.bytes(n_), turn, v_.turns);
     }
   }
+  // Without a turn the gradients of what is carried are those of the results.
+  void pass() {
+    for (int i = 0; i < v_.inputs; ++i)
+      if (const BodyValue& value = v_.input[i]; is_floating(value.type.dtype))
+        if (std::byte* const to = target(value)) {
+          if (i < v_.carried) Moves<Target>::copy(to, memory_.carried[i], value.type.bytes(n_));
+          else Moves<Target>::clear(to, value.type.bytes(n_));
+        }
+  }
   // The number of this turn among those of its segment, and whether the segment is the first.
   long in_segment(long turn) const { return (v_.turns - 1 - turn) % segment; }
   bool is_first(long turn) const { return v_.turns - 1 - turn < segment; }
@@ -296,16 +317,15 @@ class LoopBackward {
 };
 
 /// Runs a loop in a kernel's workspace.
-template <class Target, template <class> class Run>
-[[gnu::noinline]] void run_loop(const LoopView& v, const BodyProgram& body, const Arguments& a) {
-  if (a.n == 0) return;
+template <class Target, class Run, class Body>
+[[gnu::noinline]] void run_loop(const LoopView& v, const Body& body, const Arguments& a) {
   Rooms counted{Room(nullptr), Room(nullptr)};
-  static_cast<void>(Run<Target>(v, body, a.n, counted));
+  static_cast<void>(Run(v, body, a.n, counted));
   std::byte* values = a.workspace;
   const auto run = [&](std::byte* own) {
     Rooms rooms{Room(own), Room(values)};
-    Run<Target> loop(v, body, a.n, rooms);
-    loop.body().begin(values + rooms.values.used());
+    Run loop(v, body, a.n, rooms);
+    loop.set_workspace(values + rooms.values.used());
     loop.run();
   };
   if constexpr (Moves<Target>::on_host) {
@@ -313,11 +333,11 @@ template <class Target, template <class> class Run>
     run(a.workspace);
   } else run(std::vector<std::byte>(std::size_t(counted.own.used())).data());
 }
-template <class Target, template <class> class Run>
-[[gnu::noinline]] long loop_workspace(const LoopView& v, const BodyProgram& body, long n) {
+template <class Target, class Run, class Body>
+[[gnu::noinline]] long loop_workspace(const LoopView& v, const Body& body, long n) {
   Rooms rooms{Room(nullptr), Room(nullptr)};
-  const Run<Target> run(v, body, n, rooms);
-  return rooms.values.used() + (Moves<Target>::on_host ? rooms.own.used() : 0) + run.body().workspace_bytes();
+  const Run run(v, body, n, rooms);
+  return rooms.values.used() + (Moves<Target>::on_host ? rooms.own.used() : 0) + run.workspace_bytes();
 }
 
 }  // namespace tenon::detail

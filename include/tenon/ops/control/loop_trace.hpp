@@ -49,16 +49,22 @@ struct SliceShape<S<E...>> {
   using type = decltype(without(std::make_integer_sequence<int, one.rank>()));
 };
 
+/// Whether a body returned std::tuple(carried, y), and not what is carried alone.
+template <class Carry, class Returned>
+inline constexpr bool returns_slices = false;
+template <class Carry, class First, class Second>
+inline constexpr bool returns_slices<Carry, std::tuple<First, Second>> =
+    !std::is_same_v<Carry, std::tuple<First, Second>>;
 /// What a body returned: what is carried on, and the slices of the results.
 template <class Carry, class Returned>
 constexpr auto carry_of(const Returned& returned) {
-  if constexpr (std::is_same_v<Carry, Returned>) return as_tuple(returned);
-  else return as_tuple(std::get<0>(returned));
+  if constexpr (returns_slices<Carry, Returned>) return as_tuple(std::get<0>(returned));
+  else return as_tuple(returned);
 }
 template <class Carry, class Returned>
 constexpr auto slices_of(const Returned& returned) {
-  if constexpr (std::is_same_v<Carry, Returned>) return std::tuple<>();
-  else return as_tuple(std::get<1>(returned));
+  if constexpr (returns_slices<Carry, Returned>) return as_tuple(std::get<1>(returned));
+  else return std::tuple<>();
 }
 
 /// Whether all values of a loop are there.
@@ -66,10 +72,20 @@ template <class V>
 inline constexpr bool any_broken = is_broken<V>;
 template <class... V>
 inline constexpr bool any_broken<std::tuple<V...>> = (any_broken<V> || ...);
+/// What follows a mistake: Broken in the form of a value, so that it can be taken apart.
+template <class V>
+constexpr auto broken_like(Builder& b, std::type_identity<V>) {
+  return Broken(&b);
+}
+template <class... V>
+constexpr auto broken_like(Builder& b, std::type_identity<std::tuple<V...>>) {
+  return std::tuple(broken_like(b, std::type_identity<V>())...);
+}
 
 /// The number of turns: the extent of the axis of turns, or why there is none.
 struct Turns {
   int count = 0;
+  bool has_slices = true;
   Sentence error;
 };
 template <class Xs>
@@ -77,6 +93,7 @@ constexpr Turns turns_of() {
   Turns t;
   const auto look = [&](const TensorType& type) {
     const int axis = turn_axis(type), here = axis < type.rank ? type[axis] : 0;
+    t.has_slices &= axis < type.rank;
     if (!t.error.empty()) return;
     if (here < 1) t.error << "scan takes its slices along the first axis that is not the batch, got " << type;
     else if (t.count && t.count != here)
@@ -97,8 +114,17 @@ class BodyNode {
   constexpr void take(const std::vector<int>& nodes, bool sliced = false) {
     for (const int id : nodes) members_[int(bundle_kind(type(id), sliced))].push_back(id);
   }
+  /// A body that changes something, as batch norm does in training, would have to say so outside.
+  constexpr void refuse_effects(int number) {
+    const Body body = body_of(builder_, number);
+    for (int id = 0; id < body.count; ++id)
+      if (body.node[id].op->effect && !body.node[id].op->host_effect)
+        builder_.fail(Sentence{} << "a body of a loop or a condition cannot change anything, as "
+                                 << body.node[id].op->name << " does: call it outside, or freeze it");
+  }
   /// The values that a body returns are results: those from `slices` on are slices of turns.
   constexpr void returns(int number, int slices) {
+    refuse_effects(number);
     const Body body = body_of(builder_, number);
     for (int k = 0; k < body.outputs; ++k) {
       TensorType t = body.node[body.output[k]].type;
@@ -234,23 +260,34 @@ constexpr Sentence other_carry(std::string_view who, int k, const TensorType& wa
                     << ": it returns std::tuple(carried, y), with the types that it got, or the carried values alone";
 }
 
-/// What is carried on has the types that came.
+/// Why what a body carries on has not the types that came; empty: it has.
 template <class... Came, class... Returned>
-constexpr bool check_carry(Builder& b, std::string_view who, const std::tuple<Came...>&,
-                           const std::tuple<Returned...>&) {
-  if constexpr (sizeof...(Came) != sizeof...(Returned)) {
-    b.fail(Sentence{} << who << ": the body got " << int(sizeof...(Came)) << " carried values, and returned "
-                      << int(sizeof...(Returned)));
-  } else {
+constexpr Sentence carry_refusal(std::string_view who, std::type_identity<std::tuple<Came...>>,
+                                 std::type_identity<std::tuple<Returned...>>) {
+  Sentence s;
+  if constexpr (sizeof...(Came) != sizeof...(Returned))
+    s << who << ": the body got " << int(sizeof...(Came)) << " carried values, and returned "
+      << int(sizeof...(Returned));
+  else {
     int k = 0;
-    ((Came::dims == Returned::dims ? void(++k) : b.fail(other_carry(who, k++, Came::dims, Returned::dims))), ...);
+    ((s.empty() && !(Came::dims == Returned::dims) ? void(s = other_carry(who, k, Came::dims, Returned::dims)) : void(),
+      ++k),
+     ...);
   }
-  return b.error.empty();
+  return s;
 }
 
 template <class... V>
 constexpr void add_ids(std::vector<int>& ids, const std::tuple<V...>& values) {
   tenon::detail::spread([&](const auto&... v) { (ids.push_back(v.id), ...); }, values);
+}
+
+/// Nodes from `first` on as values.
+template <class... V>
+constexpr std::tuple<V...> values_at(Builder& b, const std::vector<int>& nodes, std::size_t first = 0) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return std::tuple<V...>(V(&b, nodes[first + I])...);
+  }(std::index_sequence_for<V...>());
 }
 
 /// A loop in a graph. `turns` are known; Xs may be an empty tuple.
@@ -269,26 +306,44 @@ constexpr auto trace_scan(Builder& b, const F& body, const Init& init, const Xs&
     if constexpr (std::tuple_size_v<std::remove_cvref_t<decltype(slices)>> == 0) return body(in_form_of<Init>(carried));
     else return body(in_form_of<Init>(carried), in_form_of<Xs>(slices));
   }();
-  if constexpr (any_broken<std::remove_cvref_t<decltype(returned)>>) return Broken(&b);
+  using Returned = std::remove_cvref_t<decltype(returned)>;
+  if constexpr (any_broken<Returned>) return broken_like(b, std::type_identity<Returned>());
   else {
     const auto next = carry_of<Carry>(returned);
     const auto ys = slices_of<Carry>(returned);
-    std::vector<int> outputs;
-    check_carry(b, "scan", carried, next);
-    add_ids(outputs, next), add_ids(outputs, ys);
-    const std::vector<int> nodes = loop.end(outputs);
-    std::size_t k = 0;
-    const auto last =
-        tenon::detail::spread([&]<class... V>(const V&...) { return std::tuple<V...>{V(&b, nodes[k++])...}; }, first);
-    const auto results = tenon::detail::spread(
-        [&]<class... V>(const V&...) { return std::tuple<AllOf<V, turns>...>{AllOf<V, turns>(&b, nodes[k++])...}; },
-        ys);
-    using Ys = std::remove_cvref_t<decltype(ys)>;
-    if constexpr (std::tuple_size_v<Ys> == 0) return in_form_of<Init>(last);
-    else
-      return std::tuple(in_form_of<Init>(last),
-                        in_form_of<std::remove_cvref_t<decltype(std::get<1>(returned))>>(results));
+    constexpr Sentence refusal = carry_refusal("scan", std::type_identity<std::remove_cvref_t<decltype(carried)>>(),
+                                               std::type_identity<std::remove_cvref_t<decltype(next)>>());
+    if constexpr (!refusal.empty()) {
+      b.fail(refusal);
+      return broken_like(b, std::type_identity<Returned>());
+    } else {
+      std::vector<int> outputs;
+      add_ids(outputs, next), add_ids(outputs, ys);
+      const std::vector<int> nodes = loop.end(outputs);
+      std::size_t k = 0;
+      const auto last =
+          tenon::detail::spread([&]<class... V>(const V&...) { return std::tuple<V...>{V(&b, nodes[k++])...}; }, first);
+      const auto results = tenon::detail::spread(
+          [&]<class... V>(const V&...) { return std::tuple<AllOf<V, turns>...>{AllOf<V, turns>(&b, nodes[k++])...}; },
+          ys);
+      using Ys = std::remove_cvref_t<decltype(ys)>;
+      if constexpr (std::tuple_size_v<Ys> == 0) return in_form_of<Init>(last);
+      else
+        return std::tuple(in_form_of<Init>(last),
+                          in_form_of<std::remove_cvref_t<decltype(std::get<1>(returned))>>(results));
+    }
   }
+}
+
+/// Why a value cannot be a condition.
+template <class P>
+constexpr Sentence condition_refusal(std::string_view who) {
+  Sentence s;
+  if constexpr (requires { P::dims; })
+    if (P::dims.count(1) != 1 || P::dims.batched() || P::dims.dtype != Dtype::bool_)
+      s << who << " needs one bool for the whole batch, got " << name(P::dims.dtype) << " " << P::dims
+        << ": compare, then reduce, or use select(condition, a, b) for a choice per element";
+  return s;
 }
 
 template <class V>

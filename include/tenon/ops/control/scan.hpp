@@ -1,32 +1,11 @@
 // Loops in construct: scan and map.
 #pragma once
 #include <tenon/ops/control/loop_trace.hpp>
-#include <tenon/ops/random_call.hpp>
+#include <tenon/ops/control/turn_random.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
 namespace detail {
-
-/// The random numbers of a turn in PyNative mode: those that the graph draws.
-class TurnRandom {
- public:
-  TurnRandom() : frame_(eager::Frame::of_thread()), outer_(frame_.random_state), streams_(frame_.streams) {}
-  ~TurnRandom() { frame_.random_state = outer_; }
-  TurnRandom(const TurnRandom&) = delete;
-  TurnRandom& operator=(const TurnRandom&) = delete;
-  void begin(long turn) {
-    if (!outer_) return;
-    turn_random_state(state_, outer_, turn);
-    frame_.random_state = state_;
-    frame_.streams = streams_;
-  }
-
- private:
-  eager::Frame& frame_;
-  std::uint64_t* const outer_;
-  const Streams streams_;  // the calls of each turn have the numbers of the first one's
-  std::uint64_t state_[2]{};
-};
 
 /// The slices that turns return, in PyNative mode: one tensor, which has the gradient of all.
 template <int turns, class V>
@@ -122,11 +101,10 @@ constexpr auto scan(const F& body, const Init& init, const Xs& xs,
     constexpr detail::Turns turns = detail::turns_of<Xs>();
     if constexpr (detail::any_traced<Init> || detail::any_traced<Xs>) {
       Builder& b = *detail::trace_of(std::tuple(init, xs));
-      if constexpr (!turns.error.empty()) {
-        b.location = at;
-        b.fail(turns.error);
-        return Broken(&b);
-      } else return detail::trace_scan<turns.count>(b, body, init, xs, at);
+      b.location = at;
+      if constexpr (!turns.error.empty()) b.fail(turns.error);
+      if constexpr (!turns.has_slices) return Broken(&b);
+      else return detail::trace_scan<turns.count>(b, body, init, xs, at);
     } else {
       static_assert(turns.error.empty(), "scan takes its slices along the first axis of xs that is not the batch");
       return detail::run_scan<turns.count>(body, init, xs, at);

@@ -74,52 +74,27 @@ namespace tenon::inline TENON_ABI {
 
 namespace kernel {
 template <class Target>
-struct TurnKernel : MovesBytes {
-  template <class Call>
-  static void run(const Arguments& a, long, long) {
-    constexpr int turns = Call::operand(0)[ops::detail::turn_axis(Call::operand(0))];
-    ops::TurnRows(Call::result, turns, a.n)
-        .take<Moves<Target>>(a.result<std::byte>(), a.operand<std::byte>(0), long(a.immediate));
-  }
-};
+template <class Call>
+void TurnKernel<Target>::run(const Arguments& a, long, long) {
+  constexpr int turns = Call::operand(0)[ops::detail::turn_axis(Call::operand(0))];
+  ops::TurnRows(Call::result, turns, a.n)
+      .take<Moves<Target>>(a.result<std::byte>(), a.operand<std::byte>(0), long(a.immediate));
+}
 template <class Target>
-struct TurnGradKernel : MovesBytes {
-  template <class Call>
-  static void run(const Arguments& a, long, long) {
-    Moves<Target>::clear(a.result<std::byte>(), Call::result.bytes(a.n));
-    ops::TurnRows(Call::operand(0), Call::config().turns, a.n)
-        .put<Moves<Target>>(a.result<std::byte>(), a.operand<std::byte>(0), long(a.immediate));
-  }
-};
+template <class Call>
+void TurnGradKernel<Target>::run(const Arguments& a, long, long) {
+  Moves<Target>::clear(a.result<std::byte>(), Call::result.bytes(a.n));
+  ops::TurnRows(Call::operand(0), Call::config().turns, a.n)
+      .put<Moves<Target>>(a.result<std::byte>(), a.operand<std::byte>(0), long(a.immediate));
+}
 template <class Target>
-struct PutTurnKernel : MovesBytes {
-  template <class Call>
-  static void run(const Arguments& a, long, long) {
-    constexpr int turns = Call::result[ops::detail::turn_axis(Call::result)];
-    Moves<Target>::copy(a.result<std::byte>(), a.operand<std::byte>(0), Call::result.bytes(a.n));
-    ops::TurnRows(Call::operand(1), turns, a.n)
-        .put<Moves<Target>>(a.result<std::byte>(), a.operand<std::byte>(1), long(a.immediate));
-  }
-};
+template <class Call>
+void PutTurnKernel<Target>::run(const Arguments& a, long, long) {
+  constexpr int turns = Call::result[ops::detail::turn_axis(Call::result)];
+  Moves<Target>::copy(a.result<std::byte>(), a.operand<std::byte>(0), Call::result.bytes(a.n));
+  ops::TurnRows(Call::operand(1), turns, a.n)
+      .put<Moves<Target>>(a.result<std::byte>(), a.operand<std::byte>(1), long(a.immediate));
+}
 }  // namespace kernel
-
-template <>
-struct Kernel<Cpu, ops::Turn> : kernel::TurnKernel<Cpu> {};
-template <>
-struct Kernel<Cpu, ops::TurnGrad> : kernel::TurnGradKernel<Cpu> {};
-template <>
-struct Kernel<Cpu, ops::PutTurn> : kernel::PutTurnKernel<Cpu> {};
-template <>
-struct Kernel<Reference, ops::Turn> : kernel::TurnKernel<Reference> {};
-template <>
-struct Kernel<Reference, ops::TurnGrad> : kernel::TurnGradKernel<Reference> {};
-template <>
-struct Kernel<Reference, ops::PutTurn> : kernel::PutTurnKernel<Reference> {};
-template <>
-struct Kernel<Cuda, ops::Turn> : kernel::TurnKernel<Cuda> {};
-template <>
-struct Kernel<Cuda, ops::TurnGrad> : kernel::TurnGradKernel<Cuda> {};
-template <>
-struct Kernel<Cuda, ops::PutTurn> : kernel::PutTurnKernel<Cuda> {};
 
 }  // namespace tenon

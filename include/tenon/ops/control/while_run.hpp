@@ -1,0 +1,72 @@
+// The turns of a loop with a condition at run time.
+#pragma once
+#include <tenon/ops/control/loop_run.hpp>
+
+TENON_INT_SIZES_BEGIN
+namespace tenon::inline TENON_ABI::detail {
+
+/// The body of a loop and its condition, which has tables of its own.
+struct WhileBody {
+  const BodyProgram& body;
+  const BodyProgram& condition;
+  const LoopView& asked;
+  long most;  // turns; 0: any number
+};
+
+/// The turns of a loop as long as its condition holds.
+template <class Target>
+class WhileForward {
+ public:
+  WhileForward(const LoopView& v, const WhileBody& body, long n, Rooms& rooms)
+      : v_(v),
+        of_(body),
+        n_(n),
+        loop_(v, body.body, n, rooms),
+        condition_(body.condition, n, rooms),
+        in_(rooms.own.list<const void*>(body.asked.inputs)),
+        out_(rooms.own.list<void*>(1)),
+        random_(rooms.values.take(alignment)) {}
+  long workspace_bytes() const { return math::max(loop_.workspace_bytes(), condition_.workspace_bytes()); }
+  void set_workspace(std::byte* begin) {
+    if constexpr (!Moves<Target>::on_host)
+      throw_error<RuntimeError>(
+          "while_loop: ", Target::name,
+          " does not know when a loop ends without the host. Use scan, or device_target \"CPU\".");
+    loop_.set_workspace(begin), condition_.begin(begin);
+  }
+
+  void run() {
+    std::int64_t turn = 0;
+    loop_.begin();
+    while ((of_.most == 0 || turn < of_.most) && holds(turn)) loop_.turn(turn++, false);
+    loop_.end();
+    if (v_.kept_at) Moves<Target>::put(v_.kept_at, std::uint64_t(turn));
+  }
+
+ private:
+  bool holds(long turn) {
+    for (int i = 0; i < of_.asked.inputs; ++i) {
+      const BodyValue& value = of_.asked.input[i];
+      if (value.role == BodyRole::carried) in_[i] = loop_.carried(i);
+      else if (value.role == BodyRole::random) {
+        Moves<Target>::turn_state(random_, v_.value(value, n_), turn);
+        in_[i] = random_;
+      } else in_[i] = v_.value(value, n_);
+    }
+    out_[0] = nullptr;
+    condition_.run(in_, out_);
+    return *static_cast<const bool*>(condition_.output(0));
+  }
+
+  const LoopView& v_;
+  const WhileBody& of_;
+  const long n_;
+  LoopForward<Target> loop_;
+  BodyRun<Target> condition_;
+  const void** in_;
+  void** out_;
+  std::byte* random_;
+};
+
+}  // namespace tenon::detail
+TENON_INT_SIZES_END
