@@ -177,6 +177,18 @@ TEST_CASE("gather_elements: a place that is named 65,536 times") {
   CHECK(tape.gradient(x).data()[1] == doctest::Approx(6553.6).epsilon(1e-5));
 }
 
+TEST_CASE("unique: values, places, how many; fewer and more than the bound; NaN") {
+  const auto x = tensor_of<std::int32_t, Shape<2, 3>>({7, -1, 7, 3, 3, 7});
+  CHECK(same_bits(both_modes([](const auto& v) { return std::get<0>(unique<5>(v)); }, x).result,
+                  tensor_of<std::int32_t, Shape<5>>({-1, 3, 7, 7, 7})));
+  CHECK(same_bits(both_modes([](const auto& v) { return std::get<1>(unique<5>(v)); }, x).result,
+                  tensor_of<std::int32_t, Shape<2, 3>>({2, 0, 2, 1, 1, 2})));
+  CHECK(both_modes([](const auto& v) { return std::get<2>(unique<5>(v)); }, x).result.item() == 3);
+  CHECK(same_bits(std::get<0>(unique<2>(x)), tensor_of<std::int32_t, Shape<2>>({-1, 3})));
+  CHECK(std::get<2>(unique<2>(x)).item() == 3);
+  CHECK(std::get<2>(unique<9>(tensor_of<float, Shape<4>>({none, 1, none, 1}))).item() == 3);
+}
+
 TEST_CASE("empty batches") {
   CHECK(std::get<0>(sort(Tensor<float, Shape<dyn, 9>>::empty(0))).count() == 0);
   CHECK(cumsum<0>(Tensor<float, Shape<dyn, 9>>::empty(0)).count() == 0);

@@ -49,4 +49,5 @@
 #include <tenon/ops/tile.hpp>
 #include <tenon/ops/trigonometric.hpp>
 #include <tenon/ops/unfold.hpp>
+#include <tenon/ops/unique.hpp>
 #include <tenon/ops/xlogy.hpp>
