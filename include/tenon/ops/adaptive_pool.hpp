@@ -1,42 +1,34 @@
 // Pooling to a given size: adaptive average and maximum pooling.
 #pragma once
-#include <tenon/ops/concat.hpp>
 #include <tenon/ops/pool1d.hpp>
-#include <tenon/ops/slice.hpp>
+#include <tenon/ops/resample.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
 namespace detail {
-/// Window `i` of `count` along an axis: as equal as they can be, and one element in two of them where they cannot.
-constexpr Part adaptive_part(int extent, int count, int i) {
-  return {int(long(i) * extent / count), int((long(i + 1) * extent + count - 1) / count), 1};
-}
 template <bool largest, Pool2dOptions options, class X>
 constexpr auto pooled_by(const X& x, const std::source_location& at) {
   if constexpr (largest) return max_pool2d<options>(x, at);
   else return avg_pool2d<options>(x, at);
 }
-/// Pools one axis, 2 or 3, of images to `count` windows: a part of the image each, unless all have one size.
-template <bool largest, int axis, int count, class X>
-constexpr auto adaptive_axis(const X& x, const std::source_location& at) {
-  if constexpr (is_broken<X>) return x;
-  else {
-    constexpr int extent = X::dims.extent[axis];
-    if constexpr (extent == count) return x;
-    else if constexpr (extent % count == 0)
-      return pooled_by<largest, Pool2dOptions{.kernel = axis == 2 ? Pair(extent / count, 1) : Pair(1, extent / count)}>(
-          x, at);
-    else
-      return [&]<int... I>(std::integer_sequence<int, I...>) {
-        const auto window = [&]<int i>(std::integral_constant<int, i>) {
-          constexpr Part part = adaptive_part(extent, count, i), all{};
-          constexpr int size = part.end - part.begin;
-          return pooled_by<largest, Pool2dOptions{.kernel = axis == 2 ? Pair(size, 1) : Pair(1, size)}>(
-              slice < all, all, axis == 2 ? part : all, axis == 3 ? part : all > (x, at), at);
-        };
-        return concat<axis>(window(std::integral_constant<int, I>{})...);
-      }(std::make_integer_sequence<int, count>{});
+/// The size of the largest of `count` windows that cover an axis as evenly as possible: window i is
+/// floor(i extent / count) .. ceil((i + 1) extent / count) - 1.
+constexpr int largest_window(int extent, int count) {
+  int most = 0;
+  for (int i = 0; i < count; ++i) {
+    const int size = int((long(i + 1) * extent + count - 1) / count - long(i) * extent / count);
+    most = size > most ? size : most;
   }
+  return most;
+}
+/// One axis as windows side by side, all of the size of the largest; itself if they are that without repetition.
+template <int axis, int count, class X>
+constexpr auto side_by_side(const X& x, const std::source_location& at) {
+  if constexpr (is_broken<X>) return x;
+  else if constexpr (X::dims.extent[axis] % count == 0) return x;
+  else
+    return apply<Resample, ResampleConfig{axis, count * largest_window(X::dims.extent[axis], count),
+                                          Resampling::adaptive, count}>(at, x);
 }
 template <Pair size>
 struct AdaptiveRule {
@@ -46,15 +38,16 @@ struct AdaptiveRule {
     error << "adaptive pooling to [" << size.h << "," << size.w << "] needs an input [n,C,H,W] of rank 4, got " << x;
   }
 };
-// The columns first: of equal elements the first one in row-major order then gets the gradient of a maximum.
 template <bool largest, Pair size, class X>
 constexpr auto adaptive_pool(const X& x, const std::source_location& at) {
   return where_fits<AdaptiveRule<size>>(at, x, [&](const auto& v) {
-    using V = std::remove_cvref_t<decltype(v)>;
-    constexpr int h = V::dims[2], w = V::dims[3];
-    if constexpr (h % size.h == 0 && w % size.w == 0)
-      return pooled_by<largest, Pool2dOptions{.kernel = Pair(h / size.h, w / size.w)}>(v, at);
-    else return adaptive_axis<largest, 2, size.h>(adaptive_axis<largest, 3, size.w>(v, at), at);
+    constexpr int h = X::dims[2], w = X::dims[3];
+    if constexpr (largest || (h % size.h == 0 && w % size.w == 0)) {
+      constexpr Pool2dOptions windows{.kernel = Pair(largest_window(h, size.h), largest_window(w, size.w))};
+      return pooled_by<largest, windows>(side_by_side<3, size.w>(side_by_side<2, size.h>(v, at), at), at);
+    } else  // the mean of both axes is that of the means of one
+      return apply<Resample, ResampleConfig{3, size.w, Resampling::area}>(
+          at, apply<Resample, ResampleConfig{2, size.h, Resampling::area}>(at, v));
   });
 }
 }  // namespace detail
@@ -63,7 +56,7 @@ constexpr auto adaptive_pool(const X& x, const std::source_location& at) {
 ///
 /// x           [n, C, H, W]; floating-point
 /// result      [n, C, h, w]; window i of an axis is floor(i H / h) .. ceil((i + 1) H / h) - 1
-/// order       of windows of several sizes first the columns, then the rows, as avg_pool2d
+/// order       of windows of several sizes first the rows, then the columns, as interpolate with area
 /// source      MindSpore's and PyTorch's AdaptiveAvgPool2d
 template <Pair size, Operand X>
 constexpr auto adaptive_avg_pool2d(const X& x, std::source_location at = std::source_location::current()) {

@@ -2,9 +2,9 @@
 #pragma once
 #include <tuple>
 
-#include <tenon/ops/pad.hpp>
+#include <tenon/ops/compare.hpp>
 #include <tenon/ops/recurrent.hpp>
-#include <tenon/ops/reverse_sequence.hpp>
+#include <tenon/ops/select.hpp>
 #include <tenon/ops/sum_to.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -71,10 +71,11 @@ struct Gru : Operator<Gru, "GRU"> {
  private:
   // The gradient of all h, to which that of the last h is added at the last step of each sample.
   static constexpr int sum_of_gradients(Derivative& d, int lengths) {
-    Pad::Config steps;
-    steps.last = 1, steps.margins = 2, steps.after[SliceWindow::axes - 1] = d.type(0)[1] - 1;
-    const int first = d.call_with<Pad>(steps, d.gradient(1));
-    return d.call<Add>(d.gradient(0), d.call<ReverseSequence>(first, d.operand(lengths)));
+    const TensorType x = d.type(0), samples{{x[0], 1}, 2, Dtype::int32}, steps{{x[0], x[1], 1}, 3, Dtype::bool_};
+    const int numbers = d.call_with<Arange>({x[1], 1, 1, Dtype::int32}, d.operand(lengths)),
+              own = d.call_with<Reshape>(Reshape::to(samples), d.operand(lengths)),
+              is_last = d.call_with<Reshape>(Reshape::to(steps), d.call<Equal>(own, numbers));
+    return d.call<Add>(d.gradient(0), d.call<Select>(is_last, d.gradient(1), d.constant(0)));
   }
 };
 

@@ -1,10 +1,10 @@
 // Local response normalization across channels.
 #pragma once
 #include <tenon/ops/add.hpp>
-#include <tenon/ops/div.hpp>
+#include <tenon/ops/exp.hpp>
+#include <tenon/ops/log.hpp>
 #include <tenon/ops/mul.hpp>
 #include <tenon/ops/pool2d.hpp>
-#include <tenon/ops/pow.hpp>
 #include <tenon/ops/refused.hpp>
 #include <tenon/ops/reshape.hpp>
 #include <tenon/ops/square.hpp>
@@ -36,7 +36,7 @@ constexpr auto lrn(const X& x, std::source_location at = std::source_location::c
         .kernel = Pair(window, 1), .stride = 1, .pad_mode = PadMode::pad, .padding = Padding(r, r, 0, 0)}>(squares, at);
     const auto scale =
         add(mul(apply<Reshape, Reshape::to(t)>(at, mean), config.alpha * float(window), at), config.bias, at);
-    return div(v, pow(scale, config.beta, at), at);
+    return mul(v, exp(mul(log(scale, at), -config.beta, at), at), at);  // vectors, where pow takes number by number
   });
 }
 

@@ -81,8 +81,8 @@ constexpr auto masked_attention(const Q& q, const K& k, const V& v, const Mask& 
   if constexpr (is_broken<Q>) return std::tuple(q, q);
   else if constexpr (is_broken<K>) return std::tuple(k, k);
   else if constexpr (is_broken<V>) return std::tuple(v, v);
-  else if constexpr (using Rule = detail::HeadsRule<config.heads, K, V>; !Rule::holds(Q::dims)) {
-    const auto refused = apply<Refused<Rule>>(at, q);
+  else if constexpr (!detail::HeadsRule<config.heads, K, V>::holds(Q::dims)) {
+    const auto refused = apply<Refused<detail::HeadsRule<config.heads, K, V>>>(at, q);
     return std::tuple(refused, refused);
   } else {
     constexpr int size = Q::dims[2] / config.heads;

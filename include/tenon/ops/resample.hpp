@@ -20,6 +20,7 @@ enum class Resampling : int {
   symmetric,
   replicate,
   windows,
+  adaptive,
   nearest,
   linear,
   cubic,
@@ -35,7 +36,8 @@ TENON_EXACT_BEGIN
 struct ResampleConfig {
   int axis = 0, extent = 0;  // of the result
   Resampling mode = Resampling::roll;
-  // roll: shift; borders: how many elements before; resizing: Coordinates; windows: kernel, stride, dilation, before
+  // roll: shift; borders: how many elements before; resizing: Coordinates; windows: kernel, stride, dilation, before;
+  // adaptive: windows, which cover x as evenly as possible and repeat their last element where they are smaller
   int a = 0, b = 0, c = 0, d = 0;
 
   constexpr bool weighted() const { return mode >= Resampling::linear; }
@@ -57,6 +59,11 @@ struct ResampleConfig {
       case Resampling::windows: {
         const long positions = out / a, at = j % positions * b + j / positions * c - d;
         return {at, at >= 0 && at < in ? 1 : 0};
+      }
+      case Resampling::adaptive: {
+        const long most = out / a, window = j / most, k = j % most, first = window * in / a,
+                   last = ((window + 1) * in + a - 1) / a - 1;
+        return {first + k < last ? first + k : last, 1};
       }
       case Resampling::nearest: {
         const Ratio r =
@@ -112,8 +119,8 @@ TENON_EXACT_END
 namespace detail {
 constexpr const char* resampling_name(Resampling mode) {
   constexpr const char* names[]{"roll",          "flip",          "pad_circular", "pad_reflect",
-                                "pad_symmetric", "pad_replicate", "unfold",       "interpolate",
-                                "interpolate",   "interpolate",   "interpolate"};
+                                "pad_symmetric", "pad_replicate", "unfold",       "adaptive pooling",
+                                "interpolate",   "interpolate",   "interpolate",  "interpolate"};
   return names[int(mode)];
 }
 /// What is wrong with resampling an axis of x.
