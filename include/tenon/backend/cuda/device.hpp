@@ -21,10 +21,10 @@ constexpr int resident_blocks() {
   if constexpr (requires { Body::resident; }) return Body::resident;
   else return 0;
 }
-/// The next kernel may start its blocks where there is room. Each waits here until all before it is done.
+/// Each block waits here until all kernels before it are done. The next kernel is made ready meanwhile, but its blocks
+/// start after those of this one: earlier, most of them would come to the few multiprocessors that have room.
 __device__ inline void wait_for_kernel_before() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-  cudaTriggerProgrammaticLaunchCompletion();
   cudaGridDependencySynchronize();
 #endif
 }

@@ -58,9 +58,9 @@ void launch_matrices(const Arguments& a) {
   constexpr auto one = Put::template sizes<C>(1), two = Put::template sizes<C>(2);
   const auto s = Kernel<Cpu, ops::MatMul>::between(one, two, a.n);
   MatrixSizes sizes{int(s.m), int(s.n), int(s.k), int(s.stack), s.m * s.k, s.k * s.n, a.n};
-  constexpr ProductExtent of_one{one.m, one.n, one.stack}, of_two{two.m, two.n, two.stack};
-  constexpr unsigned tiles = tiles_for(of_one, of_two);
-  constexpr bool may_pay = may_pay_by_segments(tiles, of_one, of_two, one.k, two.k);
+  constexpr ProductOfBatch product{{one.m, one.n, one.stack}, {two.m, two.n, two.stack}, one.k, two.k};
+  constexpr unsigned tiles = tiles_for(product);
+  constexpr bool may_pay = may_pay_by_segments(tiles, product);
   const auto launch = [&]<class Stacks>(Stacks) {
     using Elements = typename Put::template ElementsOf<C>;
     using Source = MatrixProduct<T, at, turned_left, turned_right, Elements, Stacks>;

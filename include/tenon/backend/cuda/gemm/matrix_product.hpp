@@ -136,21 +136,16 @@ struct AddSegments {
 /// Whether a product of float32 is cheaper as products of its segments, which are added up later.
 constexpr bool pays_by_segments(unsigned tiles, const ProductExtent& e, long steps) {
   constexpr long segment = gemm_segment<float>, fewest = 8, most_bytes = 256 << 20;
-  constexpr long launch = 1000000;  // in units of product_cost() per step, as are two of elements
+  constexpr long launch = 4000, elements_of_nanosecond = 500;  // to add up, as measured with the tiles
   const long segments = (steps + segment - 1) / segment, elements = segments * e.products * e.rows * e.columns;
   if (segments < fewest || elements > most_bytes / long(sizeof(float))) return false;
-  return product_cost<WideTile>({e.rows, e.columns, e.products * segments}) * segment + elements / 2 + launch <
-         cheapest_tile(tiles, e).cost * steps;
+  const long apart = product_cost<WideTile>({e.rows, e.columns, e.products * segments}, segment) * segment;
+  return apart + elements / elements_of_nanosecond + launch < cheapest_tile(tiles, e, steps).cost * steps;
 }
-/// The same for some batch of those that tiles_for() looks at.
-constexpr bool may_pay_by_segments(unsigned tiles, const ProductExtent& one, const ProductExtent& two,
-                                   long steps_of_one, long steps_of_two) {
-  const auto at = [](long of_one, long of_two, long n) { return of_one + (of_two - of_one) * (n - 1); };
-  for (long n = 1; n <= most_batch; n *= 2)
-    if (pays_by_segments(
-            tiles, {at(one.rows, two.rows, n), at(one.columns, two.columns, n), at(one.products, two.products, n)},
-            at(steps_of_one, steps_of_two, n)))
-      return true;
+/// The same for some batch.
+constexpr bool may_pay_by_segments(unsigned tiles, const ProductOfBatch& product) {
+  for (long n = 1; n <= ProductOfBatch::most; n *= 2)
+    if (pays_by_segments(tiles, product.extent(n), product.steps(n))) return true;
   return false;
 }
 template <class Segments, class Put>

@@ -261,7 +261,7 @@ inline int evenly_shared(int bytes, long blocks) {
   const long share = (blocks + multiprocessors - 1) / multiprocessors;
   constexpr int of_block = 1024;  // what CUDA has for itself
   const int most = queues().shared_bytes, even = int((most + of_block) / (share + 1)) - of_block + 128;
-  return share > 1 && even > bytes ? even : bytes;
+  return even > bytes ? std::min(even, most) : bytes;
 }
 
 /// The blocks that compute the products of a Source:
