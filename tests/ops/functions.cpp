@@ -104,6 +104,24 @@ TEST_CASE("rounding: halves, signs, large numbers, no gradient") {
   CHECK(same_bits(floor(Tensor{-4503599627370495.5, 0.99}), Tensor{-4503599627370496.0, 0.0}));
 }
 
+TEST_CASE("sin, cos, tan, fmod: a block with one unusual operand, in any place, has the bits of single calls") {
+  for (const long place : {0L, 7L, 15L, 16L, 40L}) {
+    auto x = random_tensor<float, Shape<dyn, 8>>(15, -9, 9, 6);
+    x.values()[std::size_t(place)] = 1e7f;
+    const auto check = [&](auto f) {
+      const auto together = both_modes(f, x).result;
+      for (std::size_t i = 0; i < x.values().size(); ++i)
+        CHECK(together.values()[i] == f(Tensor<float, Shape<>>::full(x.values()[i])).item());
+    };
+    check([](const auto& v) { return sin(v); });
+    check([](const auto& v) { return cos(v); });
+    check([](const auto& v) { return tan(v); });
+    check([](const auto& v) { return fmod(v * v, 0.01f); });
+    check([](const auto& v) { return floor_mod(v * -v, 0.01f); });
+  }
+  CHECK(sin(Tensor{1e7f}).item() == doctest::Approx(std::sin(1e7)));
+}
+
 TEST_CASE("functions refuse integers") {
   CHECK(refusal<ops::Sin>({}, {Tensor<int, Shape<dyn>>::dims}) ==
         "Sin needs floating-point operands, got int32 [n]: cast it");

@@ -1,5 +1,6 @@
 // Exponential linear units: elu, celu, selu.
 #pragma once
+#include <tenon/core/math/either.hpp>
 #include <tenon/core/math/exponential.hpp>
 #include <tenon/ops/div.hpp>
 #include <tenon/ops/leaky_relu.hpp>
@@ -9,9 +10,9 @@ TENON_EXACT_BEGIN
 /// The derivative of Elu, times the gradient from above: dy alpha eˣ where x ≤ 0, else dy. Not for users.
 struct EluGrad : Elementwise<EluGrad, "ELUGrad"> {
   template <class V>
-  TENON_DEVICE static V eval(V x, V alpha, V gradient) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x, V alpha, V gradient) {
     const V below = gradient * (alpha * math::exp(x));
-    return x <= V(0) ? below : math::flush_denormal(gradient);
+    return math::either(x <= V(0), below, math::flush_denormal(gradient));
   }
   static constexpr void derivative(Derivative& d) {
     const int x = d.operand(0), alpha = d.operand(1), factor = d.call<Mul>(d.operand(2), d.gradient());
@@ -28,9 +29,9 @@ struct EluGrad : Elementwise<EluGrad, "ELUGrad"> {
 struct Elu : Elementwise<Elu, "ELU"> {
   static constexpr bool floating_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V x, V alpha) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x, V alpha) {
     const V below = alpha * math::expm1(x);
-    return x <= V(0) ? below : math::flush_denormal(x);
+    return math::either(x <= V(0), below, math::flush_denormal(x));
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<EluGrad>(d.operand(0), d.operand(1), d.gradient()));
@@ -40,9 +41,9 @@ struct Elu : Elementwise<Elu, "ELU"> {
 /// The derivative of Celu, times the gradient from above. Not for users.
 struct CeluGrad : Elementwise<CeluGrad, "CELUGrad"> {
   template <class V>
-  TENON_DEVICE static V eval(V x, V alpha, V gradient) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x, V alpha, V gradient) {
     const V below = gradient * math::exp(x / alpha);
-    return x <= V(0) ? below : math::flush_denormal(gradient);
+    return math::either(x <= V(0), below, math::flush_denormal(gradient));
   }
   static constexpr void derivative(Derivative& d) {
     const int x = d.operand(0), alpha = d.operand(1), factor = d.call<Mul>(d.operand(2), d.gradient());
@@ -59,9 +60,9 @@ struct CeluGrad : Elementwise<CeluGrad, "CELUGrad"> {
 struct Celu : Elementwise<Celu, "CELU"> {
   static constexpr bool floating_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V x, V alpha) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x, V alpha) {
     const V below = alpha * math::expm1(x / alpha);
-    return x <= V(0) ? below : math::flush_denormal(x);
+    return math::either(x <= V(0), below, math::flush_denormal(x));
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<CeluGrad>(d.operand(0), d.operand(1), d.gradient()));
@@ -77,8 +78,8 @@ struct Selu : Elementwise<Selu, "SeLU"> {
   static constexpr bool floating_only = true;
   static constexpr double alpha = 1.6732632423543772848, scale = 1.0507009873554804934;
   template <class V>
-  TENON_DEVICE static V eval(V x) {
-    return V(scale) * (x <= V(0) ? V(alpha) * math::expm1(x) : x);
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x) {
+    return V(scale) * math::either(x <= V(0), V(alpha) * math::expm1(x), x);
   }
   static constexpr void derivative(Derivative& d) {
     const int slope = d.call<EluGrad>(d.operand(0), d.constant(alpha), d.gradient());

@@ -25,7 +25,7 @@ constexpr int bell(Derivative& d, int x, double factor, int gradient) {
 struct Erf : Elementwise<Erf, "Erf"> {
   static constexpr bool floating_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V x) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x) {
     return math::erf(x);
   }
   static constexpr void derivative(Derivative& d) {
@@ -41,8 +41,8 @@ struct Erf : Elementwise<Erf, "Erf"> {
 struct Erfc : Elementwise<Erfc, "Erfc"> {
   static constexpr bool floating_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V x) {
-    return math::erfc(x);
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x) {
+    return math::detail::complement(x);
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, detail::bell(d, d.operand(0), -1.12837916709551257390, d.gradient()));

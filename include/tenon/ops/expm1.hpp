@@ -14,7 +14,7 @@ TENON_EXACT_BEGIN
 struct Expm1 : Elementwise<Expm1, "Expm1"> {
   static constexpr bool floating_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V x) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x) {
     return math::expm1(x);
   }
   static constexpr void derivative(Derivative& d) {
@@ -30,7 +30,7 @@ struct Expm1 : Elementwise<Expm1, "Expm1"> {
 struct Exp2 : Elementwise<Exp2, "Exp2"> {
   static constexpr bool floating_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V x) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x) {
     return math::exp2(x);
   }
   static constexpr void derivative(Derivative& d) {

@@ -10,7 +10,7 @@ inline constexpr double fast_gelu_slope = 1.702;
 /// The second derivative of FastGelu, times a factor: a s (1 - s) (2 + a x (1 - 2s)), a = 1.702. Not for users.
 struct FastGeluCurvature : Elementwise<FastGeluCurvature, "FastGeLUCurvature"> {
   template <class V>
-  TENON_DEVICE static V eval(V x, V factor) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x, V factor) {
     const V a = V(detail::fast_gelu_slope), s = Sigmoid::eval(a * x);
     const V change = a * (s * (V(1) - s));
     return factor * (V(2) * change + a * (x * change) * (V(1) - V(2) * s));
@@ -20,7 +20,7 @@ struct FastGeluCurvature : Elementwise<FastGeluCurvature, "FastGeLUCurvature"> {
 /// The derivative of FastGelu, times the gradient from above: dy (s + a x s (1 - s)). Not for users.
 struct FastGeluGrad : Elementwise<FastGeluGrad, "FastGeLUGrad"> {
   template <class V>
-  TENON_DEVICE static V eval(V x, V gradient) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x, V gradient) {
     const V a = V(detail::fast_gelu_slope), s = Sigmoid::eval(a * x);
     return gradient * (s + a * (x * (s * (V(1) - s))));
   }
@@ -37,7 +37,7 @@ struct FastGeluGrad : Elementwise<FastGeluGrad, "FastGeLUGrad"> {
 struct FastGelu : Elementwise<FastGelu, "FastGeLU"> {
   static constexpr bool floating_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V x) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x) {
     return x * Sigmoid::eval(V(detail::fast_gelu_slope) * x);
   }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<FastGeluGrad>(d.operand(0), d.gradient())); }

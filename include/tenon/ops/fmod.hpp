@@ -1,7 +1,9 @@
 // Remainders of divisions: fmod, floor_mod.
 #pragma once
 #include <tenon/core/math/division.hpp>
+#include <tenon/core/math/either.hpp>
 #include <tenon/ops/div.hpp>
+#include <tenon/ops/elementwise_usual.hpp>
 #include <tenon/ops/floor_div.hpp>
 #include <tenon/ops/mul.hpp>
 #include <tenon/ops/neg.hpp>
@@ -16,10 +18,20 @@ TENON_EXACT_BEGIN
 /// derivative  dy for a, -dy trunc(a / b) for b
 /// zero        an integer modulo zero is 0, as an integer divided by zero; NaN in floating-point
 /// source      MindSpore's fmod, PyTorch's fmod
-struct Fmod : Elementwise<Fmod, "Fmod"> {
+struct Fmod : ElementwiseUsual<Fmod, "Fmod"> {
   static constexpr bool numbers_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V a, V b) {
+  [[gnu::always_inline]] TENON_DEVICE static bool usual(V a, V b) {
+    if constexpr (std::is_integral_v<V>) return true;
+    else return math::is_usual_fmod(a, b);
+  }
+  template <class V>
+  [[gnu::always_inline]] TENON_DEVICE static V eval_usual(V a, V b) {
+    if constexpr (std::is_integral_v<V>) return math::integer_remainder(a, b);
+    else return math::usual_fmod(a, b);
+  }
+  template <class V>
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V a, V b) {
     if constexpr (std::is_integral_v<V>) return math::integer_remainder(a, b);
     else return math::fmod(a, b);
   }
@@ -35,12 +47,25 @@ struct Fmod : Elementwise<Fmod, "Fmod"> {
 /// derivative  dy for a, -dy floor(a / b) for b
 /// zero        an integer modulo zero is 0, as an integer divided by zero; NaN in floating-point
 /// source      MindSpore's FloorMod, PyTorch's remainder
-struct FloorMod : Elementwise<FloorMod, "FloorMod"> {
+struct FloorMod : ElementwiseUsual<FloorMod, "FloorMod"> {
   static constexpr bool numbers_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V a, V b) {
-    const V rest = Fmod::eval(a, b);
-    return rest != V(0) && (rest < V(0)) != (b < V(0)) ? static_cast<V>(rest + b) : rest;
+  [[gnu::always_inline]] TENON_DEVICE static bool usual(V a, V b) {
+    return Fmod::usual(a, b);
+  }
+  template <class V>
+  [[gnu::always_inline]] TENON_DEVICE static V eval_usual(V a, V b) {
+    return with_sign_of(b, Fmod::eval_usual(a, b));
+  }
+  template <class V>
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V a, V b) {
+    return with_sign_of(b, Fmod::eval(a, b));
+  }
+  template <class V>
+  [[gnu::always_inline]] TENON_DEVICE static V with_sign_of(V b, V rest) {
+    const bool other = (rest != V(0)) & ((rest < V(0)) != (b < V(0)));
+    if constexpr (std::is_floating_point_v<V>) return math::either(other, rest + b, rest);
+    else return other ? static_cast<V>(rest + b) : rest;
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.gradient());

@@ -1,5 +1,6 @@
 // Activations with straight pieces: hardtanh, relu6, hsigmoid, hswish.
 #pragma once
+#include <tenon/core/math/either.hpp>
 #include <tenon/core/math/flush_denormal.hpp>
 #include <tenon/ops/binary.hpp>
 #include <tenon/ops/mul.hpp>
@@ -60,7 +61,7 @@ struct Hsigmoid : Elementwise<Hsigmoid, "HSigmoid"> {
   template <class V>
   static constexpr V eval(V x) {
     const V sum = x + V(3);
-    return (sum < V(0) ? V(0) : sum > V(6) ? V(6) : sum) / V(6);
+    return math::either(sum < V(0), V(0), math::either(sum > V(6), V(6), sum)) / V(6);
   }
   static constexpr void derivative(Derivative& d) {
     const int slope = d.call<Mul>(d.gradient(), d.constant(1.0 / 6));
@@ -73,7 +74,7 @@ struct HswishGrad : Elementwise<HswishGrad, "HSwishGrad"> {
   template <class V>
   static constexpr V eval(V x, V gradient) {
     const V between = gradient * (x / V(3) + V(0.5));
-    return x <= V(-3) ? V(0) : x < V(3) ? between : math::flush_denormal(gradient);
+    return math::either(x <= V(-3), V(0), math::either(x < V(3), between, math::flush_denormal(gradient)));
   }
   static constexpr void derivative(Derivative& d) {
     const int factor = d.call<Mul>(d.operand(1), d.gradient());
@@ -92,7 +93,7 @@ struct Hswish : Elementwise<Hswish, "HSwish"> {
   template <class V>
   static constexpr V eval(V x) {
     const V sum = x + V(3);
-    return x * (sum < V(0) ? V(0) : sum > V(6) ? V(6) : sum) / V(6);
+    return x * math::either(sum < V(0), V(0), math::either(sum > V(6), V(6), sum)) / V(6);
   }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<HswishGrad>(d.operand(0), d.gradient())); }
 };

@@ -19,7 +19,7 @@ struct Cosh;
 struct Sinh : Elementwise<Sinh, "Sinh"> {
   static constexpr bool floating_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V x) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x) {
     return math::sinh(x);
   }
   static constexpr void derivative(Derivative& d);
@@ -33,7 +33,7 @@ struct Sinh : Elementwise<Sinh, "Sinh"> {
 struct Cosh : Elementwise<Cosh, "Cosh"> {
   static constexpr bool floating_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V x) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x) {
     return math::cosh(x);
   }
   static constexpr void derivative(Derivative& d) {
@@ -50,7 +50,7 @@ constexpr void Sinh::derivative(Derivative& d) { d.flows_to(0, d.call<Mul>(d.gra
 struct Asinh : Elementwise<Asinh, "Asinh"> {
   static constexpr bool floating_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V x) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x) {
     return math::asinh(x);
   }
   static constexpr void derivative(Derivative& d) {
@@ -67,7 +67,7 @@ struct Asinh : Elementwise<Asinh, "Asinh"> {
 struct Acosh : Elementwise<Acosh, "Acosh"> {
   static constexpr bool floating_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V x) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x) {
     return math::acosh(x);
   }
   static constexpr void derivative(Derivative& d) {
@@ -85,7 +85,7 @@ struct Acosh : Elementwise<Acosh, "Acosh"> {
 struct Atanh : Elementwise<Atanh, "Atanh"> {
   static constexpr bool floating_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V x) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x) {
     return math::atanh(x);
   }
   static constexpr void derivative(Derivative& d) {

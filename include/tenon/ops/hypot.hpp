@@ -16,7 +16,7 @@ TENON_EXACT_BEGIN
 struct Hypot : Elementwise<Hypot, "Hypot"> {
   static constexpr bool floating_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V a, V b) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V a, V b) {
     return math::hypot(a, b);
   }
   static constexpr void derivative(Derivative& d) {

@@ -1,5 +1,6 @@
 // Rectified linear units with a slope below zero: leaky_relu, prelu.
 #pragma once
+#include <tenon/core/math/either.hpp>
 #include <tenon/core/math/flush_denormal.hpp>
 #include <tenon/ops/binary.hpp>
 #include <tenon/ops/mul.hpp>
@@ -21,7 +22,7 @@ struct WhereNotPositive : Elementwise<WhereNotPositive, "WhereNotPositive"> {
 struct LeakyReluGrad : Elementwise<LeakyReluGrad, "LeakyReLUGrad"> {
   template <class V>
   static constexpr V eval(V x, V alpha, V gradient) {
-    return x > V(0) ? math::flush_denormal(gradient) : gradient * alpha;
+    return math::either(x > V(0), math::flush_denormal(gradient), gradient * alpha);
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(1, d.call<WhereNotPositive>(d.operand(0), d.call<Mul>(d.operand(2), d.gradient())));
@@ -38,7 +39,7 @@ struct LeakyRelu : Elementwise<LeakyRelu, "LeakyReLU"> {
   static constexpr bool floating_only = true;
   template <class V>
   static constexpr V eval(V x, V alpha) {
-    return x > V(0) ? math::flush_denormal(x) : alpha * x;
+    return math::either(x > V(0), math::flush_denormal(x), alpha * x);
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<LeakyReluGrad>(d.operand(0), d.operand(1), d.gradient()));

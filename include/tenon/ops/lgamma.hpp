@@ -8,7 +8,7 @@ TENON_EXACT_BEGIN
 /// The derivative of Digamma. Not for users.
 struct Trigamma : Elementwise<Trigamma, "Trigamma"> {
   template <class V>
-  TENON_DEVICE static V eval(V x) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x) {
     return math::trigamma(x);
   }
   static constexpr None derivative{};
@@ -23,7 +23,7 @@ struct Trigamma : Elementwise<Trigamma, "Trigamma"> {
 struct Digamma : Elementwise<Digamma, "Digamma"> {
   static constexpr bool floating_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V x) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x) {
     return math::digamma(x);
   }
   static constexpr void derivative(Derivative& d) {
@@ -40,7 +40,7 @@ struct Digamma : Elementwise<Digamma, "Digamma"> {
 struct Lgamma : Elementwise<Lgamma, "Lgamma"> {
   static constexpr bool floating_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V x) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x) {
     return math::lgamma(x);
   }
   static constexpr void derivative(Derivative& d) {

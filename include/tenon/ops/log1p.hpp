@@ -16,8 +16,8 @@ TENON_EXACT_BEGIN
 struct Log1p : Elementwise<Log1p, "Log1p"> {
   static constexpr bool floating_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V x) {
-    return math::signed_as(math::log1p(x), x);  // -0 stays
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x) {
+    return math::signed_as(math::detail::logarithm_1p(x), x);  // -0 stays
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<Div>(d.gradient(), d.call<Add>(d.operand(0), d.constant(1))));
@@ -32,7 +32,7 @@ struct Log1p : Elementwise<Log1p, "Log1p"> {
 struct Log2 : Elementwise<Log2, "Log2"> {
   static constexpr bool floating_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V x) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x) {
     return math::log2(x);
   }
   static constexpr void derivative(Derivative& d) {
@@ -48,7 +48,7 @@ struct Log2 : Elementwise<Log2, "Log2"> {
 struct Log10 : Elementwise<Log10, "Log10"> {
   static constexpr bool floating_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V x) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x) {
     return math::log10(x);
   }
   static constexpr void derivative(Derivative& d) {

@@ -13,7 +13,7 @@ TENON_EXACT_BEGIN
 struct LogSigmoid : Elementwise<LogSigmoid, "LogSigmoid"> {
   static constexpr bool floating_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V x) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x) {
     return V(0) - Softplus::eval(-x);
   }
   static constexpr void derivative(Derivative& d) {

@@ -23,7 +23,7 @@ struct MishTerms {
 /// The second derivative of Mish, times a factor. Not for users.
 struct MishCurvature : Elementwise<MishCurvature, "MishCurvature"> {
   template <class V>
-  TENON_DEVICE static V eval(V x, V factor) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x, V factor) {
     const detail::MishTerms<V> terms(x);
     return factor * (V(2) * terms.slope() + terms.x * terms.bend());
   }
@@ -32,7 +32,7 @@ struct MishCurvature : Elementwise<MishCurvature, "MishCurvature"> {
 /// The derivative of Mish, times the gradient from above. Not for users.
 struct MishGrad : Elementwise<MishGrad, "MishGrad"> {
   template <class V>
-  TENON_DEVICE static V eval(V x, V gradient) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x, V gradient) {
     const detail::MishTerms<V> terms(x);
     return gradient * (terms.tanh() + terms.x * terms.slope());
   }
@@ -50,7 +50,7 @@ struct MishGrad : Elementwise<MishGrad, "MishGrad"> {
 struct Mish : Elementwise<Mish, "Mish"> {
   static constexpr bool floating_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V x) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x) {
     return x * detail::MishTerms<V>(x).tanh();
   }
   static constexpr void derivative(Derivative& d) { d.flows_to(0, d.call<MishGrad>(d.operand(0), d.gradient())); }

@@ -1,5 +1,6 @@
 // Activations that set small elements to zero: hardshrink, softshrink.
 #pragma once
+#include <tenon/core/math/either.hpp>
 #include <tenon/core/math/flush_denormal.hpp>
 #include <tenon/ops/binary.hpp>
 
@@ -42,7 +43,8 @@ struct Softshrink : Elementwise<Softshrink, "SoftShrink"> {
   template <class V>
   static constexpr V eval(V x, V lambda) {
     const V above = x - lambda, below = x + lambda;
-    return x > lambda ? above : x < -lambda ? below : x != x ? x : V(0);
+    const V inside = math::either(x != x, x, V(0));  // NaN stays
+    return math::either(x > lambda, above, math::either(x < -lambda, below, inside));
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<WhereOutside>(d.operand(0), d.operand(1), d.gradient()));

@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/core/math/trigonometric.hpp>
 #include <tenon/ops/div.hpp>
+#include <tenon/ops/elementwise_usual.hpp>
 #include <tenon/ops/mul.hpp>
 #include <tenon/ops/neg.hpp>
 #include <tenon/ops/rsqrt.hpp>
@@ -17,10 +18,18 @@ struct Cos;
 /// derivative  dy cos(x)
 /// accuracy    2.4 ulp in float32, for all arguments
 /// source      MindSpore's Sin
-struct Sin : Elementwise<Sin, "Sin"> {
+struct Sin : ElementwiseUsual<Sin, "Sin"> {
   static constexpr bool floating_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V x) {
+  [[gnu::always_inline]] TENON_DEVICE static bool usual(V x) {
+    return math::is_usual_angle(x);
+  }
+  template <class V>
+  [[gnu::always_inline]] TENON_DEVICE static V eval_usual(V x) {
+    return math::usual_sin(x);
+  }
+  template <class V>
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x) {
     return math::sin(x);
   }
   static constexpr void derivative(Derivative& d);
@@ -31,10 +40,18 @@ struct Sin : Elementwise<Sin, "Sin"> {
 /// derivative  -dy sin(x)
 /// accuracy    2.4 ulp in float32, for all arguments
 /// source      MindSpore's Cos
-struct Cos : Elementwise<Cos, "Cos"> {
+struct Cos : ElementwiseUsual<Cos, "Cos"> {
   static constexpr bool floating_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V x) {
+  [[gnu::always_inline]] TENON_DEVICE static bool usual(V x) {
+    return math::is_usual_angle(x);
+  }
+  template <class V>
+  [[gnu::always_inline]] TENON_DEVICE static V eval_usual(V x) {
+    return math::usual_cos(x);
+  }
+  template <class V>
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x) {
     return math::cos(x);
   }
   static constexpr void derivative(Derivative& d) {
@@ -48,10 +65,18 @@ constexpr void Sin::derivative(Derivative& d) { d.flows_to(0, d.call<Mul>(d.grad
 /// derivative  dy (1 + y²)
 /// accuracy    3.2 ulp in float32, for all arguments
 /// source      MindSpore's Tan
-struct Tan : Elementwise<Tan, "Tan"> {
+struct Tan : ElementwiseUsual<Tan, "Tan"> {
   static constexpr bool floating_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V x) {
+  [[gnu::always_inline]] TENON_DEVICE static bool usual(V x) {
+    return math::is_usual_angle(x);
+  }
+  template <class V>
+  [[gnu::always_inline]] TENON_DEVICE static V eval_usual(V x) {
+    return math::usual_tan(x);
+  }
+  template <class V>
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x) {
     return math::tan(x);
   }
   static constexpr void derivative(Derivative& d) {
@@ -76,7 +101,7 @@ constexpr int inverse_of_rest(Derivative& d, int x) {
 struct Asin : Elementwise<Asin, "Asin"> {
   static constexpr bool floating_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V x) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x) {
     return math::asin(x);
   }
   static constexpr void derivative(Derivative& d) {
@@ -92,7 +117,7 @@ struct Asin : Elementwise<Asin, "Asin"> {
 struct Acos : Elementwise<Acos, "Acos"> {
   static constexpr bool floating_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V x) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x) {
     return math::acos(x);
   }
   static constexpr void derivative(Derivative& d) {
@@ -108,7 +133,7 @@ struct Acos : Elementwise<Acos, "Acos"> {
 struct Atan : Elementwise<Atan, "Atan"> {
   static constexpr bool floating_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V x) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x) {
     return math::atan(x);
   }
   static constexpr void derivative(Derivative& d) {
@@ -136,7 +161,7 @@ struct RatioOrZero : Elementwise<RatioOrZero, "RatioOrZero"> {
 struct Atan2 : Elementwise<Atan2, "Atan2"> {
   static constexpr bool floating_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V y, V x) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V y, V x) {
     return math::atan2(y, x);
   }
   static constexpr void derivative(Derivative& d) {

@@ -1,7 +1,8 @@
 // Product with a logarithm, as in entropies.
 #pragma once
-#include <tenon/core/math/elementary.hpp>
+#include <tenon/core/math/either.hpp>
 #include <tenon/core/math/flush_denormal.hpp>
+#include <tenon/core/math/logarithm.hpp>
 #include <tenon/ops/div.hpp>
 #include <tenon/ops/mul.hpp>
 
@@ -26,9 +27,9 @@ struct XlogyLimit : Elementwise<XlogyLimit, "XlogyLimit"> {
 struct Xlogy : Elementwise<Xlogy, "Xlogy"> {
   static constexpr bool floating_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V x, V y) {
-    const V value = x * math::log(y);
-    return x == V(0) && y == y ? V(0) : value;
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V x, V y) {
+    const V value = x * math::detail::logarithm(y);
+    return math::either((x == V(0)) & (y == y), V(0), value);
   }
   static constexpr void derivative(Derivative& d) {
     const int x = d.operand(0), y = d.operand(1);

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include <tenon/core/math/division.hpp>
@@ -35,7 +36,7 @@ double error_of(float y, double exact) {
 }
 
 template <class F, class G>
-void check(const char* name, double bound, F f, G exact) {
+void check(const std::string& name, double bound, F f, G exact) {
   double worst = 0;
   float at = 0;
   for (std::uint64_t bits = 0; bits < std::uint64_t{1} << 32; bits += 3989) {
@@ -58,7 +59,9 @@ void check(const char* name, double bound, F f, G exact) {
 
 TEST_CASE("functions of one argument") {
   check("expm1", 1.5, [](float x) { return math::expm1(x); }, [](double x) { return std::expm1(x); });
-  check("exp2", 1, [](float x) { return math::exp2(x); }, [](double x) { return std::exp2(x); });
+  check(
+      "exp2", has_fused_multiply_add ? 1 : 1.2, [](float x) { return math::exp2(x); },
+      [](double x) { return std::exp2(x); });
   check(
       "log2", has_fused_multiply_add ? 1.1 : 1.6, [](float x) { return math::log2(x); },
       [](double x) { return std::log2(x); });
@@ -69,7 +72,9 @@ TEST_CASE("functions of one argument") {
   check("cos", 2.4, [](float x) { return math::cos(x); }, [](double x) { return std::cos(x); });
   check("tan", 3.2, [](float x) { return math::tan(x); }, [](double x) { return std::tan(x); });
   check("asin", 2.4, [](float x) { return math::asin(x); }, [](double x) { return std::asin(x); });
-  check("acos", 1.2, [](float x) { return math::acos(x); }, [](double x) { return std::acos(x); });
+  check(
+      "acos", has_fused_multiply_add ? 1.2 : 1.3, [](float x) { return math::acos(x); },
+      [](double x) { return std::acos(x); });
   check("atan", 1.3, [](float x) { return math::atan(x); }, [](double x) { return std::atan(x); });
   check("sinh", 1.7, [](float x) { return math::sinh(x); }, [](double x) { return std::sinh(x); });
   check("cosh", 1.5, [](float x) { return math::cosh(x); }, [](double x) { return std::cosh(x); });
@@ -126,7 +131,7 @@ TEST_CASE("functions of two arguments: fmod is exact, atan2 and hypot within 1.5
   for (const float a : special)
     for (const float b : special) check_pair(a, b);
   CHECK(angle <= 1.5);
-  CHECK(length <= 1.3);
+  CHECK(length <= (has_fused_multiply_add ? 1.3 : 1.5));
   CHECK(wrong == 0);
 }
 

@@ -1,18 +1,18 @@
 // Remainders of floating-point division and of integers, and lengths: fmod, floor_mod, hypot.
 #pragma once
-#include <tenon/core/math/elementary.hpp>
 #include <tenon/core/math/libm.hpp>
+#include <tenon/core/math/root.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::math {
 
 /// The usual operands of fmod, for which usual_fmod is right: with a quotient below 2^26.
-TENON_DEVICE inline bool is_usual_fmod(float a, float b) {
+[[gnu::always_inline]] TENON_DEVICE inline bool is_usual_fmod(float a, float b) {
   const float size = __builtin_fabsf(b);
   return (__builtin_fabsf(a) < size * 0x1p26f) & (size >= 0x1p-100f) & (size <= 0x1p100f);
 }
 /// In float64 the quotient is at least 2^-24 away from the next whole number, and the product is exact.
-TENON_DEVICE inline float usual_fmod(float a, float b) {
+[[gnu::always_inline]] TENON_DEVICE inline float usual_fmod(float a, float b) {
   const double x = static_cast<double>(a), y = static_cast<double>(b);
   const auto quotient = static_cast<double>(static_cast<std::int32_t>(x / y));
   return __builtin_copysignf(static_cast<float>(x - quotient * y), a);
@@ -22,6 +22,8 @@ TENON_DEVICE inline float fmod(float a, float b) {
   return is_usual_fmod(a, b) ? usual_fmod(a, b) : tenon::detail::libm::fmod(a, b);
 }
 TENON_DEVICE inline double fmod(double a, double b) { return tenon::detail::libm::fmod(a, b); }
+TENON_DEVICE inline bool is_usual_fmod(double, double) { return true; }
+TENON_DEVICE inline double usual_fmod(double a, double b) { return fmod(a, b); }
 
 /// a - b trunc(a / b) of integers; 0 where b is 0.
 template <class V>
@@ -34,7 +36,7 @@ TENON_DEVICE constexpr V integer_remainder(V a, V b) {
 
 /// √(a² + b²), within 1 ulp; infinity where one of them is infinite, also beside a NaN. Large and small numbers are
 /// scaled by a power of two.
-TENON_DEVICE inline float hypot(float a, float b) {
+[[gnu::always_inline]] TENON_DEVICE inline float hypot(float a, float b) {
   a = __builtin_fabsf(a);
   b = __builtin_fabsf(b);
   const float most = a > b ? a : b;
@@ -43,7 +45,7 @@ TENON_DEVICE inline float hypot(float a, float b) {
               back = detail::choose(large, 0x1p80f, detail::choose(small, 0x1p-80f, 1.0f));
   const float x = a * scale, y = b * scale;
   const bool infinite = (a == detail::infinity) | (b == detail::infinity);
-  return detail::choose(infinite, detail::infinity, sqrt(fmadd(x, x, y * y)) * back);
+  return detail::choose(infinite, detail::infinity, root(fmadd(x, x, y * y)) * back);
 }
 TENON_DEVICE inline double hypot(double a, double b) { return tenon::detail::libm::hypot(a, b); }
 

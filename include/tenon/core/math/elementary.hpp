@@ -135,20 +135,30 @@ struct LogarithmParts {
 }
 }  // namespace detail
 
-/// ln x, within 1 ulp.
-TENON_DEVICE inline float log(float x) {
-  const auto [n, f, series] = detail::logarithm_parts(x);
-  const float square = f * f, tail = fmadd(f * square, series, n * detail::ln2_low);
-  return detail::logarithm_limits(x, fmadd(n, detail::ln2_high, fmadd(square, -0.5f, tail) + f));
+namespace detail {
+// For the loops of functions that are longer than what compilers inline on their own.
+[[gnu::always_inline]] TENON_DEVICE inline float logarithm(float x) {
+  const auto [n, f, series] = logarithm_parts(x);
+  const float square = f * f, tail = fmadd(f * square, series, n * ln2_low);
+  return logarithm_limits(x, fmadd(n, ln2_high, fmadd(square, -0.5f, tail) + f));
 }
+/// ln(1 + x) from the logarithm of the rounded sum, and a correction for what the rounding cut off.
+[[gnu::always_inline]] TENON_DEVICE inline float corrected_log1p(float x, float sum, float logarithm) {
+  const float cut = x - (sum - 1.0f);
+  const bool finite = (sum > 0) & (sum < infinity);
+  return logarithm + choose(finite, cut, 0.0f) / choose(finite, sum, 1.0f);
+}
+[[gnu::always_inline]] TENON_DEVICE inline float logarithm_1p(float x) {
+  return corrected_log1p(x, 1.0f + x, logarithm(1.0f + x));
+}
+}  // namespace detail
+
+/// ln x, within 1 ulp.
+TENON_DEVICE inline float log(float x) { return detail::logarithm(x); }
 TENON_DEVICE inline double log(double x) { return tenon::detail::libm::log(x); }
 
-/// ln(1 + x), within 2 ulp: the logarithm of the rounded sum, and a correction for what the rounding cut off.
-TENON_DEVICE inline float log1p(float x) {
-  const float sum = 1.0f + x, cut = x - (sum - 1.0f);
-  const bool finite = (sum > 0) & (sum < detail::infinity);
-  return log(sum) + detail::choose(finite, cut, 0.0f) / detail::choose(finite, sum, 1.0f);
-}
+/// ln(1 + x), within 2 ulp.
+TENON_DEVICE inline float log1p(float x) { return detail::corrected_log1p(x, 1.0f + x, log(1.0f + x)); }
 TENON_DEVICE inline double log1p(double x) { return tenon::detail::libm::log1p(x); }
 
 /// tanh x, within 2 ulp: an odd polynomial near zero (error 1e-10), else 1 - 2 / (e^2|x| + 1).
@@ -162,23 +172,31 @@ TENON_DEVICE inline float tanh(float x) {
 }
 TENON_DEVICE inline double tanh(double x) { return tenon::detail::libm::tanh(x); }
 
-/// erfc x = 1 - erf x, within 5 ulp, below zero within 3: e^-x² / (1 + 2|x|) times a polynomial in (|x| - 2) / (|x| +
-/// 2) (error 2e-8), which keeps its digits while the result is above 1e-38; 2 minus that for negative x.
-TENON_DEVICE inline float erfc(float x) {
+namespace detail {
+[[gnu::always_inline]] TENON_DEVICE inline float complement(float x) {
   constexpr float highest = 10.5f;  // beyond: 0
   constexpr float c[]{1.276978389f,     -0.09276401488f, -0.1660311702f,  0.1640559952f,    -0.0542064793f,
                       -0.008063466023f, 0.008637280298f, 0.001321070761f, -0.001234041316f, -0.0004056067344f};
   float size = __builtin_fabsf(x);
-  size = size > highest ? highest : size;
+  size = choose(size > highest, highest, size);
   const float square = size * size, high = std::bit_cast<float>(std::bit_cast<std::uint32_t>(size) & 0xfffff000u);
   // what the square lost to rounding; without fmadd, too
   const float cut = (high * high - square) + (size - high) * (size + high);
-  const float power = exp(-square),
-              factor = detail::polynomial(c, (size - 2.0f) / (size + 2.0f)) / fmadd(size, 2.0f, 1.0f);
+  const float power = exp(-square), factor = polynomial(c, (size - 2.0f) / (size + 2.0f)) / fmadd(size, 2.0f, 1.0f);
   const float tail = fmadd(-cut, power, power) * factor;
-  return x < 0 ? 2.0f - tail : tail;
+  return choose(x < 0, 2.0f - tail, tail);
 }
+}  // namespace detail
+/// erfc x = 1 - erf x, within 5 ulp, below zero within 3: e^-x² / (1 + 2|x|) times a polynomial in (|x| - 2) / (|x| +
+/// 2) (error 2e-8), which keeps its digits while the result is above 1e-38; 2 minus that for negative x.
+TENON_DEVICE inline float erfc(float x) { return detail::complement(x); }
 TENON_DEVICE inline double erfc(double x) { return tenon::detail::libm::erfc(x); }
+
+namespace detail {
+TENON_DEVICE inline double logarithm(double x) { return log(x); }
+TENON_DEVICE inline double logarithm_1p(double x) { return log1p(x); }
+TENON_DEVICE inline double complement(double x) { return erfc(x); }
+}  // namespace detail
 
 }  // namespace tenon::math
 TENON_EXACT_END

@@ -40,7 +40,7 @@ struct Place {
 }  // namespace detail::gamma
 
 /// ln |Γ(x)|, within 2 ulp of float32: infinity at 0, at negative whole numbers, and at either infinity.
-TENON_DEVICE inline float lgamma(float of) {
+[[gnu::always_inline]] TENON_DEVICE inline float lgamma(float of) {
   using namespace detail::gamma;
   const double x = static_cast<double>(of);
   const Place at = place(x);
@@ -63,7 +63,7 @@ TENON_DEVICE inline double lgamma(double x) { return tenon::detail::libm::lgamma
 
 /// The derivative of lgamma, within 1e-15 absolutely or relatively: -infinity at 0 (infinity at -0), NaN at negative
 /// whole numbers and at -infinity.
-TENON_DEVICE inline double digamma(double x) {
+[[gnu::always_inline]] TENON_DEVICE inline double digamma(double x) {
   using namespace detail::gamma;
   const Place at = place(x);
   double product = at.y, slope = 1;  // Γ(y + 8) / Γ(y) and its derivative
@@ -85,10 +85,12 @@ TENON_DEVICE inline double digamma(double x) {
   const bool pole = (angle.sine == 0) & at.reflected;
   return choose(x == 0, signed_as(infinity, -x), choose(pole | (x == -infinity), nan, result));
 }
-TENON_DEVICE inline float digamma(float x) { return static_cast<float>(digamma(static_cast<double>(x))); }
+[[gnu::always_inline]] TENON_DEVICE inline float digamma(float x) {
+  return static_cast<float>(digamma(static_cast<double>(x)));
+}
 
 /// The derivative of digamma: infinity at 0 and at negative whole numbers, NaN at -infinity.
-TENON_DEVICE inline double trigamma(double x) {
+[[gnu::always_inline]] TENON_DEVICE inline double trigamma(double x) {
   using namespace detail::gamma;
   const Place at = place(x);
   double sum = 0;
@@ -106,7 +108,9 @@ TENON_DEVICE inline double trigamma(double x) {
   const double part = 3.141592653589793 / half_turns(x).sine;
   return choose(at.reflected, part * part - value, value);
 }
-TENON_DEVICE inline float trigamma(float x) { return static_cast<float>(trigamma(static_cast<double>(x))); }
+[[gnu::always_inline]] TENON_DEVICE inline float trigamma(float x) {
+  return static_cast<float>(trigamma(static_cast<double>(x)));
+}
 
 }  // namespace tenon::math
 TENON_EXACT_END

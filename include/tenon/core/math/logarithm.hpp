@@ -14,7 +14,7 @@ namespace detail {
 }  // namespace detail
 
 /// The logarithm to base 2, within 1.1 ulp (1.6 without a fused multiply-add); exact for powers of two.
-TENON_DEVICE inline float log2(float x) {
+[[gnu::always_inline]] TENON_DEVICE inline float log2(float x) {
   const auto of = detail::logarithm_parts(x);
   return detail::logarithm_limits(x, of.n + detail::to_base(of, 1.44269502f, 1.92596303e-8f, 0));
 }
@@ -22,7 +22,7 @@ TENON_DEVICE inline double log2(double x) { return tenon::detail::libm::log2(x);
 
 /// The logarithm to base 10, within 1 ulp (1.5 without a fused multiply-add). log10 2 is in two
 /// parts; the first has few digits.
-TENON_DEVICE inline float log10(float x) {
+[[gnu::always_inline]] TENON_DEVICE inline float log10(float x) {
   const auto of = detail::logarithm_parts(x);
   const float rest = detail::to_base(of, 0.434294492f, -1.01030484e-8f, of.n * 0x1.3509f8p-18f);
   return detail::logarithm_limits(x, fmadd(of.n, 0x1.344p-2f, rest));

@@ -3,7 +3,7 @@
 // xsimd's are not used: they cannot run in device code, and their bits depend on the instruction set, since a vector of
 // theirs holds what the processor has.
 #pragma once
-#include <tenon/core/math/elementary.hpp>
+#include <tenon/core/math/root.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::math {
@@ -87,28 +87,32 @@ TENON_DEVICE inline Angle large_angle(float x) {
 }
 /// asin |x| of a small x, else asin √((1 - |x|) / 2), which is acos |x| / 2; NaN beyond 1. (Error of the polynomial
 /// 4e-9.)
-struct Arcsine {
-  bool large;
-  float value;
-};
-[[gnu::always_inline]] TENON_DEVICE inline Arcsine arcsine(float x) {
+[[gnu::always_inline]] TENON_DEVICE inline bool is_large(float x) { return __builtin_fabsf(x) > 0.5f; }
+[[gnu::always_inline]] TENON_DEVICE inline float arcsine(float x) {
   const float size = __builtin_fabsf(x);
-  const bool large = size > 0.5f;
-  const float square = choose(large, 0.5f - 0.5f * size, size * size), root = math::sqrt(square);
-  const float s = choose(large, root, size);
-  return {
-      large,
-      fmadd(s * square,
-            polynomial({0.16666666f, 0.07500094f, 0.044599403f, 0.031100662f, 0.017149238f, 0.033690847f}, square), s)};
+  const bool large = is_large(x);
+  const float square = choose(large, 0.5f - 0.5f * size, size * size);
+  const float s = choose(large, math::root(square), size);
+  return fmadd(s * square,
+               polynomial({0.16666666f, 0.07500094f, 0.044599403f, 0.031100662f, 0.017149238f, 0.033690847f}, square),
+               s);
 }
 }  // namespace detail::circle
 
+/// Whether x is a usual argument of sin, cos, and tan.
+[[gnu::always_inline]] TENON_DEVICE inline bool is_usual_angle(float x) { return detail::circle::is_usual(x); }
+TENON_DEVICE inline bool is_usual_angle(double) { return true; }
+
 /// sin x and cos x within 2.4 ulp, tan x within 3.2. The names with `usual` are those for usual arguments alone.
-TENON_DEVICE inline float usual_sin(float x) {
+[[gnu::always_inline]] TENON_DEVICE inline float usual_sin(float x) {
   return detail::choose(x == 0, x, detail::circle::sine(detail::circle::usual_angle(x), 0));
 }
-TENON_DEVICE inline float usual_cos(float x) { return detail::circle::sine(detail::circle::usual_angle(x), 1); }
-TENON_DEVICE inline float usual_tan(float x) { return detail::circle::tangent(detail::circle::usual_angle(x)); }
+[[gnu::always_inline]] TENON_DEVICE inline float usual_cos(float x) {
+  return detail::circle::sine(detail::circle::usual_angle(x), 1);
+}
+[[gnu::always_inline]] TENON_DEVICE inline float usual_tan(float x) {
+  return detail::circle::tangent(detail::circle::usual_angle(x));
+}
 TENON_DEVICE inline float sin(float x) {
   return detail::circle::is_usual(x) ? usual_sin(x) : detail::circle::sine(detail::circle::large_angle(x), 0);
 }
@@ -119,23 +123,25 @@ TENON_DEVICE inline float tan(float x) {
   return detail::circle::is_usual(x) ? usual_tan(x) : detail::circle::tangent(detail::circle::large_angle(x));
 }
 TENON_DEVICE inline double sin(double x) { return tenon::detail::libm::sin(x); }
+TENON_DEVICE inline double usual_sin(double x) { return sin(x); }
 TENON_DEVICE inline double cos(double x) { return tenon::detail::libm::cos(x); }
+TENON_DEVICE inline double usual_cos(double x) { return cos(x); }
 TENON_DEVICE inline double tan(double x) { return tenon::detail::libm::tan(x); }
+TENON_DEVICE inline double usual_tan(double x) { return tan(x); }
 
 /// asin x within 2.4 ulp, acos x and atan x within 1.3.
-TENON_DEVICE inline float asin(float x) {
+[[gnu::always_inline]] TENON_DEVICE inline float asin(float x) {
   using namespace detail::circle;
-  const Arcsine of = arcsine(x);
-  const float far = quarter - (of.value + of.value - quarter_low);
-  return __builtin_copysignf(detail::choose(of.large, far, of.value), x);
+  const float value = arcsine(x), far = quarter - (value + value - quarter_low);
+  return __builtin_copysignf(detail::choose(is_large(x), far, value), x);
 }
-TENON_DEVICE inline float acos(float x) {
+[[gnu::always_inline]] TENON_DEVICE inline float acos(float x) {
   using namespace detail::circle;
-  const Arcsine of = arcsine(x);
-  const float twice = of.value + of.value, far = detail::choose(x < 0, half - (twice - half_low), twice);
-  return detail::choose(of.large, far, quarter - (__builtin_copysignf(of.value, x) - quarter_low));
+  const float value = arcsine(x), twice = value + value;
+  const float far = detail::choose(x < 0, half - (twice - half_low), twice);
+  return detail::choose(is_large(x), far, quarter - (__builtin_copysignf(value, x) - quarter_low));
 }
-TENON_DEVICE inline float atan(float x) {
+[[gnu::always_inline]] TENON_DEVICE inline float atan(float x) {
   using namespace detail::circle;
   const float size = __builtin_fabsf(x);
   const bool steep = size > 1.0f;
@@ -143,7 +149,7 @@ TENON_DEVICE inline float atan(float x) {
   return __builtin_copysignf(detail::choose(steep, quarter - (value - quarter_low), value), x);
 }
 /// The angle of the point (x, y), as the C library's also for zeros and infinities of either sign; within 1.5 ulp.
-TENON_DEVICE inline float atan2(float y, float x) {
+[[gnu::always_inline]] TENON_DEVICE inline float atan2(float y, float x) {
   using namespace detail::circle;
   const float a = __builtin_fabsf(y), b = __builtin_fabsf(x);
   const bool steep = a > b, same = (a == b) & ((a == 0) | (a == detail::infinity));

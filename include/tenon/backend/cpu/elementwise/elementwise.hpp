@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include <tenon/backend/cpu/elementwise/unrolled.hpp>
+#include <tenon/backend/cpu/elementwise/usual.hpp>
 #include <tenon/core/nchw16n.hpp>
 #include <tenon/graph/ir/kernel.hpp>
 
@@ -83,7 +84,8 @@ namespace tenon::inline TENON_ABI::kernel {
 /// operator, which stands in a program once.
 template <class F, class Result, bool... Moves, class... T>
 [[gnu::noinline]] void map_row(F f, std::integer_sequence<bool, Moves...>, Result* out, long count, const T*... in) {
-  map_unrolled<Moves...>(out, count, f, in...);
+  if constexpr (requires { typename F::Usual; }) map_usual<typename F::Usual, Moves...>(out, count, f, in...);
+  else map_unrolled<Moves...>(out, count, f, in...);
 }
 
 /// result[i] = f(operand 0 at i, operand 1 at i, ...) for items begin .. end - 1.
@@ -158,13 +160,24 @@ namespace ops {
 struct Fused;
 }
 
+namespace kernel {
+/// What an element-wise kernel becomes a step of. An operator with usual operands remains by itself: a chain would take
+/// its branches.
+template <class Function>
+struct ChainOf {
+  using Chain = ops::Fused;
+};
+template <class Function>
+requires(requires { typename Function::Usual; })
+struct ChainOf<Function> {};
+}  // namespace kernel
+
 /// An operator that says by `eval` what it does with one element of each operand, ops::Elementwise, and maybe by
 /// `copies` that this is nothing, ops::Copy.
 template <class Op>
 requires(Op::elementwise && requires { typename Op::Function; })
-struct Kernel<Cpu, Op> {
+struct Kernel<Cpu, Op> : kernel::ChainOf<typename Op::Function> {
   using Function = typename Op::Function;
-  using Chain = ops::Fused;
   static constexpr KernelFacts facts{.in_place = true, .nchw16n = Nchw16n::follows};
   static constexpr bool linear_work = true;
   template <class Call>
