@@ -21,8 +21,8 @@ namespace tenon::inline TENON_ABI::math {
 }
 TENON_DEVICE inline double expm1(double x) { return tenon::detail::libm::expm1(x); }
 
-/// 2ˣ, within 1 ulp (1.2 without a fused multiply-add); exact for whole numbers. x is n + r, and n is added to the exponent of 2ʳ; (2ʳ - 1) / r is a
-/// polynomial (error 8e-9).
+/// 2ˣ, within 1 ulp (1.2 without a fused multiply-add); exact for whole numbers. x is n + r, and n is added to the
+/// exponent of 2ʳ; (2ʳ - 1) / r is a polynomial (error 8e-9).
 [[gnu::always_inline]] TENON_DEVICE inline float exp2(float x) {
   constexpr float to_integer = detail::exponential::to_integer;
   float cut = detail::choose(x < -126.0f, -126.0f, x);  // denormal, hence 0

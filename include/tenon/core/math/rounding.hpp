@@ -1,5 +1,5 @@
-// Rounding to whole numbers, without branches: of floor, ceil, and trunc of the C library, which may raise exceptions of
-// IEEE 754, g++ makes no vectors.
+// Rounding to whole numbers, without branches: of floor, ceil, and trunc of the C library, which may raise exceptions
+// of IEEE 754, g++ makes no vectors.
 #pragma once
 #include <tenon/core/math/either.hpp>
 
