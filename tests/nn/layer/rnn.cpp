@@ -66,7 +66,59 @@ void check_lengths(const Cell& cell) {
     check_sample<4>(cell, x, batch, 3);
   }
 }
+/// Element i is ((37 i + 11 seed) mod 101 - 50) / 100.
+template <class T>
+void fill(T& values, int seed) {
+  for (long i = 0; i < long(values.size()); ++i) values[std::size_t(i)] = float((37 * i + 11 * seed) % 101 - 50) / 100;
+}
+template <class S>
+Tensor<float, S> filled(int seed) {
+  auto t = Tensor<float, S>::empty(4);
+  auto values = t.values();
+  fill(values, seed);
+  return t;
+}
+// What PyTorch's packed sequences give in float64 for two layers in two directions: the sums of output, last h, the
+// gradients of x and of weight_hh_l0_reverse, each times `filled`.
+template <class Cell>
+void check_packed(const Cell& cell, const double (&expected)[4]) {
+  cell.init_parameters();
+  int seed = 1;
+  for (const char* layer : {"_l0", "_l0_reverse", "_l1", "_l1_reverse"})
+    for (const char* kind : {"weight_ih", "weight_hh", "bias_ih", "bias_hh"}) {
+      auto values = cell.parameters_dict()[std::string(kind) + layer].template values<float>();
+      fill(values, seed++);
+    }
+  const auto x = filled<Shape<dyn, steps, features>>(0);
+  eager::Tape tape;
+  tape.watch(x);
+  const auto result = cell(x, some_lengths());
+  const auto output = ops::reduce_sum(std::get<0>(result) * filled<Shape<dyn, steps, 2 * hidden>>(50));
+  const auto last = ops::reduce_sum(std::get<1>(result) * filled<Shape<dyn, 4, hidden>>(51));
+  tape.backward(output + last);
+  tape.pause();
+  CHECK(double(output.item()) == doctest::Approx(expected[0]).epsilon(1e-5));
+  CHECK(double(last.item()) == doctest::Approx(expected[1]).epsilon(1e-5));
+  const auto of_x = ops::reduce_sum(tape.gradient(x) * filled<Shape<dyn, steps, features>>(52));
+  CHECK(std::fabs(double(of_x.item()) - expected[2]) < 1e-5);
+  const auto& weight = cell.template weights<0, true>().weight_hh;
+  const auto* gradient = static_cast<const float*>(tenon::detail::home(tape.gradient_data(weight)));
+  double of_weight = 0;
+  std::vector<float> factor(weight.values().size());
+  fill(factor, 53);
+  for (std::size_t i = 0; i < factor.size(); ++i) of_weight += double(gradient[i]) * double(factor[i]);
+  CHECK(std::fabs(of_weight - expected[3]) < 1e-5);
+}
 }  // namespace
+
+TEST_CASE("lengths: the numbers of PyTorch's packed sequences, with gradients") {
+  check_packed(nn::RNN<features, hidden, nn::RNNConfig{.num_layers = 2, .bidirectional = true}>{},
+               {5.375072888117508, 2.777580486993873, 0.002040999877828062, 0.07519854542389297});
+  check_packed(nn::LSTM<features, hidden, nn::LSTMConfig{.num_layers = 2, .bidirectional = true}>{},
+               {0.7492864124934571, 0.5782413907197871, 0.05871280836840943, -0.011211099100826946});
+  check_packed(nn::GRU<features, hidden, nn::GRUConfig{.num_layers = 2, .bidirectional = true}>{},
+               {-0.404910611943756, 0.6070918315546123, -0.011575501557601928, -0.10235452358562692});
+}
 
 TEST_CASE("rnn_tanh and rnn_relu: the steps are those of the formula") {
   const auto x = numbers<float, dyn, steps, features>(1);
