@@ -193,12 +193,25 @@ constexpr std::string_view last_word(std::string_view s) {
   return s.substr(begin, end - begin);
 }
 
+// Declared only: members of a class that has no constexpr objects have addresses, and so names, too.
+template <class T>
+struct External {
+  T object;
+};
+template <class T>
+extern const External<T> external;
+
 template <class T, int I>
 struct MemberAt {
   template <class M>
   static constexpr const M* pointer() {
     const M* found = nullptr;
-    for_each_member(prototype<T>, [&]<class X>(const X& member, int position) {
+#if defined(__CUDA_ARCH__)  // to nvcc, when it compiles for the device, a member of the union is "(char*)(&union) + 48"
+    const T& object = external<T>.object;
+#else
+    const T& object = prototype<T>;
+#endif
+    for_each_member(object, [&]<class X>(const X& member, int position) {
       if constexpr (std::is_same_v<X, M>)
         if (position == I) found = &member;
     });
@@ -224,13 +237,6 @@ constexpr std::string_view member_name() {
 }
 
 namespace detail {
-// Declared only: members of a class that has no constexpr objects have addresses, and so names, too.
-template <class T>
-struct External {
-  T object;
-};
-template <class T>
-extern const External<T> external;
 template <class T, int I>
 constexpr auto external_member() {
 #if defined(__clang__)
