@@ -86,6 +86,8 @@ std::set<std::string> called_functions() {
                                      "cudaGetDeviceCount",
                                      "cudaMemGetInfo",                       // in setup.cpp
                                      "cudaFuncSetAttribute",                 // the emulator has no such limit
+                                     "cudaFuncGetAttributes",                // it has compiled for all GPUs
+                                     "cudaOccupancyMaxActiveClusters",       // of large layers
                                      "cudaThreadExchangeStreamCaptureMode",  // of Math::tf32
                                      "cudaTriggerProgrammaticLaunchCompletion",
                                      "cudaGridDependencySynchronize"};  // in kernels

@@ -18,6 +18,6 @@
 #include "emulated_threads.hpp"
 
 #define threadIdx (emulator::fiber().index)
-#define blockIdx (emulator::block().index)
+#define blockIdx (emulator::fiber().block)
 #define blockDim (emulator::block().threads)
 #define gridDim (emulator::block().blocks)

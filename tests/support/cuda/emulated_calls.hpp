@@ -58,6 +58,8 @@ inline int shared_bytes = [] {
   const char* const given = std::getenv("EMULATED_SHARED_BYTES");
   return given ? std::atoi(given) : 227 << 10;
 }();
+/// Tests set it: how many blocks of clusters run at the same time.
+inline int multiprocessors = 7;
 /// Tests set both: how many calls succeed before one fails, and with what error. -1: no call fails.
 inline long calls_until_failure = -1;
 inline cudaError_t failure = cudaErrorLaunchFailure;
@@ -125,12 +127,15 @@ inline bool joined(const Work& work, const Stream& stream) {
   }
   return std::find(reached.begin(), reached.end(), false) == reached.end();
 }
-void run_grid(unsigned blocks, int threads, int shared_bytes, const std::function<void()>& body);
+inline cudaError_t clusters_at_once(int* most, int cluster) {
+  return call([&] { *most = multiprocessors / cluster; }, "cudaOccupancyMaxActiveClusters");
+}
+void run_grid(unsigned blocks, int threads, int shared_bytes, unsigned cluster, const std::function<void()>& body);
 template <class Body>
-void launch(Stream* stream, unsigned blocks, int threads, int shared_bytes, Body body) {
+void launch(Stream* stream, unsigned blocks, int threads, int shared_bytes, unsigned cluster, Body body) {
   if (call("cudaLaunchKernelEx") != cudaSuccess) return;
   const auto run = [=] {
-    if (kernels_run) run_grid(blocks, threads, shared_bytes, body);
+    if (kernels_run) run_grid(blocks, threads, shared_bytes, cluster, body);
   };
   put(stream, run, next_body);
 }

@@ -47,7 +47,7 @@ inline constexpr bool with_asan = true;
 inline constexpr bool with_asan = false;
 #endif
 
-enum class Wait : char { nothing, block, warp, done };
+enum class Wait : char { nothing, block, warp, cluster, done };
 
 struct Fiber {
   ucontext_t context;
@@ -55,11 +55,12 @@ struct Fiber {
   bool begun = false;
   long barriers = 0;  // of the block, that it has passed
   char* stack = nullptr;
-  Index index;
+  Index index, block;
   Wait wait = Wait::nothing;
   std::uint64_t shared[2]{};  // with the other lanes of the warp
   void *tsan = nullptr, *fake_stack = nullptr;
 };
+/// The blocks that run at the same time: one, or those of a cluster, whose threads lie one block after the other.
 struct Block {
   std::vector<Fiber> fibers;
   ucontext_t home_context;
@@ -68,11 +69,14 @@ struct Block {
   const void* home_stack = nullptr;
   std::size_t home_bytes = 0;
   int current = 0;
-  Index index;
   Extent blocks, threads;
   const std::function<void()>* body = nullptr;
-  std::vector<std::byte> shared;
-  char launched = 0, finished = 0, barrier = 0, warps[64]{};  // what ThreadSanitizer synchronises on
+  std::vector<std::byte> shared;  // of each block
+  std::size_t shared_bytes = 0;
+  char launched = 0, finished = 0, barrier[16]{}, cluster = 0,
+       warps[16 * 32]{};  // ThreadSanitizer synchronises on them
+
+  int rank() const { return current / int(threads.x); }
 };
 
 inline Block*& current_block() {
@@ -81,7 +85,9 @@ inline Block*& current_block() {
 }
 inline Block& block() { return *current_block(); }
 inline Fiber& fiber() { return block().fibers[std::size_t(block().current)]; }
-inline std::byte* dynamic_shared() { return block().shared.data(); }
+/// The shared memory of a block of the cluster.
+inline std::byte* dynamic_shared(int rank) { return block().shared.data() + std::size_t(rank) * block().shared_bytes; }
+inline std::byte* dynamic_shared() { return dynamic_shared(block().rank()); }
 
 /// Tests and TENON_EMULATOR_SEED set it: another order of threads, and of blocks, which must not matter.
 inline unsigned order_seed = [] {
@@ -100,9 +106,10 @@ inline constexpr std::size_t stack_bytes = 256 << 10;
   Fiber& now = fiber();
   now.wait = wait;
 #if defined(__SANITIZE_THREAD__)
-  char* const sync = wait == Wait::block  ? &block().barrier
-                     : wait == Wait::warp ? &block().warps[block().current / 32]
-                                          : &block().finished;  // not what later threads begin after
+  char* const sync = wait == Wait::block     ? &block().barrier[block().rank()]
+                     : wait == Wait::cluster ? &block().cluster
+                     : wait == Wait::warp    ? &block().warps[block().current / 32]
+                                             : &block().finished;  // not what later threads begin after
   // nothing of the block is read after the release: its memory may then be something else's
   ucontext_t *const own = &now.context, *const home = &block().home_context;
   void* const home_tsan = block().home_tsan;
@@ -161,8 +168,8 @@ struct IgnoredByTsan {
 #endif
 };
 
-/// Lets the fibers of a block run until all are done. A warp's barrier opens when all its threads that are not done
-/// wait for it, the block's when all threads that are not done do.
+/// Lets the fibers run until all are done. A warp's barrier opens when all its threads that are not done wait for it,
+/// the block's and the cluster's when all threads that are not done do.
 inline void run_rounds(Block& b, const std::vector<int>& order) {
   const int threads = int(b.fibers.size());
   const auto open = [&](int first, int last, Wait barrier) {
@@ -187,7 +194,9 @@ inline void run_rounds(Block& b, const std::vector<int>& order) {
       }
     for (int first = 0; first < threads; first += 32)
       moved |= open(first, first + 32 < threads ? first + 32 : threads, Wait::warp);
-    moved |= open(0, threads, Wait::block);
+    for (int first = 0; first < threads; first += int(b.threads.x))
+      moved |= open(first, first + int(b.threads.x), Wait::block);
+    moved |= open(0, threads, Wait::cluster);
     if (!moved && done < threads) {
       std::fprintf(stderr, "emulator: the threads of a block wait for different barriers\n");
       std::abort();
@@ -201,8 +210,9 @@ inline char* stack_of(std::size_t i) {
   while (stacks->size() <= i) stacks->emplace_back(new char[stack_bytes]);
   return (*stacks)[i].get();
 }
-/// Runs the blocks of a grid, one after the other.
-inline void run_grid(unsigned blocks, int threads, int shared_bytes, const std::function<void()>& body) {
+/// Runs the blocks of a grid, or its clusters of blocks, one after the other.
+inline void run_grid(unsigned blocks, int threads, int shared_bytes, unsigned cluster,
+                     const std::function<void()>& body) {
   static std::mutex mutex;  // __shared__ variables are static ones
   const std::lock_guard lock(mutex);
   // what fibers have read of a block is another block's later
@@ -210,10 +220,12 @@ inline void run_grid(unsigned blocks, int threads, int shared_bytes, const std::
   ++launches;
   Block b;
   b.blocks.x = blocks, b.threads.x = unsigned(threads), b.body = &body;
-  b.fibers.resize(std::size_t(threads));
-  b.shared.resize(std::size_t(shared_bytes) + 16);
+  const int together = threads * int(cluster);
+  b.fibers.resize(std::size_t(together));
+  b.shared_bytes = (std::size_t(shared_bytes) + 31) / 16 * 16;
+  b.shared.resize(b.shared_bytes * cluster);
   current_block() = &b;
-  std::vector<int> order(static_cast<std::size_t>(threads));
+  std::vector<int> order(static_cast<std::size_t>(together));
   for (auto& f : b.fibers) {
     f.stack = stack_of(std::size_t(&f - b.fibers.data()));
 #if defined(__SANITIZE_THREAD__)
@@ -225,11 +237,13 @@ inline void run_grid(unsigned blocks, int threads, int shared_bytes, const std::
 #endif
   order_seed = order_seed * 1664525u + 1013904223u;
   const bool upwards = order_seed >> 31;
-  for (unsigned k = 0, first = (order_seed >> 8) % blocks; k < blocks; ++k) {
-    b.index.x = (upwards ? first + k : first + blocks - k) % blocks;
-    for (int t = 0; t < threads; ++t) {
+  const unsigned clusters = blocks / cluster;
+  for (unsigned k = 0, first = (order_seed >> 8) % clusters; k < clusters; ++k) {
+    const unsigned own = (upwards ? first + k : first + clusters - k) % clusters;
+    for (int t = 0; t < together; ++t) {
       Fiber& f = b.fibers[std::size_t(t)];
-      f.index.x = unsigned(t), f.wait = Wait::nothing, f.begun = false, f.barriers = 0;
+      f.block.x = own * cluster + unsigned(t / threads);
+      f.index.x = unsigned(t % threads), f.wait = Wait::nothing, f.begun = false, f.barriers = 0;
       getcontext(&f.context);
       f.context.uc_stack.ss_sp = f.stack;
       f.context.uc_stack.ss_size = stack_bytes;
@@ -237,7 +251,7 @@ inline void run_grid(unsigned blocks, int threads, int shared_bytes, const std::
       makecontext(&f.context, begin_fiber, 0);
       order[std::size_t(t)] = t;
     }
-    for (int t = threads - 1; t > 0; --t) {
+    for (int t = together - 1; t > 0; --t) {
       order_seed = order_seed * 1664525u + 1013904223u;
       std::swap(order[std::size_t(t)], order[(order_seed >> 8) % unsigned(t + 1)]);
     }
@@ -254,6 +268,9 @@ inline void run_grid(unsigned blocks, int threads, int shared_bytes, const std::
 #endif
   current_block() = nullptr;
 }
+
+/// The barrier of a cluster.
+inline void wait_for_cluster() { to_home(Wait::cluster); }
 
 // What lanes of a warp tell each other. `lane` says from which one this thread takes; one beyond its segment of `width`
 // lanes gives its own.

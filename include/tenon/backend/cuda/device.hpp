@@ -57,28 +57,58 @@ inline void refuse_shared_bytes(int needed) {
     throw_error<RuntimeError>("GPU: a kernel needs ", needed, " bytes of shared memory per block, and this GPU has ",
                               most, ". Use a newer GPU, or the CPU.");
 }
+/// Lets a kernel have that much shared memory per block.
+template <class Kernel>
+void allow_shared_bytes(Kernel kernel, int needed) {
+  constexpr int without_asking = 48 << 10;
+  if (needed <= without_asking) return;
+  refuse_shared_bytes(needed);
+#if defined(TENON_CUDA_EMULATOR)
+  static_cast<void>(kernel);
+#else
+  check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, queues().shared_bytes),
+        "cudaFuncSetAttribute");
+#endif
+}
+#if !defined(TENON_CUDA_EMULATOR)
+/// How blocks are started, with what is asked of the launch.
+struct LaunchConfig {
+  cudaLaunchConfig_t config{};
+  cudaLaunchAttribute asked[2]{};
+
+  LaunchConfig(const Running& now, long blocks, int threads, int shared_bytes, int cluster) {
+    config.gridDim = unsigned(blocks), config.blockDim = unsigned(threads);
+    config.dynamicSmemBytes = std::size_t(shared_bytes), config.stream = now.stream;
+    config.attrs = asked;
+    if (now.overlaps) {
+      cudaLaunchAttribute& overlap = asked[config.numAttrs++];
+      overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+      overlap.val.programmaticStreamSerializationAllowed = 1;
+    }
+    if (cluster > 1) {
+      cudaLaunchAttribute& together = asked[config.numAttrs++];
+      together.id = cudaLaunchAttributeClusterDimension;
+      together.val.clusterDim.x = unsigned(cluster), together.val.clusterDim.y = together.val.clusterDim.z = 1;
+    }
+  }
+  LaunchConfig(const LaunchConfig&) = delete;  // one part refers to the other
+  LaunchConfig& operator=(const LaunchConfig&) = delete;
+};
+#endif
 template <class... Values>
-void start_blocks(void (*kernel)(Values...), long blocks, int threads, int shared_bytes, const Values&... values) {
+void start_blocks(void (*kernel)(Values...), long blocks, int threads, int shared_bytes, int cluster,
+                  const Values&... values) {
   if (blocks <= 0) return;
   const Running& now = running();
   if (now.seen) return static_cast<void>(++now.seen->kernels);
-  constexpr int without_asking = 48 << 10;
-  if (shared_bytes > without_asking) refuse_shared_bytes(shared_bytes);
+  allow_shared_bytes(kernel, shared_bytes);
 #if defined(TENON_CUDA_EMULATOR)
-  emulator::launch(now.stream, unsigned(blocks), threads, shared_bytes, [kernel, values...] { kernel(values...); });
+  emulator::launch(now.stream, unsigned(blocks), threads, shared_bytes, unsigned(cluster),
+                   [kernel, values...] { kernel(values...); });
   check(cudaGetLastError(), "the launch of a kernel");
 #else
-  if (shared_bytes > without_asking)
-    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, queues().shared_bytes),
-          "cudaFuncSetAttribute");
-  cudaLaunchAttribute overlap{};
-  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  overlap.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t config{};
-  config.gridDim = unsigned(blocks), config.blockDim = unsigned(threads);
-  config.dynamicSmemBytes = std::size_t(shared_bytes), config.stream = now.stream;
-  config.attrs = &overlap, config.numAttrs = now.overlaps;
-  check(cudaLaunchKernelEx(&config, kernel, values...), "the launch of a kernel");
+  const LaunchConfig launch(now, blocks, threads, shared_bytes, cluster);
+  check(cudaLaunchKernelEx(&launch.config, kernel, values...), "the launch of a kernel");
 #endif
 }
 }  // namespace detail
@@ -95,21 +125,39 @@ void start_blocks(void (*kernel)(Values...), long blocks, int threads, int share
 template <class Body>
 void launch_blocks(const Arguments& a, long blocks, int shared_bytes = 0) {
   detail::name_blocks<Body>();
-  detail::start_blocks<const Arguments, const std::int32_t*>(run_blocks<Body>, blocks, Body::threads, shared_bytes, a,
-                                                             running().unless);
+  detail::start_blocks<const Arguments, const std::int32_t*>(run_blocks<Body>, blocks, Body::threads, shared_bytes, 1,
+                                                             a, running().unless);
 }
 /// The same for a body whose members are sizes: block() is no static function, and one kernel serves all sizes. Blocks
-/// may have fewer `threads`.
+/// may have fewer `threads`. A `cluster` of blocks runs at the same time (cluster.hpp); it divides `blocks`.
 template <class Body>
-void launch_blocks(const Body& body, const Arguments& a, long blocks, int shared_bytes = 0,
-                   int threads = Body::threads) {
+void launch_blocks(const Body& body, const Arguments& a, long blocks, int shared_bytes = 0, int threads = Body::threads,
+                   int cluster = 1) {
   detail::name_blocks<Body>();
-  detail::start_blocks<const Body, const Arguments, const std::int32_t*>(run_blocks_of<Body>, blocks, threads,
-                                                                         shared_bytes, body, a, running().unless);
+  detail::start_blocks<const Body, const Arguments, const std::int32_t*>(
+      run_blocks_of<Body>, blocks, threads, shared_bytes, cluster, body, a, running().unless);
 }
 template <class Body>
 void launch_blocks(const Arguments& a) {
   launch_blocks<Body>(a, Body::blocks(a.n));
+}
+/// Clusters of `cluster` blocks of a body with members that run at the same time; none if the GPU has no clusters, or
+/// the program is compiled for older ones alone.
+template <class Body>
+int clusters_at_once(int cluster, int shared_bytes) {
+  if (!queues().has_clusters) return 0;
+  detail::allow_shared_bytes(run_blocks_of<Body>, shared_bytes);
+  int most = 0;
+#if defined(TENON_CUDA_EMULATOR)
+  check(emulator::clusters_at_once(&most, cluster), "cudaOccupancyMaxActiveClusters");
+#else
+  cudaFuncAttributes compiled{};
+  check(cudaFuncGetAttributes(&compiled, run_blocks_of<Body>), "cudaFuncGetAttributes");
+  if (compiled.ptxVersion < 90) return 0;
+  const detail::LaunchConfig launch(running(), cluster, Body::threads, shared_bytes, cluster);
+  check(cudaOccupancyMaxActiveClusters(&most, run_blocks_of<Body>, &launch.config), "cudaOccupancyMaxActiveClusters");
+#endif
+  return most;
 }
 
 /// The shared memory that launch_blocks() was asked for, aligned to 16 bytes.

@@ -63,7 +63,7 @@ void start_parts(const void* parts, long count) {
     }
     detail::name_blocks<Body>();
     detail::start_blocks<const PartList<Body, most>, const std::int32_t*>(
-        run_parts<Body, most>, long(list.end[list.count - 1]), Body::threads, 0, list, running().unless);
+        run_parts<Body, most>, long(list.end[list.count - 1]), Body::threads, 0, 1, list, running().unless);
     return list.count;
   };
   if (count == 1) start(std::integral_constant<int, 1>(), 0);

@@ -64,7 +64,7 @@ inline void probe_options(cudaStream_t stream) {
   int* const wrong = static_cast<int*>(block);
   *wrong = 0;
 #if defined(TENON_CUDA_EMULATOR)
-  emulator::launch(stream, 1, 1, 0, [probe = probe_numbers(), wrong] {
+  emulator::launch(stream, 1, 1, 0, 1, [probe = probe_numbers(), wrong] {
     const FlushDenormals flush;  // as kernels do
     run_probe<0>(probe, wrong);
   });

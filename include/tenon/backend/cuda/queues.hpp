@@ -49,6 +49,7 @@ struct Queues {
   cudaEvent_t before_copy = nullptr, after_copy = nullptr;  // of copies back
   bool overlaps = false;                                    // Running::overlaps, of Hopper and newer
   int shared_bytes = 0;                                     // that a block can have
+  bool has_clusters = false;                                // of blocks, of Hopper and newer
   std::atomic<bool> fresh_memory = false;                   // allocated since the last copy beside
   StagingPlaces staging{};
   std::mutex mutex;  // of the two events and of the staging places
@@ -113,7 +114,7 @@ inline Queues& make_queues(int device) {
     check(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "cudaEventCreate");
   int generation = 0;
   check(cudaDeviceGetAttribute(&generation, cudaDevAttrComputeCapabilityMajor, device), "cudaDeviceGetAttribute");
-  queues->overlaps = generation >= 9;
+  queues->overlaps = queues->has_clusters = generation >= 9;
   check(cudaDeviceGetAttribute(&queues->shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
         "cudaDeviceGetAttribute");
   cudaMemPool_t pool{};

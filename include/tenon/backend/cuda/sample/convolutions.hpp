@@ -11,22 +11,6 @@ namespace tenon::inline TENON_ABI::kernel::cuda {
 /// Neighbours of a row of `width` that a thread computes: at most 8, and pieces as even as can be.
 constexpr int strip_of(long width) { return int(even_piece(width, 8)); }
 
-/// Sums that a thread has side by side, of a segment or of several.
-template <int count>
-struct StripSums {
-  float sum[count]{};
-
-  __device__ void add(const StripSums& next) {
-#pragma unroll
-    for (int q = 0; q < count; ++q) sum[q] = sum[q] + next.sum[q];
-  }
-  __device__ StripSums from_lane(int lane, int width) const {
-    StripSums other;
-#pragma unroll
-    for (int q = 0; q < count; ++q) other.sum[q] = __shfl_sync(~0u, sum[q], lane, width);
-    return other;
-  }
-};
 /// Where the strips of a convolution's result are, [channels, height, width].
 template <long channels, long height, long width, long planes, long segment>
 struct Strips {
@@ -34,6 +18,7 @@ struct Strips {
                        segments = int((planes + segment - 1) / segment);
   static constexpr long count = channels * height * of_row;
   int first, row, channel;
+  __device__ static int elements_before(int i) { return i / of_row * int(width) + i % of_row * length; }
   __device__ explicit Strips(int i)
       : first(i % of_row * length), row(i / of_row % int(height)), channel(i / of_row / int(height)) {}
   template <class C>
@@ -138,6 +123,19 @@ struct SampleConvolution : SampleElements<Element> {
     return fits ? SampleElements<Element>::template role<C>() : SampleRole::none;
   }
   template <class C>
+  static constexpr int shared_items = [] {
+    if constexpr (Strip::template fits<C>) {
+      constexpr Conv2dSizes s = conv_call_sizes<C, at>;
+      if (s.o * s.oh * s.ow * s.group_inputs() * s.taps() >= least_shared_work)
+        return int(Strip::template Of<C>::count);
+    }
+    return 0;
+  }();
+  template <class C>
+  __device__ static int elements_before(int item) {
+    return Strip::template Of<C>::elements_before(item);
+  }
+  template <class C>
   __device__ static void sample(const Arguments& a, SampleOfBatch which) {
     if constexpr (Strip::template fits<C>) {
       using Of = typename Strip::template Of<C>;
@@ -195,18 +193,28 @@ struct SampleWork<ops::Conv2dBackwardWeight> {
     const int top = segment / across * int(pixels.rows), left = segment % across * int(pixels.columns),
               bottom = top + int(pixels.rows) < oh ? top + int(pixels.rows) : oh,
               right = left + int(pixels.columns) < ow ? left + int(pixels.columns) : ow;
+    // Neighbours of a row share pixels, and what they load is on its way together.
+    constexpr int piece = strip_of(pixels.columns), window = (piece - 1) * s.stride_w + (s.kw - 1) * s.dilation_w + 1;
+    constexpr bool whole = pixels.columns % piece == 0 && ow % pixels.columns == 0;
     StripSums<s.kw> own;
+#pragma unroll 1
     for (int y = top; y < bottom; ++y) {
       const int from = y * s.stride_h + r * s.dilation_h - s.pad_top;
       if (unsigned(from) >= unsigned(h)) continue;
-#pragma unroll 4
-      for (int q = left; q < right; ++q) {
-        const float gradient = dy[y * ow + q];
+#pragma unroll 1
+      for (int q = left; q < right; q += piece) {
         const int at = q * s.stride_w - s.pad_left;
+        float gradient[piece], pixel[window];
 #pragma unroll
-        for (int k = 0; k < s.kw; ++k) {
-          const bool inside = unsigned(at + k * s.dilation_w) < unsigned(w);
-          own.sum[k] = fmadd(inside ? x[from * w + at + k * s.dilation_w] : 0.0f, gradient, own.sum[k]);
+        for (int j = 0; j < piece; ++j) gradient[j] = whole || q + j < right ? dy[y * ow + q + j] : 0.0f;
+#pragma unroll
+        for (int p = 0; p < window; ++p) pixel[p] = unsigned(at + p) < unsigned(w) ? x[from * w + at + p] : 0.0f;
+#pragma unroll
+        for (int j = 0; j < piece; ++j) {
+          if (!whole && q + j >= right) continue;
+#pragma unroll
+          for (int k = 0; k < s.kw; ++k)
+            own.sum[k] = fmadd(pixel[j * s.stride_w + k * s.dilation_w], gradient[j], own.sum[k]);
         }
       }
     }

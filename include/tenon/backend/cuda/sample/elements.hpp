@@ -32,7 +32,20 @@ struct SampleWork<ops::Fused> : SampleElements<BroadcastElement> {};
 template <>
 struct SampleWork<ops::MaxPool2d> : SampleElements<MaxPoolElement> {};
 template <>
-struct SampleWork<ops::MaxPool2dGrad> : SampleElements<MaxPoolGradientElement> {};
+struct SampleWork<ops::MaxPool2dGrad> : SampleElements<MaxPoolGradientElement> {
+  template <class C>
+  static constexpr int shared_items =
+      std::is_same_v<typename C::Result, float> && C::result.count(1) >= least_shared_elements ? int(C::result.count(1))
+                                                                                               : 0;
+  template <class C>
+  __device__ static int elements_before(int item) {
+    return item;
+  }
+  template <class C>
+  __device__ static void sample(const Arguments& a, SampleOfBatch which) {
+    each_of_block<C::result.count(1)>(which, [&](int i) { MaxPoolGradientElement::at<C>(a, i); });
+  }
+};
 template <>
 struct SampleWork<ops::AvgPool2d> : SampleElements<AvgPoolElement> {
   template <class C>

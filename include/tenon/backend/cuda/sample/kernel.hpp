@@ -1,5 +1,7 @@
-// A block per sample computes all that belongs to its sample; then one kernel adds up over the batch and updates.
+// A block, or a cluster of them, computes all that belongs to a sample; then one kernel adds up over the batch and
+// updates.
 #pragma once
+#include <tenon/backend/cuda/cluster.hpp>
 #include <tenon/backend/cuda/sample/convolutions.hpp>
 #include <tenon/backend/cuda/sample/elements.hpp>
 #include <tenon/backend/cuda/sample/key.hpp>
@@ -38,7 +40,19 @@ struct SampleGraph {
   static constexpr long sample_bytes(int id) { return G::graph[id].type.batched() ? G::graph[id].type.bytes(1) : 0; }
   static constexpr BufferPlace place(int id) { return G::plan.at[id]; }
   static constexpr long floor() { return G::plan.floor; }
-  static constexpr std::uint64_t immediate(int id) { return G::graph[id].immediate; }
+  /// The number of a call among those with an immediate; -1: it has none. Device code must not know the immediate
+  /// itself: a random stream is made of names of members, which nvcc does not know when it compiles for the device.
+  static constexpr int immediate_at(int id) {
+    int before = 0;
+    for (int other = 0; other < id; ++other) before += has_immediate(other);
+    return has_immediate(id) ? before : -1;
+  }
+  static constexpr bool has_immediate(int id) { return !G::graph[id].op->leaf && G::graph[id].immediate != 0; }
+  static constexpr int immediates() {
+    int all = 0;
+    for (int id = 0; id < G::graph.count; ++id) all += has_immediate(id);
+    return all;
+  }
   static constexpr int copies() { return plan.copies; }
   static constexpr int copied(int k) { return plan.copied[k]; }
   static constexpr int roots() { return plan.roots; }
@@ -46,6 +60,31 @@ struct SampleGraph {
   static constexpr bool on_demand(int id) { return plan.on_demand[id]; }
   static constexpr long parts() { return plan.parts; }
   static constexpr long part_at(int id) { return plan.part_at[id]; }
+  /// Shared memory of the values, and what steps use beside them; 0: there is too little for them.
+  static constexpr int values() { return plan.memory.bytes; }
+  static constexpr int staged() {
+    const int most = [&]<int... k>(std::integer_sequence<int, k...>) {
+      return std::max({0, staged_bytes<CallAt<step(k)>>()...});
+    }(std::make_integer_sequence<int, steps()>());
+    return values() + most <= most_sample_bytes ? most : 0;
+  }
+  /// Bytes of operand k of a call that are worth to be fetched before: it is a leaf that no call before reads.
+  static constexpr long fetched_bytes(int id, int k) {
+    constexpr long most = 16 << 10;
+    const int from = owner(operand(id, k));
+    const long bytes = G::graph[from].type.bytes(1);
+    bool again = !G::graph[from].op->leaf || place(from).region < Region::parameters || bytes > most;
+    for (int other = 0; other <= id; ++other)
+      for (int j = 0; j < G::graph[other].operands && !G::graph[other].op->view; ++j)
+        again |= (other < id || j < k) && G::groups.of[other] && owner(operand(other, j)) == from;
+    return again ? 0 : bytes;
+  }
+  /// Whether blocks of a sample have work to share.
+  static constexpr bool shares() {
+    return [&]<int... k>(std::integer_sequence<int, k...>) {
+      return ((shared_items<CallAt<step(k)>>() > 0) || ...);
+    }(std::make_integer_sequence<int, steps()>());
+  }
   // The node that is result k of a call, -1: no node reads it.
   static constexpr int result(int id, int k) {
     int found = k == 0 ? id : -1;
@@ -71,67 +110,151 @@ __device__ float* part_in_global(const Arguments& a, long sample) {
   return reinterpret_cast<float*>(a.workspace) + at * a.n + sample * count;
 }
 
-/// What belongs to a sample.
+/// What belongs to a sample. Blocks that have the same one each have all of its values: they share the large steps, and
+/// exchange what they have computed of them.
 template <class Key>
 struct SampleSteps {
   using G = GraphOfKey<Key>;
   using S = SampleGraph<G>;
-  static constexpr int threads = sample_threads;
+  struct Block {
+    const Arguments& a;
+    SampleOfBatch own;
+    const std::uint64_t* immediates;
+  };
 
-  __device__ static void block(const Arguments& a) {
+  __device__ static void run(const Block& block) {
+    int line = block.own.thread;
     [&]<int... k>(std::integer_sequence<int, k...>) {
-      (run_step<S::step(k)>(a), ...);
+      (fetch_operands<S::step(k)>(block, line), ...);
+    }(std::make_integer_sequence<int, S::steps()>());
+    [&]<int... k>(std::integer_sequence<int, k...>) {
+      (run_step<S::step(k)>(block), ...);
     }(std::make_integer_sequence<int, S::steps()>());
     if constexpr (S::copies() > 0) {
       __syncthreads();
       [&]<int... k>(std::integer_sequence<int, k...>) {
-        (copy<S::copied(k)>(a), ...);
+        (copy<S::copied(k)>(block), ...);
       }(std::make_integer_sequence<int, S::copies()>());
     }
   }
 
  private:
   template <int id>
-  __device__ static void* where(const Arguments& a) {
-    if constexpr (id < 0) return nullptr;
-    else if constexpr (constexpr int at = S::shared_at(S::owner(id)); at >= 0) return dynamic_shared() + at;
-    else return in_global<G, id>(a, blockIdx.x);
+  static constexpr bool in_shared() {
+    if constexpr (id < 0) return false;
+    else return S::shared_at(S::owner(id)) >= 0;
   }
   template <int id>
-  __device__ static void run_step(const Arguments& a) {
+  __device__ static void* where(const Block& block) {
+    if constexpr (id < 0) return nullptr;
+    else if constexpr (constexpr int at = S::shared_at(S::owner(id)); at >= 0) return dynamic_shared() + at;
+    else return in_global<G, id>(block.a, block.own.sample);
+  }
+  /// Fetches what steps read of small parameters and of the batch: the first step that reads it would wait for every
+  /// line. Threads have a line each; `line` is the number of that of this thread.
+  template <int id>
+  __device__ static void fetch_operands(const Block& block, int& line) {
+    using C = typename S::template CallAt<id>;
+    [&]<int... k>(std::integer_sequence<int, k...>) {
+      (fetch<id, k>(block, line), ...);
+    }(std::make_integer_sequence<int, C::operands>());
+  }
+  template <int id, int k>
+  __device__ static void fetch(const Block& block, int& line) {
+    constexpr int bytes_of_line = 128;
+    constexpr long bytes = S::fetched_bytes(id, k), lines = (bytes + bytes_of_line - 1) / bytes_of_line;
+    if constexpr (lines > 0) {
+      if (line >= 0 && line < int(lines)) {
+        const std::byte* const own = in_global<G, S::operand(id, k)>(block.a, block.own.sample) + line * bytes_of_line;
+        load_ahead(own);
+      }
+      line -= int(lines);
+      if (line < 0) line += sample_threads;
+    }
+  }
+  template <int id>
+  __device__ static void run_step(const Block& block) {
     using C = typename S::template CallAt<id>;
     using Work = SampleWork<typename C::Op>;
     if constexpr (S::waits(id)) __syncthreads();
     Arguments own;
     own.n = 1;
-    constexpr std::uint64_t immediate = S::immediate(id);
-    own.immediate = immediate;
+    if constexpr (constexpr int at = S::immediate_at(id); at >= 0) own.immediate = block.immediates[at];
     [&]<int... k>(std::integer_sequence<int, k...>) {
-      ((own.buffer[k + 1] = where<S::operand(id, k)>(a)), ...);
+      ((own.buffer[k + 1] = where<S::operand(id, k)>(block)), ...);
     }(std::make_integer_sequence<int, C::operands>());
     constexpr int shift = S::shift(id);
-    const SampleOfBatch which{long(blockIdx.x), a.n, int(threadIdx.x + shift) % threads};
-    if constexpr (S::is_part(id)) Work::template part<C>(own, which, part_in_global<G, id>(a, blockIdx.x));
-    else {
-      own.buffer[0] = where<id>(a);
+    SampleOfBatch which = block.own;
+    which.thread = (which.thread + shift) % sample_threads;
+    if constexpr (S::is_part(id)) {
+      Work::template part<C>(own, which, part_in_global<G, id>(block.a, which.sample));
+    } else {
+      own.buffer[0] = where<id>(block);
       [&]<int... k>(std::integer_sequence<int, k...>) {
-        (put_result<id, C::operands, k + 1>(a, own), ...);
+        (put_result<id, C::operands, k + 1>(block, own), ...);
       }(std::make_integer_sequence<int, max_results - 1>());
-      Work::template sample<C>(own, which);
+      constexpr bool shared = shared_items<C>() > 0;
+      if constexpr (!shared) which.rank = 0, which.ranks = 1;
+      else if (which.ranks > 1) arrive_at_cluster();
+      if constexpr (staged_bytes<C>() > 0 && S::staged() > 0)
+        Work::template sample<C>(own, which, dynamic_shared() + S::values());
+      else Work::template sample<C>(own, which);
+      if constexpr (shared)
+        if (which.ranks > 1) exchange<C, in_shared<id>()>(own, block.own);
     }
   }
   template <int id, int operands, int k>
-  __device__ static void put_result(const Arguments& a, Arguments& own) {
-    if constexpr (constexpr int part = S::result(id, k); part >= 0) own.buffer[operands + k] = where<part>(a);
+  __device__ static void put_result(const Block& block, Arguments& own) {
+    if constexpr (constexpr int part = S::result(id, k); part >= 0) own.buffer[operands + k] = where<part>(block);
+  }
+  /// Gives the other blocks what this one has computed of a result. They have done all steps before.
+  template <class C, bool in_shared>
+  __device__ static void exchange(const Arguments& own, SampleOfBatch which) {
+    using Work = SampleWork<typename C::Op>;
+    constexpr int items = shared_items<C>();
+    __syncthreads();
+    wait_for_cluster();
+    if constexpr (in_shared) {
+      // A warp writes to one of the blocks. Fours of elements first, then what is left at the begin and the end.
+      constexpr int warps = sample_threads / warp;
+      const int begin = Work::template elements_before<C>(which.begin(items)),
+                end = which.rank + 1 < which.ranks ? Work::template elements_before<C>(which.end(items))
+                                                   : int(result_count<C>(1)),
+                first = (begin + 3) / 4, last = end / 4, lane = which.thread % warp;
+      const float* const from = own.result<float>();
+      for (int k = which.thread / warp; k < warps / which.ranks * which.ranks; k += warps) {
+        const int rank = k % which.ranks, turn = k / which.ranks, turns = warps / which.ranks;
+        if (rank == which.rank) continue;
+        float* const to = in_block_of_cluster(own.result<float>(), rank);
+        for (int i = first + turn * warp + lane; i < last; i += turns * warp)
+          reinterpret_cast<Neighbours<float, 4>*>(to)[i] = reinterpret_cast<const Neighbours<float, 4>*>(from)[i];
+        const int rest = lane < 4 ? begin + lane : last * 4 + lane - 4;
+        const bool is_rest = lane < 4 ? rest < first * 4 : lane < 8 && rest >= first * 4;
+        if (turn == 0 && is_rest && rest >= begin && rest < end) to[rest] = from[rest];
+      }
+    }
+    arrive_at_cluster();
+    wait_for_cluster();
   }
   template <int id>
-  __device__ static void copy(const Arguments& a) {
+  __device__ static void copy(const Block& block) {
     constexpr long bytes = S::sample_bytes(id);
     using Unit = std::conditional_t<bytes % 4 == 0, std::uint32_t, std::byte>;
-    const auto* const from = reinterpret_cast<const Unit*>(where<id>(a));
-    auto* const to = reinterpret_cast<Unit*>(in_global<G, id>(a, blockIdx.x));
-    each_of_sample<bytes / long(sizeof(Unit))>({long(blockIdx.x), a.n, int(threadIdx.x)},
-                                               [=](int i) { to[i] = from[i]; });
+    const auto* const from = reinterpret_cast<const Unit*>(where<id>(block));
+    auto* const to = reinterpret_cast<Unit*>(in_global<G, id>(block.a, block.own.sample));
+    each_of_block<bytes / long(sizeof(Unit))>(block.own, [=](int i) { to[i] = from[i]; });
+  }
+};
+/// Its kernel: blocks of a sample lie side by side, and are a cluster.
+template <class Key, int immediates>
+struct SampleBlocks {
+  static constexpr int threads = sample_threads;
+  int ranks;
+  std::uint64_t immediate[immediates + 1];
+
+  __device__ void block(const Arguments& a) const {
+    const SampleOfBatch own{long(blockIdx.x) / ranks, a.n, int(threadIdx.x), rank_in_cluster(ranks), ranks};
+    SampleSteps<Key>::run({a, own, immediate});
   }
 };
 
@@ -165,8 +288,7 @@ struct BatchSteps {
     using C = typename S::template CallAt<id>;
     Arguments own;
     own.n = a.n;
-    constexpr std::uint64_t immediate = S::immediate(id);
-    own.immediate = immediate;
+    static_assert(!S::has_immediate(id));
     own.buffer[0] = in_global<G, id>(a, 0);
     [&]<int... k>(std::integer_sequence<int, k...>) {
       ((own.buffer[k + 1] = in_global<G, S::operand(id, k)>(a, 0)), ...);
@@ -204,13 +326,26 @@ struct BatchSteps {
 template <class G>
 struct SampleKernels {
   using S = SampleGraph<G>;
-  static constexpr int shared_bytes = S::plan.memory.bytes;
+  using Key = SampleKeyOf<G>;
+  using Blocks = SampleBlocks<Key, S::immediates()>;
+  static constexpr int shared_bytes = S::values() + S::staged();
 
   static void run(const Arguments& a, long, long) {
     static_cast<void>(sizeof(detail::KnownGraph<G>));
-    using Key = SampleKeyOf<G>;
-    launch_blocks<SampleSteps<Key>>(a, a.n, shared_bytes);
+    const int ranks = blocks_of_sample(a.n);
+    Blocks steps{ranks, {}};
+    for (int id = 0; id < G::graph.count; ++id)
+      if (const int at = S::immediate_at(id); at >= 0) steps.immediate[at] = G::graph[id].immediate;
+    launch_blocks(steps, a, a.n * ranks, shared_bytes, sample_threads, ranks);
     if constexpr (S::roots() > 0) launch_blocks<BatchSteps<Key>>(a, BatchSteps<Key>::blocks());
+  }
+  /// As many as can run for all samples at the same time.
+  static int blocks_of_sample(long n) {
+    if constexpr (S::shares()) {
+      for (int blocks = most_sample_blocks; blocks > 1; --blocks)
+        if (n <= clusters_at_once<Blocks>(blocks, shared_bytes)) return blocks;
+    }
+    return 1;
   }
   static long workspace(long n) { return S::parts() * n * long(sizeof(float)); }
   static bool fits() {
@@ -225,7 +360,7 @@ namespace tenon::inline TENON_ABI {
 
 template <>
 struct PerSample<Cuda> {
-  static constexpr long most_bytes = 99 << 10;  // what a block can have on all GPUs since compute capability 8.0
+  static constexpr long most_bytes = kernel::cuda::most_sample_bytes;
   template <class C>
   static constexpr SampleRole role() {
     return kernel::cuda::sample_role<C>();

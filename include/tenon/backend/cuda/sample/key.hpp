@@ -14,8 +14,8 @@ template <std::uint64_t Hash, class... Calls>
 struct SampleKey;
 
 namespace detail {
-/// All that the kernels of a graph depend on besides its calls. No name of a type is a part of it: nvcc and its host
-/// compiler spell them in different ways.
+/// All that the kernels of a graph depend on besides its calls. No name of a type or a member is a part of it, and so
+/// no random stream: nvcc and its host compiler spell them in different ways.
 template <class G>
 constexpr std::uint64_t hash_of_samples() {
   std::uint64_t hash = 0xcbf29ce484222325;
@@ -31,7 +31,7 @@ constexpr std::uint64_t hash_of_samples() {
     add(std::uint64_t(node.op->leaf) | std::uint64_t(node.op->view) << 1 | std::uint64_t(node.op->part) << 2);
     add(std::uint64_t(node.type.dtype)), add(std::uint64_t(node.type.bytes(1))), add(std::uint64_t(node.type.bytes(2)));
     add(std::uint64_t(place.region)), add(std::uint64_t(place.lift)), add(std::uint64_t(place.offset));
-    add(node.immediate), add(std::uint64_t(node.operands));
+    add(node.op->leaf ? node.immediate : node.immediate != 0), add(std::uint64_t(node.operands));
     for (int k = 0; k < node.operands; ++k) add(std::uint64_t(node.operand[k]));
   }
   for (int k = 0; k < G::graph.outputs; ++k) add(std::uint64_t(G::graph.output[k]));

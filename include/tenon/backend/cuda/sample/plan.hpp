@@ -25,6 +25,20 @@ constexpr int element_lanes() {
   else return 1;
 }
 
+/// Shared memory that a step uses beside the values.
+template <class C>
+constexpr int staged_bytes() {
+  if constexpr (requires { SampleWork<typename C::Op>::template staged_bytes<C>; })
+    return SampleWork<typename C::Op>::template staged_bytes<C>;
+  else return 0;
+}
+/// Items of a step that the blocks of a sample share; 0: each does the whole step.
+template <class C>
+constexpr int shared_items() {
+  if constexpr (requires { SampleWork<typename C::Op>::template shared_items<C>; })
+    return SampleWork<typename C::Op>::template shared_items<C>;
+  else return 0;
+}
 /// Elements that a thread of it changes at a time.
 template <class C>
 constexpr int element_neighbours() {

@@ -8,20 +8,37 @@ namespace tenon::inline TENON_ABI::kernel::cuda {
 /// Threads of the block of a sample.
 inline constexpr int sample_threads = 512;
 
-/// Which sample of a batch of n, and which thread of its block. Steps that need no barrier between them begin at
-/// different warps, so that small ones run side by side.
+/// Of shared memory: what a block can have on all GPUs since compute capability 8.0.
+inline constexpr int most_sample_bytes = 99 << 10;
+
+/// Which sample of a batch of n, which thread of its block, and which of the blocks that have this sample. Steps that
+/// need no barrier between them begin at different warps, so that small ones run side by side.
 struct SampleOfBatch {
   long sample, n;
-  int thread;
+  int thread, rank = 0, ranks = 1;
+
+  /// The part of `count` items that this block computes.
+  __device__ int begin(int count) const { return count * rank / ranks; }
+  __device__ int end(int count) const { return count * (rank + 1) / ranks; }
 };
+/// Blocks that have one sample, at most: a cluster of this many runs on all GPUs that have clusters.
+inline constexpr int most_sample_blocks = 8;
 
 /// What a kernel per sample does for `Op`, where it can:
 ///
 ///     template <class C> static constexpr SampleRole role();
 ///     template <class C> __device__ static void sample(const Arguments&, SampleOfBatch);
 ///                                 role sample: the result of one sample. The arguments are those of a batch of 1.
+///     template <class C> static constexpr int staged_bytes;
+///     template <class C> __device__ static void sample(const Arguments&, SampleOfBatch, std::byte* staged);
+///                                 optional, for role sample: the same with that much shared memory beside the values,
+///                                 where the kernel has it; 0: only without
+///     template <class C> static constexpr int shared_items;
+///     template <class C> __device__ static int elements_before(int item);
+///                                 optional, for role sample with one result: sample() computes the items from
+///                                 begin(shared_items) to end(shared_items), and what these elements are. 0: all items
 ///     template <class C> __device__ static void part(const Arguments&, SampleOfBatch, typename C::Result* to);
-///                                 role part: what a sample adds to each element of the result
+///                                 role part; blocks share its items: what a sample adds to each element of the result
 ///     template <class C> __device__ static typename C::Result join(const typename C::Result* parts, long n);
 ///                                 the sum of the parts of n samples, result_count<C>(1) apart
 ///     template <class C> __device__ static typename C::Result element(const Arguments&, long i);
@@ -42,6 +59,13 @@ __device__ void each_of_sample(SampleOfBatch which, F f) {
 #pragma unroll 1
   for (int i = which.thread; i < int(count); i += sample_threads) f(i);
 }
+/// The same for the items that this block computes.
+template <long count, class F>
+__device__ void each_of_block(SampleOfBatch which, F f) {
+  const int end = which.end(int(count));
+#pragma unroll 1
+  for (int i = which.begin(int(count)) + which.thread; i < end; i += sample_threads) f(i);
+}
 /// Base for operators with an Element, which computes element i of a result (see PerElement).
 template <class Element>
 struct SampleElements {
@@ -61,5 +85,11 @@ inline constexpr long most_sample_work = 600'000;
 /// Bytes of a weight that each block reads for its sample. At 64 bytes a cycle from the L2 cache this is 2 us; what is
 /// larger is read once for many samples by a product of the batch.
 inline constexpr long most_sample_weight = 256 << 10;
+
+/// A step of fewer multiply-adds, or of fewer elements, is done by all blocks of a sample: it takes less than their
+/// exchange of parts of the result, some 0.5 us.
+inline constexpr long least_shared_work = 30'000, least_shared_elements = 4096;
+/// Bytes of shared memory that a step uses beside the values of the sample, at most.
+inline constexpr int most_staged_bytes = 44 << 10;
 
 }  // namespace tenon::kernel::cuda
