@@ -92,6 +92,7 @@ inline Blocks& blocks() {
 
 struct Async {
   static constexpr std::string_view name = "Async";
+  static constexpr int memory_rests = 3;
   using SharedEvent = kernel::async::SharedEvent;
 
   static int devices() { return kernel::async::devices; }
