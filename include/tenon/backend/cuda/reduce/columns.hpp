@@ -51,7 +51,8 @@ struct ColumnTiles {
       }
       return total;
     };
-    const A value = sum_of_parts<parts, places, A>(first, first + parts < all ? first + parts : all, 1, Add(), chain);
+    const A value =
+        sum_of_parts<parts, places, A, 1>(first, first + parts < all ? first + parts : all, 1, Add(), chain);
     if (int(threadIdx.x) < places && column < S::columns)
       reinterpret_cast<A*>(a.workspace)[(s * tiles(a.n) + tile) * S::columns + column] = value;
   }

@@ -1,5 +1,5 @@
-// Sums over the rows of matrices with few columns, in one launch without a workspace: the order of column_sums, as in
-// columns.hpp, by a block for every 8 columns.
+// Sums over the rows of matrices of any size, in the order of column_sums, as in columns.hpp: with few rows in one launch
+// without a workspace, by a block for every 8 columns; else in two.
 #pragma once
 #include <tenon/backend/cuda/parts.hpp>
 #include <tenon/backend/cuda/reduce/tree.hpp>
@@ -32,7 +32,7 @@ struct SumNarrowColumns {
   using A = typename Columns::A;
   static constexpr int places = 8, parts = 64, threads = places * parts;
 
-  /// More rows, or more columns, keep a GPU busy in two launches, which columns.hpp and reduce.hpp have.
+  /// More rows, or more columns, keep a GPU busy in two launches.
   static constexpr bool fits(long rows, long columns) { return rows <= 4 * parts * sum_chain && columns <= 4096; }
   static long blocks(const Part& part) { return blocks_for(part.columns, places); }
   __device__ static void block(const Part& part, long block) {
@@ -58,6 +58,58 @@ struct PlainColumns {
   }
   __device__ void store(long column, A total) const { sums[column] = static_cast<R>(adds_zero ? total + A(0) : total); }
 };
+
+/// Two launches: the sums of 8 chains each, by a block for 32 columns, and those of all of them. They are the same kernels
+/// for all matrices of a dtype.
+template <class Columns>
+struct SumTilesOfColumns {
+  using A = typename Columns::A;
+  static constexpr int places = 32, parts = 8, threads = places * parts;
+  Columns matrix;
+  long chains, tiles;
+
+  explicit SumTilesOfColumns(const Columns& columns)
+      : matrix(columns),
+        chains(columns.rows <= sum_chain ? 1 : (columns.rows + sum_chain - 1) / sum_chain),
+        tiles((chains + parts - 1) / parts) {}
+  TENON_DEVICE long across() const { return (matrix.columns + places - 1) / places; }
+  __device__ void block(const Arguments& a) const {
+    const long tile = blockIdx.x / across(), first = tile * parts,
+               last = first + parts < chains ? first + parts : chains,
+               own = blockIdx.x % across() * places + int(threadIdx.x) % places,
+               column = own < matrix.columns ? own : matrix.columns - 1;
+    const A sum = sum_of_parts<parts, places, A, 1>(first, last, 1, Add(),
+                                                    [&](long c) { return matrix.chain(c * sum_chain, column); });
+    if (int(threadIdx.x) < places && own < matrix.columns)
+      reinterpret_cast<A*>(a.workspace)[tile * matrix.columns + own] = sum;
+  }
+};
+template <class Columns>
+struct SumOfColumnTiles : SumTilesOfColumns<Columns> {
+  using Tiles = SumTilesOfColumns<Columns>;
+  using A = typename Tiles::A;
+  using Tiles::Tiles, Tiles::matrix;
+  __device__ void block(const Arguments& a) const {
+    const long own = long(blockIdx.x) * Tiles::places + int(threadIdx.x) % Tiles::places,
+               column = own < matrix.columns ? own : matrix.columns - 1;
+    const A* const sums = reinterpret_cast<const A*>(a.workspace) + column;
+    const A total = sum_of_tiles<Tiles::parts, Tiles::places, Tiles::parts, A>(
+        Tiles::tiles, Add(), [&](long tile) { return sums[tile * matrix.columns]; });
+    if (int(threadIdx.x) < Tiles::places && own < matrix.columns) matrix.store(column, total);
+  }
+};
+/// The workspace of sum_matrix().
+template <class A>
+constexpr long matrix_sums_bytes(long rows, long columns) {
+  constexpr long rows_of_tile = 8 * sum_chain;
+  return (rows + rows_of_tile - 1) / rows_of_tile * columns * long(sizeof(A));
+}
+template <class Columns>
+void sum_matrix(const Columns& columns, const Arguments& a) {
+  const SumTilesOfColumns<Columns> tiles(columns);
+  launch_blocks(tiles, a, tiles.across() * tiles.tiles);
+  launch_blocks(SumOfColumnTiles<Columns>(columns), a, tiles.across());
+}
 
 }  // namespace tenon::kernel::cuda
 TENON_EXACT_END

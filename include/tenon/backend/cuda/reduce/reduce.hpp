@@ -157,7 +157,7 @@ __device__ void store_reduced(const Arguments& a, const OneResult<D>& elements, 
   if (int(threadIdx.x) < Tiles<D>::places && column < Tiles<D>::width(a.n) && (W::vertical || lane_of_row() == 0))
     a.result<typename D::R>()[column / (W::vertical ? 1 : lanes)] = D::Finish::template of<typename D::C>(total, a.n);
 }
-template <class D, bool alone>
+template <class D>
 struct ReduceTiles {
   using W = DeviceWalk<D>;
   using A = typename D::A;
@@ -171,9 +171,9 @@ struct ReduceTiles {
     const OneResult<D> elements(a, column < width ? kept : 0);
     const long entries = W::entries(a.n), first = tile * P::tile,
                last = first + P::tile < entries ? first + P::tile : entries;
-    const A value = sum_of_parts<P::parts, P::places, A>(first, last, P::chains_of_part, typename D::F(),
-                                                         [&](long c) { return elements.entry(c); });
-    if constexpr (alone) store_reduced<D>(a, elements, column, value);
+    const A value = sum_of_parts<P::parts, P::places, A, P::chains_of_part>(
+        first, last, P::chains_of_part, typename D::F(), [&](long c) { return elements.entry(c); });
+    if (P::tiles(a.n) == 1) store_reduced<D>(a, elements, column, value);
     else if (int(threadIdx.x) < P::places && column < width)
       reinterpret_cast<A*>(a.workspace)[tile * width + column] = value;
   }
@@ -220,22 +220,27 @@ constexpr bool is_narrow(long n) {
 }
 template <class D>
 constexpr long reduce_workspace(long n) {
-  return is_tiled<D>(n) && !is_narrow<D>(n) && Tiles<D>::tiles(n) > 1 ? Tiles<D>::bytes(n) : 0;
+  if constexpr (sums_matrix<D>)
+    return is_narrow<D>(n) ? 0 : matrix_sums_bytes<typename D::A>(DeviceWalk<D>::rows(n), DeviceWalk<D>::own_length);
+  else return is_tiled<D>(n) && Tiles<D>::tiles(n) > 1 ? Tiles<D>::bytes(n) : 0;
 }
 template <class D>
 void reduce_there(const Arguments& a) {
   using W = DeviceWalk<D>;
-  if constexpr (sums_matrix<D>)
-    if (is_narrow<D>(a.n))
-      return launch_part<NarrowColumns<D>>({a.operand<typename D::T>(0), a.result<typename D::R>(), W::rows(a.n),
-                                            W::own_length, W::ends_with_chain(a.n)});
-  if constexpr (!W::one_chain)
-    if (is_tiled<D>(a.n)) {
-      if (Tiles<D>::tiles(a.n) == 1) return launch_blocks<ReduceTiles<D, true>>(a);
-      launch_blocks<ReduceTiles<D, false>>(a);
-      return launch_blocks<CombineTiles<D>>(a);
-    }
-  launch_blocks<ReduceWhole<D>>(a);
+  if constexpr (sums_matrix<D>) {
+    const typename NarrowColumns<D>::Part columns{a.operand<typename D::T>(0), a.result<typename D::R>(), W::rows(a.n),
+                                                  W::own_length, W::ends_with_chain(a.n)};
+    if (is_narrow<D>(a.n)) launch_part<NarrowColumns<D>>(columns);
+    else sum_matrix(columns, a);
+  } else {
+    if constexpr (!W::one_chain)
+      if (is_tiled<D>(a.n)) {
+        launch_blocks<ReduceTiles<D>>(a);
+        if (Tiles<D>::tiles(a.n) > 1) launch_blocks<CombineTiles<D>>(a);
+        return;
+      }
+    launch_blocks<ReduceWhole<D>>(a);
+  }
 }
 
 }  // namespace tenon::kernel::cuda

@@ -34,7 +34,7 @@ struct SquaresOfTiles {
     }
     sum = sum_of_lanes(sum);
     const long left = all_pieces(a.n) - first_piece;
-    sum = sum_of_parts<pieces, lanes, double>(0, left < pieces ? left : pieces, 1, Add(), [=](long) { return sum; });
+    sum = sum_of_parts<pieces, lanes, double, 1>(0, left < pieces ? left : pieces, 1, Add(), [=](long) { return sum; });
     if (threadIdx.x == 0) reinterpret_cast<double*>(a.workspace)[blockIdx.x] = sum;
   }
 };

@@ -1,5 +1,7 @@
 // Sums of chains as a tree in registers, and sums in 16 lanes: the order of the CPU's SumTree, a half warp per row.
 #pragma once
+#include <bit>
+
 #include <tenon/backend/cuda/device.hpp>
 #include <tenon/backend/order.hpp>
 
@@ -76,19 +78,28 @@ __device__ A sum_of_lanes(A value) {
 template <class A, int levels = tree_levels, class F, class Entry>
 __device__ A sum_of_entries(long first, long last, F combine, Entry entry) {
   Tree<A, levels> tree;
-  for (long i = first; i + 1 < last; ++i) tree.add(entry(i), combine);
-  return tree.finish(entry(last - 1), combine);
+  for (long i = first;; ++i) {  // the code of an entry is there once
+    const A value = entry(i);
+    if (i + 1 >= last) return tree.finish(value, combine);
+    tree.add(value, combine);
+  }
 }
 
 /// The same by a block, `of_part` entries a part, a power of two: part p has the threads p * places .. of the block,
-/// and a place of each has its own sum. The threads of part 0 have the result.
-template <int parts, int places, class A, class F, class Entry>
+/// and a place of each has its own sum. The threads of part 0 have the result. `most_of_part`: a bound of `of_part`.
+template <int parts, int places, class A, long most_of_part = 1l << tree_levels, class F, class Entry>
 __device__ A sum_of_parts(long first, long last, long of_part, F combine, Entry entry) {
   __shared__ A values[parts * places];
   const int part = int(threadIdx.x) / places;
   const long own = first + part * of_part, existing = (last - first + of_part - 1) / of_part;
   A value{};
-  if (part < existing) value = sum_of_entries<A>(own, own + of_part < last ? own + of_part : last, combine, entry);
+  if constexpr (most_of_part == 1) {
+    if (part < existing) value = entry(own);
+  } else {
+    constexpr int levels = std::bit_width(std::size_t(most_of_part)) - 1;
+    if (part < existing)
+      value = sum_of_entries<A, levels>(own, own + of_part < last ? own + of_part : last, combine, entry);
+  }
 #pragma unroll
   for (int step = 1; step < parts; step *= 2) {
     __syncthreads();
