@@ -71,7 +71,8 @@ TEST_CASE("what cuDNN does not compute is exact: uneven pads, other dtypes") {
 
 TEST_CASE("trainings: a bias, batch normalization, relu, additions around layers") {
   check_training<support::LeNet>(target_test::images<1, 28, 28>(10, 4, 10), 0.002f);
-  check_training<support::SmallResNet>(target_test::images<3, 8, 8>(10, 4, 5), 0.001f);
+  check_training<support::SmallResNet>(target_test::images<3, 8, 8>(10, 4, 5),
+                                       0.0001f);  // the last batch has two samples
 }
 
 #if defined(TENON_CUDA_EMULATOR)  // hardware does not fail when it is told to
