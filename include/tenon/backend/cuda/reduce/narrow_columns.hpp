@@ -1,5 +1,5 @@
-// Sums over the rows of matrices of any size, in the order of column_sums, as in columns.hpp: with few rows in one launch
-// without a workspace, by a block for every 8 columns; else in two.
+// Sums over the rows of matrices of any size, in the order of column_sums, as in columns.hpp: with few rows in one
+// launch without a workspace, by a block for every 8 columns; else in two.
 #pragma once
 #include <tenon/backend/cuda/parts.hpp>
 #include <tenon/backend/cuda/reduce/tree.hpp>
@@ -59,8 +59,8 @@ struct PlainColumns {
   __device__ void store(long column, A total) const { sums[column] = static_cast<R>(adds_zero ? total + A(0) : total); }
 };
 
-/// Two launches: the sums of 8 chains each, by a block for 32 columns, and those of all of them. They are the same kernels
-/// for all matrices of a dtype.
+/// Two launches: the sums of 8 chains each, by a block for 32 columns, and those of all of them. They are the same
+/// kernels for all matrices of a dtype.
 template <class Columns>
 struct SumTilesOfColumns {
   using A = typename Columns::A;
