@@ -108,15 +108,15 @@ void check_sizes(long n, long c, long h, long w, long o, int kh, int kw, int str
   const std::vector<float> weights = numbers(o * c / groups * kh * kw, 3);
   const auto compare = [&]<class Taps>(Taps, const std::vector<float>& image) {
     const std::vector<float> wanted = expected(s, image, weights);
-    check_tile<Taps, WideConvTile>(s, image, weights, wanted);
-    check_tile<Taps, NarrowConvTile>(s, image, weights, wanted);
+    check_tile<Taps, std::conditional_t<Taps::fourfold, WideFourfoldTile, WideConvTile>>(s, image, weights, wanted);
+    check_tile<Taps, std::conditional_t<Taps::fourfold, NarrowFourfoldTile, NarrowConvTile>>(s, image, weights, wanted);
   };
   CAPTURE(c);
   CAPTURE(o);
   CAPTURE(h);
   compare(ConvTaps<side, false, side == 3 ? step : 1>(), numbers(n * c * h * w, 1));
   s = s.for_input();
-  compare(ConvTaps<(step == 1 || side == 1 ? side : 0), (step == 1 && side > 1)>(), numbers(n * o * oh * ow, 2));
+  compare(ConvTaps<side, (side > 1), (side == 3 ? step : 1)>(), numbers(n * o * oh * ow, 2));
 }
 
 /// The gradient for the weight in plain loops.
@@ -201,7 +201,7 @@ TEST_CASE("3 x 3: rows and samples of a tile, whole and cut; one segment, two, a
   check_sizes<3>(2, 5, 8, 32, 67, 3, 3, 1, 1, 1, 1);
   check_sizes<3, 2>(3, 33, 9, 8, 35, 3, 3, 2, 1, 1, 1);
   check_sizes<3, 2>(2, 4, 16, 16, 12, 3, 3, 2, 1, 1, 2);
-  check_sizes<3, 2>(1, 3, 7, 70, 9, 3, 3, 2, 0, 1, 1);
+  check_sizes<3, 2>(5, 70, 8, 8, 130, 3, 3, 2, 1, 1, 1);
 }
 
 TEST_CASE("1 x 1") {
@@ -214,7 +214,7 @@ TEST_CASE("1 x 1") {
 }
 
 TEST_CASE("any taps: strides whose phases have no taps, dilations, large kernels, groups") {
-  check_sizes<0>(3, 33, 9, 8, 35, 3, 3, 2, 1, 1, 1);
+  check_sizes<0>(3, 33, 9, 8, 35, 3, 3, 3, 1, 1, 1);
   check_sizes<0>(1, 3, 23, 30, 65, 7, 7, 2, 3, 1, 1);
   check_sizes<0>(9, 6, 14, 14, 16, 5, 5, 1, 0, 1, 1);
   check_sizes<0>(2, 8, 11, 9, 12, 3, 2, 3, 2, 2, 2);

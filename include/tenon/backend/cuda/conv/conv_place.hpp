@@ -9,22 +9,26 @@ namespace tenon::inline TENON_ABI::kernel::cuda {
 /// How a block computes its tile: channels and runs of pixels of a thread; blocks for which a multiprocessor has
 /// registers; bytes of shared memory for the factors of a stage, more if a multiprocessor has two blocks at most. A
 /// warp has 4 x 8 threads, a block 2 x 2 warps.
-template <int Channels, int Runs, int Resident, int StageBytes>
+template <int Channels, int Runs, int Resident, int StageBytes, int Phases = 1>
 struct ConvTile {
   static constexpr int threads = 128, resident = Resident, stage_bytes = StageBytes,
                        large_stage_bytes = StageBytes * 9 / 5, thread_channels = Channels, thread_runs = Runs,
                        channels = 8 * Channels, runs = 16 * Runs, pitch = channels + 4,
-                       sums = Channels * Runs * ImageTile::run;
+                       thread_pixels = Runs * Phases * ImageTile::run, sums = Channels * thread_pixels;
+  static constexpr bool wide = Channels == 8;
 };
 using WideConvTile = ConvTile<8, 2, 3, 20 << 10>;
 using NarrowConvTile = ConvTile<4, 1, 6, 12 << 10>;
+/// Those of ConvSides::is_fourfold(), whose runs have four phases each.
+using WideFourfoldTile = ConvTile<8, 1, 2, 20 << 10, 4>;
+using NarrowFourfoldTile = ConvTile<4, 1, 3, 7 << 10, 4>;
 
 /// Taps that a kernel of the GPU is compiled for: ConvSides::side(), met in the image backwards if `mirrored`; places
-/// of the image from one pixel to the next.
+/// of the image from one pixel to the next; if both, fourfold.
 template <int Side, bool Mirrored = false, int Step = 1>
 struct ConvTaps {
   static constexpr int side = Side, step = Step;
-  static constexpr bool mirrored = Mirrored;
+  static constexpr bool mirrored = Mirrored, fourfold = Mirrored && Step == 2;
 };
 
 /// Where the parts of the work of a convolution are.

@@ -1,6 +1,7 @@
 // How a convolution is cut into blocks of tiles: which tile, and how many blocks share the segments of one.
 #pragma once
 #include <algorithm>
+#include <climits>
 
 #include <tenon/backend/cuda/conv/conv_tiles.hpp>
 #include <tenon/backend/cuda/gemm/tiles.hpp>
@@ -18,7 +19,8 @@ constexpr ConvPlan conv_plan(const ConvSides& s, long n, int parts, bool turns) 
       const PixelAxis y = s.rows(h), x = s.columns(w);
       const ImagePart part(plan.tile, y, x, s.unused());
       if (part.size > plan.size) plan.size = part.size;
-      if (y.taps * x.taps > plan.taps) plan.taps = y.taps * x.taps;
+      const int taps = s.side() > 1 ? s.kernel_taps() : y.taps * x.taps;
+      if (taps > plan.taps) plan.taps = taps;
     }
   const int place = s.columns(0).lowest() - s.unused();
   plan.quads = s.side() > 0 && s.columns(0).step == 1 && s.image_w % ImageTile::run == 0 && place % ImageTile::run == 0;
@@ -41,11 +43,12 @@ constexpr long conv_shared_bytes(const ConvPlan& p) {
 template <class Tile>
 constexpr long conv_cost(const ConvPlan& p) {
   // percent of 128 with very many blocks; hundredths of a block that halve it
-  constexpr long limit = Tile::thread_runs > 1 ? 84 : 62, half = Tile::thread_runs > 1 ? 65 : 120;
+  constexpr long limit = Tile::wide ? 84 : 62, half = Tile::wide ? 65 : 120;
   constexpr long bytes_per_cycle = 15, join_cycles = 4000, turned_percent = 107;  // of the speed with other weights
   constexpr long memory_of_multiprocessor = 228 << 10, reserved = 1 << 10;
   const ConvSides& s = p.sides;
-  const long phases = s.phases_h() * s.phases_w(), rounds = ceil_div(p.blocks(Tile::channels), multiprocessors),
+  const long phases = s.input_gradient ? s.stride_h * s.stride_w : 1,
+             rounds = ceil_div(p.blocks(Tile::channels), multiprocessors),
              fit = memory_of_multiprocessor / (conv_shared_bytes<Tile>(p) + reserved),
              at_once = std::max(1l, std::min({rounds, long(Tile::resident), fit}));
   const long work = long(s.planes) * s.kernel_h * s.kernel_w / phases * Tile::sums,  // of a thread for a tile
@@ -67,19 +70,19 @@ struct ConvChoice {
 
   static constexpr ConvChoice of(const ConvSides& s, long n) {
     constexpr int most_parts = 16;
-    ConvChoice best{conv_plan<NarrowConvTile>(s, n, 1, false), false};
-    long cost = conv_cost<NarrowConvTile>(best.plan);
+    ConvChoice best{};
+    long cost = LONG_MAX;
     const auto compare = [&]<class Tile>(Tile) {
       for (int parts = 1; parts <= most_parts && parts <= s.segments(); ++parts)
         for (const bool turns : {false, true}) {
           const ConvPlan plan = conv_plan<Tile>(s, n, parts, turns);
           if (conv_shared_bytes<Tile>(plan) > most_shared_bytes) return;
           const long own = conv_cost<Tile>(plan);
-          if (own < cost) cost = own, best = {plan, Tile::thread_runs > 1};
+          if (own < cost) cost = own, best = {plan, Tile::wide};
         }
     };
-    compare(NarrowConvTile());
-    compare(WideConvTile());
+    if (s.is_fourfold()) compare(NarrowFourfoldTile()), compare(WideFourfoldTile());
+    else compare(NarrowConvTile()), compare(WideConvTile());
     return best;
   }
 };
@@ -87,14 +90,17 @@ struct ConvChoice {
 /// Whether a convolution is computed in tiles: where they have channels enough, and chains are long.
 constexpr bool pays_in_tiles(const ConvSides& s) {
   constexpr long least_channels = 16, least_steps = 24, few_channels = 4, many_steps = 256;
-  const long steps = long(s.planes) * s.kernel_h * s.kernel_w / (s.phases_h() * s.phases_w());
+  const long steps = long(s.planes) * s.kernel_h * s.kernel_w / (s.input_gradient ? s.stride_h * s.stride_w : 1);
   return (s.results >= least_channels && steps >= least_steps) || (s.results >= few_channels && steps > many_steps);
 }
 /// Whether tiles fit into shared memory, and places are ints.
 constexpr bool fits_in_tiles(const ConvSides& s) {
   constexpr long most_places = 1l << 31, many = 1024;
   const auto fits = [&](long n) {
-    return conv_shared_bytes<NarrowConvTile>(conv_plan<NarrowConvTile>(s, n, 1, false)) <= most_shared_bytes;
+    const auto with = [&]<class Tile>(Tile) {
+      return conv_shared_bytes<Tile>(conv_plan<Tile>(s, n, 1, false)) <= most_shared_bytes;
+    };
+    return s.is_fourfold() ? with(NarrowFourfoldTile()) : with(NarrowConvTile());
   };
   return fits(1) && fits(many) && s.image() * WideConvTile::runs < most_places &&
          s.planes * s.plane_step() < most_places;
@@ -111,8 +117,10 @@ struct ConvInTiles {
   template <class Taps>
   static void run(const Arguments& a, const ConvSides& s, long n) {
     const ConvChoice choice = ConvChoice::of(s, n);
-    if (choice.wide) run_plan<Taps, WideConvTile>(a, choice.plan);
-    else run_plan<Taps, NarrowConvTile>(a, choice.plan);
+    using Wide = std::conditional_t<Taps::fourfold, WideFourfoldTile, WideConvTile>;
+    using Narrow = std::conditional_t<Taps::fourfold, NarrowFourfoldTile, NarrowConvTile>;
+    if (choice.wide) run_plan<Taps, Wide>(a, choice.plan);
+    else run_plan<Taps, Narrow>(a, choice.plan);
   }
   static void turn_weights(const Arguments& a, const ConvPlan& plan) {
     const ConvSides& s = plan.sides;

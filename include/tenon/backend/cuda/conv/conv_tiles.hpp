@@ -13,7 +13,7 @@ namespace detail {
 template <class Taps, class Tile, class Steps>
 struct ConvBlock {
   static constexpr int threads = Tile::threads, tc = Tile::thread_channels, tr = Tile::thread_runs,
-                       run = ImageTile::run, side = Taps::side;
+                       pixels = Tile::thread_pixels, run = ImageTile::run, side = Taps::side;
   using Run = Neighbours<float, run>;
 
   const Arguments& a;
@@ -22,7 +22,7 @@ struct ConvBlock {
   ConvPlace& at;
   float *const kept, *const stages;
   int base[tr];  // of a thread's runs: where they begin in shared memory
-  float sum[tc][tr * run];
+  float sum[tc][pixels];
 
   __device__ ConvBlock(const Arguments& arguments, const ConvPlan& of)
       : a(arguments),
@@ -96,7 +96,7 @@ struct ConvBlock {
 #pragma unroll
     for (int c = 0; c < tc; ++c)
 #pragma unroll
-      for (int p = 0; p < tr * run; ++p) sum[c][p] = 0;
+      for (int p = 0; p < pixels; ++p) sum[c][p] = 0;
   }
   __device__ void find_places() {
     const ConvSides& s = plan.sides;
@@ -117,7 +117,7 @@ struct ConvBlock {
     }
     for (int i = thread; i < plan.planes * count; i += threads) {
       const int tap = i % count, r = tap / x.taps, k = tap % x.taps,
-                own = (y.first_tap + r * y.next_tap) * s.kernel_w + x.first_tap + k * x.next_tap;
+                own = side > 1 ? tap : (y.first_tap + r * y.next_tap) * s.kernel_w + x.first_tap + k * x.next_tap;
       weights[i] = i / count * int(plan.plane_step()) + own * plan.tap_step();
     }
     if constexpr (side == 0) {
@@ -189,7 +189,8 @@ struct ConvBlock {
   /// Adds the products of a plane.
   __device__ void multiply(const float* images, const float* factors, [[maybe_unused]] int pitch,
                            [[maybe_unused]] int odd_rows, [[maybe_unused]] int odd_columns) {
-    if constexpr (side > 0) {
+    if constexpr (Taps::fourfold) multiply_phases(images, factors, pitch);
+    else if constexpr (side > 0) {
 #pragma unroll
       for (int r = 0; r < side; ++r) {
         // with a step of 2 even rows are before odd ones
@@ -220,6 +221,31 @@ struct ConvBlock {
           for (int j = 0; j < run; ++j) pixel[k][j] = from[base[k] + j];
         add_tap(factors, [&](int own, int j) { return pixel[own][j]; });
       }
+    }
+  }
+  /// The sums of a run of dy are those of two rows of eight pixels. Even ones meet the middle tap, odd ones first their
+  /// neighbour to the right, or below.
+  __device__ void multiply_phases(const float* images, const float* factors, int pitch) {
+    float pixel[2][run + 1];
+#pragma unroll
+    for (int r = 0; r < 2; ++r) {
+      load<run>(images + base[0] + r * pitch, pixel[r]);
+      pixel[r][run] = images[base[0] + r * pitch + run];
+    }
+#pragma unroll
+    for (int tap = 0; tap < side * side; ++tap) {
+      const int down = tap / side == 0, right = tap % side == 0, first = tap / side % 2 == 0 ? 2 * run : 0,
+                odd = tap % side % 2 == 0;
+      float w[tc];
+#pragma unroll
+      for (int c = 0; c < tc; c += 4) load<4>(factors + tap * Tile::pitch + c, w + c);
+#pragma unroll
+      for (int c = 0; c < tc; ++c)
+#pragma unroll
+        for (int i = 0; i < run; ++i) {
+          const int j = c % 2 ? run - 1 - i : i, p = first + 2 * j + odd;
+          sum[c][p] = fmadd(w[c], pixel[down][j + right], sum[c][p]);
+        }
     }
   }
   /// The pixels of a row that a run meets. With a step of 2 even and odd ones are apart.
@@ -272,7 +298,7 @@ struct ConvBlock {
 #pragma unroll
       for (int q = 0; q < Tile::sums; ++q) {
         float& own = kept[q * threads + thread];
-        const float added = sum[q / (tr * run)][q % (tr * run)];
+        const float added = sum[q / pixels][q % pixels];
         own = is_first ? added : own + added;
       }
     }
@@ -282,7 +308,7 @@ struct ConvBlock {
     each_run([&](int c, int r, long i, int channel, int count, int next) {
       Run own;
 #pragma unroll
-      for (int j = 0; j < run; ++j) own.element[j] = kept[((c * tr + r) * run + j) * threads + thread];
+      for (int j = 0; j < run; ++j) own.element[j] = kept[(c * pixels + r * run + j) * threads + thread];
       if (plan.parts > 1) return store(sums_of(0) + i, own, count, next);
 #pragma unroll
       for (int j = 0; j < run; ++j)
@@ -294,17 +320,20 @@ struct ConvBlock {
   template <class Body>
   __device__ void each_run(Body body) {
     const ConvSides& s = plan.sides;
-    const int next = at.x.next, channel0 = at.channel0 + thread_channel(), plane = s.result_h * s.result_w;
+    const int channel0 = at.channel0 + thread_channel(), plane = s.result_h * s.result_w,
+              channel = at.group * s.results + channel0;
 #pragma unroll
-    for (int r = 0; r < tr; ++r) {
-      const Place own = place_of(r);
-      const int sample = at.sample0 + own.sample, row = at.row0 + own.row, column = at.column0 + own.column;
-      if (own.sample >= plan.tile.samples || sample >= plan.samples || row >= at.y.count || column >= at.x.count)
-        continue;
-      const int count = at.x.count - column < run ? at.x.count - column : run,
-                channel = at.group * s.results + channel0;
-      long i = sample * s.result() + long(channel) * plane + (at.y.first + row * at.y.next) * s.result_w + at.x.first +
-               column * next;
+    for (int r = 0; r < pixels / run; ++r) {
+      const Place own = place_of(Taps::fourfold ? 0 : r);
+      const int sample = at.sample0 + own.sample;
+      int row = at.row0 + own.row, column = at.column0 + own.column, next = at.x.next, count = at.x.count - column;
+      if (own.sample >= plan.tile.samples || sample >= plan.samples || row >= at.y.count || count <= 0) continue;
+      if constexpr (Taps::fourfold) {
+        row = 2 * row + r / 2, column = 2 * column + r % 2 * run, count = s.result_w - column;
+        if (row >= s.result_h || count <= 0) continue;
+      } else row = at.y.first + row * at.y.next, column = at.x.first + column * next;
+      if (count > run) count = run;
+      long i = sample * s.result() + long(channel) * plane + row * s.result_w + column;
 #pragma unroll
       for (int c = 0; c < tc; ++c, i += plane)
         if (channel0 + c < s.results) body(c, r, i, channel + c, count, next);

@@ -73,22 +73,34 @@ struct ConvSides {
             s.dilation_w,
             input};
   }
-  TENON_DEVICE constexpr int phases_h() const { return input_gradient ? stride_h : 1; }
-  TENON_DEVICE constexpr int phases_w() const { return input_gradient ? stride_w : 1; }
+  /// The gradient for the input of 3 x 3 with a stride of 2: a thread computes all four phases of a pixel of dy, which
+  /// meet it and its neighbours to the right and below.
+  TENON_DEVICE constexpr bool is_fourfold() const {
+    return input_gradient && kernel_h == 3 && kernel_w == 3 && stride_h == 2 && stride_w == 2 && dilation_h == 1 &&
+           dilation_w == 1 && pad_h % 2 == 1 && pad_w % 2 == 1;
+  }
+  /// The pixels of dy that meet them, along an axis.
+  TENON_DEVICE static constexpr PixelAxis fourfold(int extent, int pad) {
+    return {(extent + 1) / 2, 0, 1, (pad - 1) / 2, 1, 2, 1, 0, 1};
+  }
+  TENON_DEVICE constexpr int phases_h() const { return input_gradient && !is_fourfold() ? stride_h : 1; }
+  TENON_DEVICE constexpr int phases_w() const { return input_gradient && !is_fourfold() ? stride_w : 1; }
   TENON_DEVICE constexpr PixelAxis rows(int phase) const {
+    if (is_fourfold()) return fourfold(result_h, pad_h);
     return input_gradient ? PixelAxis::of_input(result_h, kernel_h, stride_h, pad_h, dilation_h, phase)
                           : PixelAxis::of_result(result_h, kernel_h, stride_h, pad_h, dilation_h);
   }
   TENON_DEVICE constexpr PixelAxis columns(int phase) const {
+    if (is_fourfold()) return fourfold(result_w, pad_w);
     return input_gradient ? PixelAxis::of_input(result_w, kernel_w, stride_w, pad_w, dilation_w, phase)
                           : PixelAxis::of_result(result_w, kernel_w, stride_w, pad_w, dilation_w);
   }
-  /// The side of kernels whose taps meet neighbours that a thread loads together: 3 x 3 at a stride of 1, or forward of
-  /// 2, and one tap, which phases of a gradient may lack. 0: others.
+  /// The side of kernels whose taps meet neighbours that a thread loads together: 3 x 3 at a stride of 1 or, mostly,
+  /// of 2, and one tap, which phases of a gradient may lack. 0: others.
   TENON_DEVICE constexpr int side() const {
     if (kernel_h != kernel_w || stride_h != stride_w) return 0;
     const bool close = dilation_h == 1 && dilation_w == 1;
-    if (kernel_h == 3) return close && (stride_h == 1 || (stride_h == 2 && !input_gradient)) ? 3 : 0;
+    if (kernel_h == 3) return close && (stride_h == 1 || (stride_h == 2 && !input_gradient) || is_fourfold()) ? 3 : 0;
     return kernel_h == 1 ? 1 : 0;
   }
   /// Places in shared memory before the first pixel of a row: the middle tap of 3 x 3 is at a multiple of four then.

@@ -56,8 +56,8 @@ struct PixelWalk {
       : plan(of), sample(first_sample), segment(first_segment) {
     to_segment();
   }
-  __device__ int first_row() const { return segment / plan.across * plan.segment_rows; }
-  __device__ int first_column() const { return segment % plan.across * plan.segment_columns; }
+  __device__ int first_row() const { return (plan.across > 1 ? segment / plan.across : segment) * plan.segment_rows; }
+  __device__ int first_column() const { return plan.across > 1 ? segment % plan.across * plan.segment_columns : 0; }
   __device__ int end_row() const { return least(first_row() + plan.segment_rows, plan.height); }
   __device__ int end_column() const { return least(first_column() + plan.segment_columns, plan.width); }
   __device__ int rows() const { return least(end_row() - row, plan.chunk_rows); }
