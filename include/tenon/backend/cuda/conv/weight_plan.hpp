@@ -104,7 +104,7 @@ constexpr long weight_blocks(const WeightPlan& p) {
   return blocks_for(p.outputs, Tile::outputs) * blocks_for(p.columns(), Tile::columns) * p.groups * p.slots();
 }
 
-/// What the time of a plan is computed from, fitted to measured times of an H200.
+/// What the time of a plan is computed from, fitted to measured times of an H200 by benchmarks/cuda/refit.cpp.
 struct WeightCosts {
   int limit, half;  // percent of 128 products per cycle with very many blocks; hundredths of a block that halve it
   int join, chunk, begin;  // steps that a sample's or a segment's end, a chunk, and a block's begin cost
@@ -118,8 +118,7 @@ inline constexpr WeightCosts weight_costs<NarrowWeightTile>{117, 229, 1, 74, 65}
 
 /// The time of a plan in cycles of a multiprocessor.
 template <class Tile>
-constexpr long weight_cost(const WeightPlan& p) {
-  constexpr WeightCosts costs = weight_costs<Tile>;
+constexpr long weight_cost(const WeightPlan& p, const WeightCosts& costs = weight_costs<Tile>) {
   constexpr long memory_of_multiprocessor = 228 << 10, reserved = 1 << 10, bytes_per_cycle = 15, launch_cycles = 6000;
   const long segments = p.segments(), pixels = long(p.height) * p.width,
              of_chunk = long(p.chunk_rows) * p.chunk_columns * p.chunk_samples,
