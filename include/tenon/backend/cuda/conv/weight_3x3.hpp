@@ -334,7 +334,12 @@ struct Weight3x3Block {
 /// All blocks of a plan.
 template <class Tile>
 struct Weight3x3Tiles {
-  static constexpr int threads = Tile::threads, resident = Tile::resident;
+  static constexpr int threads = Tile::threads;
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 1000  // there 128 registers per thread spill
+  static constexpr int resident = Tile::resident < 3 ? Tile::resident : 3;
+#else
+  static constexpr int resident = Tile::resident;
+#endif
   WeightPlan plan;
   __device__ void block(const Arguments& a) const { detail::Weight3x3Block<Tile>(a, plan).run_all(); }
 
