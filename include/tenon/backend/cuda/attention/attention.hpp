@@ -150,22 +150,9 @@ struct QueryBlock {
 /// Copies rows 0 .. rows - 1 of features to shared memory; zeros for those that are not there.
 template <class H, class Row>
 __device__ void stage_rows(typename H::A* to, int rows, long existing, Row row) {
-  using A = typename H::A;
-  constexpr int together = H::together;
-  if constexpr (std::is_same_v<typename H::T, A> && H::width % together == 0) {
-    using Group = Neighbours<A, together>;
-    constexpr int groups = int(H::width) / together;
-    for (int i = int(threadIdx.x); i < rows * groups; i += H::threads) {
-      const int own = i / groups, f = i % groups * together;
-      Group group{};
-      if (own < existing) group = load_neighbours<together>(row(own), f, together);
-      *reinterpret_cast<Group*>(to + own * H::feature_pitch + f) = group;
-    }
-  } else {
-    for (long i = threadIdx.x; i < rows * H::width; i += H::threads) {
-      const long own = i / H::width, f = i % H::width;
-      to[own * H::feature_pitch + f] = own < existing ? static_cast<A>(row(own)[f]) : A(0);
-    }
+  for (long i = threadIdx.x; i < rows * H::width; i += H::threads) {
+    const long own = i / H::width, f = i % H::width;
+    to[own * H::feature_pitch + f] = own < existing ? static_cast<typename H::A>(row(own)[f]) : typename H::A(0);
   }
 }
 /// to[query][j] = x[query] · row j of operand `which`, for the keys j that some query of the block sees. `staged` has
