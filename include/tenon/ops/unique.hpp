@@ -29,8 +29,8 @@ constexpr auto unique(const X& x, std::source_location at = std::source_location
     constexpr int elements = int(X::dims.count(1));
     static_assert(elements > 1, "unique<bound>(x) needs 2 elements or more");
     const auto [sorted, places] = sort(reshape<Shape<elements>>(stop_gradient(x, at), at), at);
-    const auto next = slice<0, Part{1, elements}>(sorted, at),
-               last = slice<0, Part{elements - 1, elements}>(sorted, at);
+    const auto next = slice<0, Part{1, elements}>(sorted, at);
+    const auto last = slice<0, Part{elements - 1, elements}>(sorted, at);
     const auto differs = cast<std::int32_t>(not_equal(next, slice<0, Part{0, elements - 1}>(sorted, at), at), at);
     const auto rank = concat<0>(zeros_like(slice<0, Part{0, 1}>(places, at), at), cumsum<0>(differs), at);
     const auto inverse = apply<SortGrad, detail::LineConfig{0, elements}>(at, places, rank);

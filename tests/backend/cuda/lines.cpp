@@ -1,5 +1,5 @@
-// Kernels of the target Cuda on lines along an axis and on resampled axes, in sizes that take several blocks and merges:
-// the bits of the CPU.
+// Kernels of the target Cuda on lines along an axis and on resampled axes, in sizes that take several blocks and
+// merges: the bits of the CPU.
 #define TENON_TARGET cuda
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>

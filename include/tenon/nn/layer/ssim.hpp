@@ -28,7 +28,7 @@ namespace detail {
 /// e^-t for 0 <= t, by the series of e^t.
 constexpr double exp_of_minus(double t) {
   double sum = 1, term = 1;
-  for (int k = 1; k < 400; ++k) sum += term *= t / k;
+  for (int k = 1; term > sum * 1e-20; ++k) sum += term *= t / k;
   return 1 / sum;
 }
 /// Weights of a Gaussian window, whose sum is 1, as a column or a row.

@@ -67,10 +67,15 @@ struct TapTable {
 
 /// Copies `count` elements, the next ones at from[1] or, in reverse, at from[-1].
 template <class T>
-inline void copy_run(const T* from, T* to, long count, bool reversed) {
-  if (reversed) for_each_unrolled(count, [&](long i) { to[i] = from[-i]; });
-  else if (count < 64) for_each_unrolled(count, [&](long i) { to[i] = from[i]; });
+inline void copy_run(const T* __restrict from, T* __restrict to, long count, bool reversed) {
+  if (reversed) for_each_unrolled(count, [=](long i) { to[i] = from[-i]; });
+  else if (count < 8)
+    for (long i = 0; i < count; ++i) to[i] = from[i];
   else std::memcpy(static_cast<void*>(to), from, std::size_t(count) * sizeof(T));
+}
+template <class A, class T>
+inline void add_run(const T* __restrict from, A* __restrict to, A weight, long count) {
+  for_each_unrolled(count, [=](long i) { to[i] = add_weighted(weight, static_cast<A>(from[i]), to[i]); });
 }
 
 /// Rows of `inner` elements: rows begin .. end - 1 of the result, of `out` for each of the outer axes.
@@ -149,15 +154,11 @@ template <class A, class T>
 [[gnu::noinline]] void resample_gradient(const TapTable<A>& table, bool weighted, const T* __restrict dy,
                                          A* __restrict total, long in, long out, long inner) {
   for (long i = 0; i < in * inner; ++i) total[i] = A(0);
-  const auto add_row = [&](long place, const T* __restrict from, A weight, long count) {
-    A* __restrict const to = total + place;
-    for_each_unrolled(count, [&](long i) { to[i] = add_weighted(weight, static_cast<A>(from[i]), to[i]); });
-  };
   if (!weighted)
     return table.each_run(0, out, [&](long first, long count, long place, bool reversed) {
       if (place < 0) return;
-      if (!reversed) return add_row(place * inner, dy + first * inner, A(1), count * inner);
-      for (long r = 0; r < count; ++r) add_row((place - r) * inner, dy + (first + r) * inner, A(1), inner);
+      if (!reversed) return add_run(dy + first * inner, total + place * inner, A(1), count * inner);
+      for (long r = 0; r < count; ++r) add_run(dy + (first + r) * inner, total + (place - r) * inner, A(1), inner);
     });
   const std::int32_t* place = table.from;
   const A* weight = table.weight;
@@ -165,7 +166,7 @@ template <class A, class T>
     for (long k = 0; k < table.taps; ++k, ++place, ++weight) {
       if (*place < 0) continue;
       if (inner == 1) total[*place] = add_weighted(*weight, static_cast<A>(dy[j]), total[*place]);
-      else add_row(*place * inner, dy + j * inner, *weight, inner);
+      else add_run(dy + j * inner, total + *place * inner, *weight, inner);
     }
 }
 
