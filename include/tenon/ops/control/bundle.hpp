@@ -105,16 +105,17 @@ struct Pack : Operator<Pack, "Pack"> {
 
 namespace detail {
 /// The values as one node: themselves, or a bundle of bundles.
-constexpr int packed(Builder& b, std::vector<int> nodes, BundleKind kind) {
-  const bool several = nodes.size() > 1;
-  while (nodes.size() > 1 || several) {
-    std::vector<int> fewer;
+constexpr int packed(Builder& b, const std::vector<int>& values, BundleKind kind) {
+  std::vector<int> nodes(values);
+  bool done = nodes.size() == 1;
+  while (!done) {
+    int made = 0;
     for (std::size_t i = 0; i < nodes.size(); i += std::size_t(max_operands)) {
       const int count = int(nodes.size() - i) < max_operands ? int(nodes.size() - i) : max_operands;
-      fewer.push_back(b.call_list<Pack>({int(kind)}, nodes.data() + i, count));
+      nodes[std::size_t(made++)] = b.call_list<Pack>({int(kind)}, nodes.data() + i, count);
     }
-    nodes = fewer;
-    if (nodes.size() == 1) break;
+    nodes.resize(std::size_t(made));
+    done = made == 1;
   }
   return nodes[0];
 }

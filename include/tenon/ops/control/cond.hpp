@@ -43,12 +43,14 @@ constexpr auto trace_cond(Builder& b, const P& p, const F& f, const G& g, const 
     b.fail(s);
     return broken_like(b, std::type_identity<R>());
   } else {
-    node.take({x.id...});
+    std::vector<int> given;
+    (given.push_back(x.id), ...);
+    node.take(given);
     node.take(first.captured), node.take(second.captured);
     node.returns(node.c.body, int(of_first.size()));
     node.refuse_effects(node.c.condition);
     node.keep(tenon::detail::branch_shape(node.c, true)), node.keep(tenon::detail::branch_shape(node.c, false));
-    const std::vector<int> nodes = node.call<Branch>({p.id});
+    const std::vector<int> nodes = node.call<Branch>(p.id);
     return in_form_of<R>([&]<class... V>(std::type_identity<std::tuple<V...>>) {
       return values_at<V...>(b, nodes);
     }(std::type_identity<AsTuple<R>>()));

@@ -112,7 +112,7 @@ class BodyNode {
 
   constexpr explicit BodyNode(Builder& b) : builder_(b) {}
   constexpr void take(const std::vector<int>& nodes, bool sliced = false) {
-    for (const int id : nodes) members_[int(bundle_kind(type(id), sliced))].push_back(id);
+    for (const int id : nodes) members_.push_back(id), kinds_.push_back(int(bundle_kind(type(id), sliced)));
   }
   /// A body that changes something, as batch norm does in training, would have to say so outside.
   constexpr void refuse_effects(int number) {
@@ -152,9 +152,11 @@ class BodyNode {
     kept_ = bytes > kept_ ? bytes : kept_;
     if (table.plan.batched) c.types |= 1 << 9;
   }
-  /// Appends the call. Returns the nodes of its results.
+  /// Appends the call, with an operand before the bundles if one is given. Returns the nodes of its results.
   template <class Op>
-  constexpr std::vector<int> call(std::vector<int> operands = {}) {
+  constexpr std::vector<int> call(int before = -1) {
+    std::vector<int> operands;
+    if (before >= 0) operands.push_back(before);
     bundle(operands);
     bundle_results();
     c.kept = differentiable_ ? kept_ : 0;
@@ -177,7 +179,9 @@ class BodyNode {
   constexpr void bundle(std::vector<int>& operands) {
     bool any = false, floating = false;
     for (int k = 0; k < bundle_kinds; ++k) {
-      const std::vector<int>& members = members_[k];
+      std::vector<int> members;
+      for (std::size_t i = 0; i < members_.size(); ++i)
+        if (kinds_[i] == k) members.push_back(members_[i]);
       if (members.empty()) continue;
       any = true;
       if (k == int(BundleKind::other) && int(members.size()) > max_operands)
@@ -211,7 +215,7 @@ class BodyNode {
   }
 
   Builder& builder_;
-  std::vector<int> members_[bundle_kinds];
+  std::vector<int> members_, kinds_;  // no vector per kind: nvcc forgets to destroy an array of vectors
   BundleSize result_[result_kinds];
   std::vector<BundleItem> items_;
   bool differentiable_ = true;

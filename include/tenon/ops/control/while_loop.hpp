@@ -32,9 +32,12 @@ constexpr auto trace_while(Builder& b, const C& condition, const F& body, const 
     else return broken_like(b, std::type_identity<std::tuple<V...>>());
   } else {
     if (const Sentence wrong = condition_refusal<P>("while_loop"); !wrong.empty()) b.fail(wrong);
-    node.c.condition = asked.end({holds.id});
+    const std::vector<int> answer(1, holds.id);
+    node.c.condition = asked.end(answer);
     node.c.turns = most, node.c.carried = int(sizeof...(V));
-    node.take({init.id...});
+    std::vector<int> first;
+    (first.push_back(init.id), ...);
+    node.take(first);
     node.take(turn.captured), node.take(asked.captured);
     node.returns(node.c.body, node.c.carried);
     if (most) node.keep({node.c.body, most, node.c.carried, 0});
