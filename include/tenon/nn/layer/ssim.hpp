@@ -31,25 +31,23 @@ constexpr double exp_of_minus(double t) {
   for (int k = 1; term > sum * 1e-20; ++k) sum += term *= t / k;
   return 1 / sum;
 }
-/// Weights of a Gaussian window, whose sum is 1, as a column or a row.
-template <class T, SsimConfig c, bool column>
-struct Gaussian {
-  using shape = std::conditional_t<column, Shape<1, 1, c.filter_size, 1>, Shape<1, 1, 1, c.filter_size>>;
-  struct Values {
-    T value[c.filter_size]{};
-  };
-  static constexpr Values make() {
-    double weight[c.filter_size]{}, sum = 0;
-    for (int i = 0; i < c.filter_size; ++i) {
-      const double x = (i - (c.filter_size - 1) / 2.0) / double(c.filter_sigma);
-      sum += weight[i] = exp_of_minus(x * x / 2);
-    }
-    Values v;
-    for (int i = 0; i < c.filter_size; ++i) v.value[i] = T(weight[i] / sum);
-    return v;
+/// Weight k of a Gaussian window; the sum of all is 1.
+constexpr double gaussian_weight(const SsimConfig& c, int k) {
+  double sum = 0, own = 0;
+  for (int i = 0; i < c.filter_size; ++i) {
+    const double x = (i - (c.filter_size - 1) / 2.0) / double(c.filter_sigma), weight = exp_of_minus(x * x / 2);
+    sum += weight;
+    if (i == k) own = weight;
   }
-  static constexpr Values made = make();
-  static constexpr const auto& values = made.value;
+  return own / sum;
+}
+/// A Gaussian window as a column or a row.
+template <class T, SsimConfig c, bool column, class Places = std::make_integer_sequence<int, c.filter_size>>
+struct Gaussian;
+template <class T, SsimConfig c, bool column, int... K>
+struct Gaussian<T, c, column, std::integer_sequence<int, K...>> {
+  using shape = std::conditional_t<column, Shape<1, 1, c.filter_size, 1>, Shape<1, 1, 1, c.filter_size>>;
+  static constexpr T values[]{T(gaussian_weight(c, K))...};
 };
 /// Weighted means of the windows of each channel.
 template <SsimConfig c, ops::Operand X>
