@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#define CONTROL_ON_CPU_ALONE  // a GPU refuses it
 #include "checked.hpp"
 
 using namespace tenon;
