@@ -24,6 +24,7 @@ has() {
 #error
 #endif' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     clang-19) command -v clang++-19 >/dev/null ;;
+    libonnx-testdata) [ -d /usr/share/libonnx-testdata/data/node ] ;;
     libclang-rt-19-dev) ls /usr/lib/llvm-19/lib/clang/19/lib/linux/libclang_rt.fuzzer-* >/dev/null 2>&1 ;;
     lldb-19) command -v lldb >/dev/null || command -v lldb-19 >/dev/null ;;
     g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ >/dev/null ;;

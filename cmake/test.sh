@@ -19,7 +19,7 @@ sh cmake/test.sh --cuda [NAME]     on a machine with an NVIDIA GPU: the tests th
 
 On Debian and Ubuntu it first installs what is missing, as root or with sudo: compiler, cmake, ninja, doctest, zlib; for
 one test the libraries and tools that it uses, for all tests xtensor, protozero, OpenSSL, libpng, libjpeg, SQLite, LMDB,
-Redis, nlohmann_json, CLI11, time, gdb. The build is in build/PRESET or build/PRESET-MARCH.
+Redis, nlohmann_json, CLI11, ONNX's test data, time, gdb. The build is in build/PRESET or build/PRESET-MARCH.
 CMAKE_BUILD_PARALLEL_LEVEL and CTEST_PARALLEL_LEVEL limit the number of cores.
 END
 }
@@ -127,6 +127,7 @@ tools_of() {
     *clang* | core/forbidden | odr/flags*) echo clang-19 ;;
     *aarch64*) echo g++-aarch64-linux-gnu qemu-user ;;
     error/editor) echo clangd-19 ;;
+    onnx/*) echo libprotozero-dev libonnx-testdata ;;
     layout/lines) echo clang-format-19 ;;
     compile/tidy) echo clang-tidy-19 ;;
     compile/cost*) echo time ;;
@@ -147,7 +148,7 @@ elif [ -f "$root/tests/$name.cpp" ] || [ -n "$(tools_of "$name")" ]; then
   want $(libraries_of "$root/tests/$name.cpp") $(tools_of "$name")
 else
   want libxtensor-dev libprotozero-dev libssl-dev libpng-dev nlohmann-json3-dev libcli11-dev libjpeg-dev \
-    libsqlite3-dev liblmdb-dev libhiredis-dev redis-server time gdb
+    libsqlite3-dev liblmdb-dev libhiredis-dev redis-server libonnx-testdata time gdb
 fi
 configure "$preset" -DTENON_BUILD_TESTS=ON
 
