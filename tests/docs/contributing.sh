@@ -100,7 +100,7 @@ cat >>"$tree/all.cpp" <<'END'
 struct OfPages : nn::Cell<OfPages> {
   nn::Scale<4> scale;
   nn::Dense<4, 2> dense;
-  constexpr auto construct(auto x) const { return dense(hardtanh(rotate<1>(scale(x)))); }
+  constexpr auto construct(auto x) const { return dense(unit_clip(rotate<1>(scale(x)))); }
 };
 
 TEST_CASE("what the pages add works together") {

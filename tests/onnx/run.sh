@@ -52,7 +52,8 @@ xargs -P "$(nproc)" -I{} sh -c '
     { echo "FAILED to compile $*"; grep -m 3 error "$work/$shard.log"; exit 1; }
   "$work/$shard" "$cases" >"$work/$shard.log" 2>&1 || { cat "$work/$shard.log"; exit 1; }
 ' <"$work/shards" || { echo "FAILED: ONNX expects other results."; exit 1; }
-passed=$(cat "$work"/*.log | sed -n 's/.*test cases: *[0-9]* *| *\([0-9]*\) passed.*/\1/p' | awk '{ n += $1 } END { print n + 0 }')
+passed=$(sed -n 's/.*test cases: *[0-9]* *| *\([0-9]*\) passed.*/\1/p' "$work"/*.log |
+  awk '{ n += $1 } END { print n + 0 }')
 asked=$(printf '%s\n' $names | wc -l)
 echo "$passed of $asked ONNX cases give the numbers of their files, in both modes."
 [ "$passed" -eq "$asked" ]
