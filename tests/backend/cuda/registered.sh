@@ -8,7 +8,7 @@ nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$nvcc" -x cu -c -std=c++20 -O0 --expt-relaxed-constexpr --extended-lambda -fmad=false -ftz=true \
-  -Xcompiler=-march=native -DTENON_TARGET=cuda "-I$1/include" "$1/tests/backend/cuda/registered.cpp" -o "$work/o"
+  -Xcompiler=-march=native -DTENON_TARGET=cuda "-I$1/include" "$1/tests/backend/cuda/registered.cu" -o "$work/o"
 # In the host's code a kernel's function has internal linkage, L in its name; registered names are strings without it.
 nm "$work/o" | awk '$3 ~ /^_ZN.*L[0-9]+run_(blocks|parts)/ { print $3 }' | sed -E 's/L([0-9]+run_)/\1/' |
   sort -u >"$work/host"

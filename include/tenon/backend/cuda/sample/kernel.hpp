@@ -327,13 +327,12 @@ template <class G>
 struct SampleKernels {
   using S = SampleGraph<G>;
   using Key = SampleKeyOf<G>;
-  using Blocks = SampleBlocks<Key, S::immediates()>;
   static constexpr int shared_bytes = S::values() + S::staged();
 
   static void run(const Arguments& a, long, long) {
     static_cast<void>(sizeof(detail::KnownGraph<G>));
     const int ranks = blocks_of_sample(a.n);
-    Blocks steps{ranks, {}};
+    SampleBlocks<Key, S::immediates()> steps{ranks, {}};  // no name of a member: nvcc would write it with the type of G
     for (int id = 0; id < G::graph.count; ++id)
       if (const int at = S::immediate_at(id); at >= 0) steps.immediate[at] = G::graph[id].immediate;
     launch_blocks(steps, a, a.n * ranks, shared_bytes, sample_threads, ranks);
@@ -343,7 +342,7 @@ struct SampleKernels {
   static int blocks_of_sample(long n) {
     if constexpr (S::shares()) {
       for (int blocks = most_sample_blocks; blocks > 1; --blocks)
-        if (n <= clusters_at_once<Blocks>(blocks, shared_bytes)) return blocks;
+        if (n <= clusters_at_once<SampleBlocks<Key, S::immediates()>>(blocks, shared_bytes)) return blocks;
     }
     return 1;
   }
