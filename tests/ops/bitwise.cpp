@@ -16,7 +16,8 @@ constexpr std::int32_t lowest = std::numeric_limits<std::int32_t>::min(), highes
 
 TEST_CASE("and, or, xor, not of every dtype of integers, and of bool") {
   const auto check = []<class T>(T) {
-    const auto a = tensor_of<T, Shape<4>>({T(0), T(12), T(5), T(-1)}), b = tensor_of<T, Shape<1>>({T(6)});
+    const auto a = tensor_of<T, Shape<4>>({T(0), T(12), T(5), T(-1)});
+    const auto b = tensor_of<T, Shape<1>>({T(6)});
     CHECK(same_bits(both_modes([](const auto& x, const auto& y) { return bitwise_and(x, y); }, a, b).result,
                     tensor_of<T, Shape<4>>({T(0), T(4), T(4), T(6)})));
     CHECK(same_bits(both_modes([](const auto& x, const auto& y) { return bitwise_or(x, y); }, a, b).result,

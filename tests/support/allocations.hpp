@@ -23,18 +23,18 @@ void* __libc_calloc(std::size_t count, std::size_t bytes);
 void* __libc_realloc(void* p, std::size_t bytes);
 void* __libc_memalign(std::size_t alignment, std::size_t bytes);
 
-void* malloc(std::size_t bytes) { return support::count_allocation(), __libc_malloc(bytes); }
-void* calloc(std::size_t number, std::size_t bytes) {
+void* malloc(std::size_t bytes) noexcept { return support::count_allocation(), __libc_malloc(bytes); }
+void* calloc(std::size_t number, std::size_t bytes) noexcept {
   return support::count_allocation(), __libc_calloc(number, bytes);
 }
-void* realloc(void* p, std::size_t bytes) { return support::count_allocation(), __libc_realloc(p, bytes); }
-void* memalign(std::size_t alignment, std::size_t bytes) {
+void* realloc(void* p, std::size_t bytes) noexcept { return support::count_allocation(), __libc_realloc(p, bytes); }
+void* memalign(std::size_t alignment, std::size_t bytes) noexcept {
   return support::count_allocation(), __libc_memalign(alignment, bytes);
 }
-void* aligned_alloc(std::size_t alignment, std::size_t bytes) {
+void* aligned_alloc(std::size_t alignment, std::size_t bytes) noexcept {
   return support::count_allocation(), __libc_memalign(alignment, bytes);
 }
-int posix_memalign(void** p, std::size_t alignment, std::size_t bytes) {
+int posix_memalign(void** p, std::size_t alignment, std::size_t bytes) noexcept {
   return support::count_allocation(), (*p = __libc_memalign(alignment, bytes)) ? 0 : ENOMEM;
 }
 }

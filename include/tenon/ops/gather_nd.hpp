@@ -15,7 +15,7 @@ struct FlatNumber : Operator<FlatNumber, "FlatNumber"> {
   struct Config {
     int extent = 0, axis = 0, fault = 0, columns = 0, rank = 0;
   };
-  enum Fault : int { fits, too_many_columns, depends_on_n, too_many_places };
+  enum Fault : int { none, too_many_columns, depends_on_n, too_many_places };
   static constexpr None derivative{};
   static constexpr bool gives_places = true;  // no place is outside, or it would have thrown
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
@@ -50,7 +50,7 @@ struct FlatNumber : Operator<FlatNumber, "FlatNumber"> {
 namespace detail {
 /// How numbers [.., columns] name parts of a tensor x.
 constexpr FlatNumber::Config flat_config(const TensorType& x, const TensorType& numbers, int axis) {
-  FlatNumber::Config c{axis < x.rank ? x[axis] : 0, axis, FlatNumber::fits, numbers.rank ? numbers.last() : 0, x.rank};
+  FlatNumber::Config c{axis < x.rank ? x[axis] : 0, axis, FlatNumber::none, numbers.rank ? numbers.last() : 0, x.rank};
   if (numbers.rank == 0 || c.columns < 1 || c.columns > x.rank) c.fault = FlatNumber::too_many_columns;
   else if (x.batched()) c.fault = FlatNumber::depends_on_n;
   else if (x.span(0, c.columns) > 0x7fffffff) c.fault = FlatNumber::too_many_places;

@@ -39,12 +39,12 @@ struct LoopConfig {
     return rows(batched, result[int(kind)], kind == BundleKind::other ? Dtype::uint8 : dtype());
   }
   constexpr ResultTypes results() const {
-    ResultTypes types = TensorType{};
-    types.count = 0;
+    ResultTypes all = TensorType{};
+    all.count = 0;
     for (int k = 0; k < result_kinds; ++k)
-      if (result[k]) types.type[types.count++] = result_type(static_cast<BundleKind>(k));
-    if (kept) types.type[types.count++] = rows(this->types >> 9 & 1, kept, Dtype::uint8);
-    return types;
+      if (result[k]) all.type[all.count++] = result_type(static_cast<BundleKind>(k));
+    if (kept) all.type[all.count++] = rows(types >> 9 & 1, kept, Dtype::uint8);
+    return all;
   }
   static constexpr TensorType rows(bool batched, int elements, Dtype dtype) {
     TensorType t{{}, 0, dtype};
@@ -195,7 +195,7 @@ constexpr int describe_loop(const Builder& b, const LoopShape& shape, const Body
       for (int k = other.given; k < other.inputs(); ++k)
         in[int(ops::bundle_kind(other.node[k].type))].add(other.node[k].type);
     }
-    BodyValue& v = table.input[i];
+    BodyValue& v = table.input[std::size_t(i)];
     v.type = body.node[i].type;
     if (shape.branch) v.role = BodyRole::captured;
     else
@@ -212,7 +212,7 @@ constexpr int describe_loop(const Builder& b, const LoopShape& shape, const Body
     v.where = table.plan.add(v.type, v.role != BodyRole::captured);
   }
   for (int k = 0; k < body.outputs; ++k) {
-    BodyValue& v = table.output[k];
+    BodyValue& v = table.output[std::size_t(k)];
     v.type = body.node[body.output[k]].type;
     v.role = shape.branch ? BodyRole::captured : k < shape.carried ? BodyRole::carried : BodyRole::sliced;
     v.kind = ops::bundle_kind(v.type);
@@ -221,7 +221,7 @@ constexpr int describe_loop(const Builder& b, const LoopShape& shape, const Body
   if (!gradient) return 0;
   int count = 0;
   for (const int id : gradient->kept()) {
-    BodyValue& v = table.kept[count++];
+    BodyValue& v = table.kept[std::size_t(count++)];
     v.type = gradient->builder.nodes[std::size_t(id)].type;
     v.role = BodyRole::sliced;
     v.where = table.plan.add(v.type, true);

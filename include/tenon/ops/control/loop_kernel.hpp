@@ -24,19 +24,19 @@ struct LoopTables {
   static constexpr Counts count() {
     const Builder b = Outer::trace();
     const Body traced = body_of(b, body);
-    Counts counts{traced.inputs(), traced.outputs, 0};
-    if constexpr (keeps) counts.inner = int(differentiate(b, body).kept().size());
-    return counts;
+    Counts found{traced.inputs(), traced.outputs, 0};
+    if constexpr (keeps) found.inner = int(differentiate(b, body).kept().size());
+    return found;
   }
   static constexpr Counts counts = count();
   static constexpr auto make() {
-    LoopTable<counts.inputs, counts.outputs, counts.inner> table;
+    LoopTable<counts.inputs, counts.outputs, counts.inner> made;
     const Builder b = Outer::trace();
     if constexpr (keeps) {
       const BodyGradient d = differentiate(b, body);
-      describe_loop(b, shape, &d, table);
-    } else describe_loop(b, shape, nullptr, table);
-    return table;
+      describe_loop(b, shape, &d, made);
+    } else describe_loop(b, shape, nullptr, made);
+    return made;
   }
   static constexpr auto table = make();
   static LoopView view() {

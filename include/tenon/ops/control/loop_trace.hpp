@@ -324,12 +324,11 @@ constexpr auto trace_scan(Builder& b, const F& body, const Init& init, const Xs&
       std::vector<int> outputs;
       add_ids(outputs, next), add_ids(outputs, ys);
       const std::vector<int> nodes = loop.end(outputs);
-      std::size_t k = 0;
+      auto node = [&, k = std::size_t(0)]() mutable { return nodes[k++]; };  // in braces, whose order is fixed
       const auto last =
-          tenon::detail::spread([&]<class... V>(const V&...) { return std::tuple<V...>{V(&b, nodes[k++])...}; }, first);
+          tenon::detail::spread([&]<class... V>(const V&...) { return std::tuple<V...>{V(&b, node())...}; }, first);
       const auto results = tenon::detail::spread(
-          [&]<class... V>(const V&...) { return std::tuple<AllOf<V, turns>...>{AllOf<V, turns>(&b, nodes[k++])...}; },
-          ys);
+          [&]<class... V>(const V&...) { return std::tuple<AllOf<V, turns>...>{AllOf<V, turns>(&b, node())...}; }, ys);
       using Ys = std::remove_cvref_t<decltype(ys)>;
       if constexpr (std::tuple_size_v<Ys> == 0) return in_form_of<Init>(last);
       else

@@ -63,8 +63,8 @@ inline void insert_keys(Key* keys, long count) {
 /// Sorts by digits of 8 bits, the lowest first; `other` has room for as many keys. Returns where the result is.
 template <class Key>
 [[gnu::noinline]] Key* sort_by_digits(Key* keys, Key* other, long count) {
-  constexpr int digits = sizeof(Key::order), values = 256;
-  std::int32_t first[digits][values]{};
+  constexpr int digits = int(sizeof(Key::order)), values = 256;
+  std::int32_t first[std::size_t(digits)][values]{};
   for (long i = 0; i < count; ++i)
 #pragma GCC unroll 8
     for (int d = 0; d < digits; ++d) ++first[d][keys[i].order >> 8 * d & (values - 1)];
