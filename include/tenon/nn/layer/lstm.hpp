@@ -83,7 +83,11 @@ struct LSTM : Cell<LSTM<In, Hidden, config>> {
   }
 
   constexpr auto construct(const ops::Operand auto& x) const { return run(detail::AllSteps{}, x); }
-  constexpr auto construct(const auto& x, const auto& lengths) const { return run(lengths, x); }
+  template <class Lengths>
+  requires detail::are_lengths<Lengths>
+  constexpr auto construct(const auto& x, const Lengths& lengths) const {
+    return run(lengths, x);
+  }
   constexpr auto construct(const auto& x, const auto& h0, const auto& c0) const {
     return run(detail::AllSteps{}, x, h0, c0);
   }
