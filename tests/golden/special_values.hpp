@@ -43,7 +43,7 @@ inline std::map<std::string, Tensors> read_cases() {
   return cases;
 }
 
-/// A row of the table: in which case and tensor which value stands for PyTorch's, at which elements.
+/// A row of the table of wanted differences: a case, one of its tensors, the elements that differ, and our value there.
 struct Difference {
   std::string name, tensor, at, theirs, ours;
   bool met = false;

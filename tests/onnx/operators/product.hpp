@@ -104,7 +104,7 @@ consteval Windows windows(int k) {
   if (w.beyond < 0) w.beyond = 0;
   return w;
 }
-/// x with the margins that the node asks for, and behind them those that its last windows need.
+/// x with the padding of the node. Behind it comes what the last windows need beyond, in ceil_mode.
 template <class Node, class X>
 constexpr auto padded(const auto& x, auto padding, auto beyond) {
   return [&]<std::size_t... k>(std::index_sequence<k...>) {

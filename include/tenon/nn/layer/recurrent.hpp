@@ -96,10 +96,14 @@ constexpr auto with_lengths(const F& f, const Lengths& lengths, const V&... oper
 /// One direction of a layer; samples of several lengths are reversed up to their lengths for the second one.
 template <class Step, bool reverse, class Weights, class Lengths, class X, class... States>
 constexpr auto run_direction(const Weights& w, const Lengths& lengths, const X& x, const States&... initial) {
-  if constexpr (reverse && !std::is_same_v<Lengths, AllSteps>) {  // found where <tenon/more.hpp> is included
-    auto result = Step::template run<false>(w, lengths, reverse_sequence(x, lengths), initial...);
-    std::get<0>(result) = reverse_sequence(std::get<0>(result), lengths);
-    return result;
+  if constexpr (reverse && !std::is_same_v<Lengths, AllSteps>) {
+    constexpr bool more_is_included = requires { reverse_sequence(x, lengths); };
+    static_assert(more_is_included, "lengths of sequences in two directions need <tenon/more.hpp>: include it");
+    if constexpr (more_is_included) {
+      auto result = Step::template run<false>(w, lengths, reverse_sequence(x, lengths), initial...);
+      std::get<0>(result) = reverse_sequence(std::get<0>(result), lengths);
+      return result;
+    }
   } else return Step::template run<reverse>(w, lengths, x, initial...);
 }
 

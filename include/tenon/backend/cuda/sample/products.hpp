@@ -29,8 +29,8 @@ struct OverBatch {
   static constexpr int across = !one && columns % 4 == 0 ? 4 : 1;
   static constexpr bool many(long below) { return rows % below == 0 && rows * columns / (across * below) >= 20'000; }
   static constexpr int below = across == 1 ? 1 : many(4) ? 4 : many(2) ? 2 : 1, count = across * below;
-  /// Factors of so many samples are on their way at the same time: one comes from the L2 cache after some 700 cycles,
-  /// and a step of a chain takes 4.
+  /// How many samples' factors are loaded at the same time. A load from the L2 cache takes some 700 cycles, a step of a
+  /// chain 4.
   static constexpr int together = below == 4 ? 16 : 32;
 
   Neighbours<float, across> of_row[below];
@@ -235,7 +235,7 @@ struct SampleWork<ops::MatMul> {
                     last = first + length < steps ? first + length : steps;
           const float *const own = a.operand<float>(0) + row * steps, *const w = a.operand<float>(1);
           StripSums<1> sum;
-#pragma unroll 32  // so many loads wait together
+#pragma unroll 32  // 32 loads are under way at the same time
           for (int k = first; k < last; ++k)
             sum.sum[0] = fmadd(own[k], transposed ? w[column * steps + k] : w[k * columns + column], sum.sum[0]);
           return sum;
