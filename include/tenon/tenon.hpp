@@ -9,7 +9,7 @@
 // Cells:
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/layer/cell_list.hpp>
-#include <tenon/nn/layer/conv2d.hpp>
+#include <tenon/nn/layer/conv/conv2d.hpp>
 // What trains them:
 #include <tenon/nn/grad.hpp>
 #include <tenon/nn/optim/learning_rate.hpp>

@@ -3,11 +3,11 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
-#include <tenon/nn/layer/batch_norm.hpp>
-#include <tenon/nn/layer/conv2d.hpp>
+#include <tenon/nn/layer/conv/conv2d.hpp>
 #include <tenon/nn/layer/dropout.hpp>
 #include <tenon/nn/layer/flatten.hpp>
-#include <tenon/nn/layer/max_pool2d.hpp>
+#include <tenon/nn/layer/norm/batch_norm.hpp>
+#include <tenon/nn/layer/pool/max_pool2d.hpp>
 
 #include "../support/allocations.hpp"
 #include "../support/skip.hpp"

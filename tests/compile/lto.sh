@@ -4,8 +4,8 @@ set -eu
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cat >"$work/program.cpp" <<'END'
-#include <tenon/nn/layer/gru.hpp>
-#include <tenon/nn/layer/lstm.hpp>
+#include <tenon/nn/layer/recurrent/gru.hpp>
+#include <tenon/nn/layer/recurrent/lstm.hpp>
 
 using namespace tenon;
 

@@ -1,23 +1,23 @@
 // Layers and losses as cells, against MindSpore's results (golden/ops), forward and backward.
 #include <cmath>
 
-#include <tenon/nn/layer/adaptive_pool.hpp>
-#include <tenon/nn/layer/avg_pool2d.hpp>
-#include <tenon/nn/layer/batch_norm.hpp>
+#include <tenon/nn/layer/attention/transformer.hpp>
 #include <tenon/nn/layer/bi_dense.hpp>
-#include <tenon/nn/layer/conv1d.hpp>
-#include <tenon/nn/layer/conv2d.hpp>
-#include <tenon/nn/layer/conv2d_transpose.hpp>
-#include <tenon/nn/layer/conv3d.hpp>
+#include <tenon/nn/layer/conv/conv1d.hpp>
+#include <tenon/nn/layer/conv/conv2d.hpp>
+#include <tenon/nn/layer/conv/conv2d_transpose.hpp>
+#include <tenon/nn/layer/conv/conv3d.hpp>
 #include <tenon/nn/layer/dense.hpp>
 #include <tenon/nn/layer/dropout.hpp>
 #include <tenon/nn/layer/embedding.hpp>
-#include <tenon/nn/layer/group_norm.hpp>
-#include <tenon/nn/layer/layer_norm.hpp>
-#include <tenon/nn/layer/lrn.hpp>
-#include <tenon/nn/layer/max_pool2d.hpp>
-#include <tenon/nn/layer/pool1d.hpp>
-#include <tenon/nn/layer/transformer.hpp>
+#include <tenon/nn/layer/norm/batch_norm.hpp>
+#include <tenon/nn/layer/norm/group_norm.hpp>
+#include <tenon/nn/layer/norm/layer_norm.hpp>
+#include <tenon/nn/layer/norm/lrn.hpp>
+#include <tenon/nn/layer/pool/adaptive_pool.hpp>
+#include <tenon/nn/layer/pool/avg_pool2d.hpp>
+#include <tenon/nn/layer/pool/max_pool2d.hpp>
+#include <tenon/nn/layer/pool/pool1d.hpp>
 #include <tenon/nn/loss/l1.hpp>
 #include <tenon/nn/loss/mse.hpp>
 #include <tenon/nn/loss/softmax_cross_entropy.hpp>

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include <tenon/more.hpp>
-#include <tenon/nn/layer/gru.hpp>
-#include <tenon/nn/layer/lstm.hpp>
-#include <tenon/nn/layer/rnn.hpp>
+#include <tenon/nn/layer/recurrent/gru.hpp>
+#include <tenon/nn/layer/recurrent/lstm.hpp>
+#include <tenon/nn/layer/recurrent/rnn.hpp>
 #include <tenon/ops/mul.hpp>
 #include <tenon/ops/reduce_sum.hpp>
 #include <tenon/ops/structural.hpp>

@@ -1,5 +1,5 @@
 // LeNet on MNIST of 32 x 32, and of 28 x 28 with padding in the first convolution.
-#include <tenon/nn/layer/conv2d.hpp>
+#include <tenon/nn/layer/conv/conv2d.hpp>
 #include <tenon/nn/layer/dense.hpp>
 #include <tenon/nn/optim/lamb.hpp>
 #include <tenon/nn/optim/rmsprop.hpp>

@@ -1,7 +1,7 @@
 // Words to a class through an LSTM: the mean of its outputs over time.
 #include <tenon/nn/layer/dense.hpp>
 #include <tenon/nn/layer/embedding.hpp>
-#include <tenon/nn/layer/lstm.hpp>
+#include <tenon/nn/layer/recurrent/lstm.hpp>
 
 #include "trajectories.hpp"
 

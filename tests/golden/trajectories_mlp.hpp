@@ -1,7 +1,7 @@
 // A small perceptron with layer normalization, for every optimizer and learning rate.
 #pragma once
 #include <tenon/nn/layer/dense.hpp>
-#include <tenon/nn/layer/layer_norm.hpp>
+#include <tenon/nn/layer/norm/layer_norm.hpp>
 
 #include "trajectories.hpp"
 

@@ -1,7 +1,7 @@
 // A residual network of two blocks with batch normalization; the moving statistics are compared, too.
-#include <tenon/nn/layer/batch_norm.hpp>
-#include <tenon/nn/layer/conv2d.hpp>
+#include <tenon/nn/layer/conv/conv2d.hpp>
 #include <tenon/nn/layer/dense.hpp>
+#include <tenon/nn/layer/norm/batch_norm.hpp>
 
 #include "trajectories.hpp"
 

@@ -2,7 +2,7 @@
 #include <tenon/nn/layer/cell_list.hpp>
 #include <tenon/nn/layer/dense.hpp>
 #include <tenon/nn/layer/embedding.hpp>
-#include <tenon/nn/layer/layer_norm.hpp>
+#include <tenon/nn/layer/norm/layer_norm.hpp>
 #include <tenon/nn/optim/lamb.hpp>
 
 #include "trajectories.hpp"

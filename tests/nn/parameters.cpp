@@ -4,7 +4,7 @@
 
 #include "support.hpp"
 
-#include <tenon/nn/layer/batch_norm.hpp>
+#include <tenon/nn/layer/norm/batch_norm.hpp>
 
 using namespace cells;
 using support::random_tensor;

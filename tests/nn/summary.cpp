@@ -4,10 +4,10 @@
 #include "support.hpp"
 
 #include <tenon/nn/frozen.hpp>
-#include <tenon/nn/layer/batch_norm.hpp>
 #include <tenon/nn/layer/cell_list.hpp>
-#include <tenon/nn/layer/conv2d.hpp>
+#include <tenon/nn/layer/conv/conv2d.hpp>
 #include <tenon/nn/layer/dropout.hpp>
+#include <tenon/nn/layer/norm/batch_norm.hpp>
 #include <tenon/nn/summary.hpp>
 #include <tenon/ops/pool2d.hpp>
 #include <tenon/ops/reshape.hpp>

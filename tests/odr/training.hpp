@@ -1,8 +1,8 @@
 // A small training that each unit of two_units.cpp compiles for itself, in modes of its own.
 #pragma once
 #include <tenon/dataset/dataset.hpp>
-#include <tenon/nn/layer/batch_norm.hpp>
 #include <tenon/nn/layer/dense.hpp>
+#include <tenon/nn/layer/norm/batch_norm.hpp>
 #include <tenon/nn/loss/softmax_cross_entropy.hpp>
 #include <tenon/nn/optim/momentum.hpp>
 #include <tenon/ops/relu.hpp>

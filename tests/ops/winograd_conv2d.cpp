@@ -8,7 +8,7 @@
 
 #include <tenon/core/context.hpp>
 #include <tenon/core/tensor/compare.hpp>
-#include <tenon/nn/layer/conv2d.hpp>
+#include <tenon/nn/layer/conv/conv2d.hpp>
 #include <tenon/ops/add.hpp>
 #include <tenon/ops/conv2d.hpp>
 #include <tenon/ops/mul.hpp>

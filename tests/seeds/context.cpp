@@ -10,7 +10,7 @@
 
 #include <tenon/core/context/parallel.hpp>
 #include <tenon/core/tensor/compare.hpp>
-#include <tenon/nn/layer/conv2d.hpp>
+#include <tenon/nn/layer/conv/conv2d.hpp>
 #include <tenon/ops/reshape.hpp>
 
 #include "../support/printed.hpp"

@@ -2,7 +2,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
-#include <tenon/nn/layer/conv2d.hpp>
+#include <tenon/nn/layer/conv/conv2d.hpp>
 #include <tenon/train/plan_of.hpp>
 
 #include "../train/small.hpp"

@@ -1,10 +1,10 @@
 // Networks that several tests train or plan.
 #pragma once
-#include <tenon/nn/layer/batch_norm.hpp>
-#include <tenon/nn/layer/conv2d.hpp>
+#include <tenon/nn/layer/conv/conv2d.hpp>
 #include <tenon/nn/layer/dense.hpp>
 #include <tenon/nn/layer/dropout.hpp>
-#include <tenon/nn/layer/layer_norm.hpp>
+#include <tenon/nn/layer/norm/batch_norm.hpp>
+#include <tenon/nn/layer/norm/layer_norm.hpp>
 #include <tenon/nn/loss/softmax_cross_entropy.hpp>
 #include <tenon/nn/optim/momentum.hpp>
 #include <tenon/ops/pool2d.hpp>

@@ -4,7 +4,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
-#include <tenon/nn/layer/batch_norm.hpp>
+#include <tenon/nn/layer/norm/batch_norm.hpp>
 #include <tenon/ops/ops.hpp>
 
 #include "../../support/both_modes.hpp"

@@ -3,7 +3,7 @@
 #include "../support.hpp"
 
 #include <tenon/nn/layer/cell_list.hpp>
-#include <tenon/nn/layer/conv2d.hpp>
+#include <tenon/nn/layer/conv/conv2d.hpp>
 #include <tenon/ops/reshape.hpp>
 
 using namespace cells;

@@ -3,11 +3,11 @@
 #include "../support.hpp"
 
 #include <tenon/nn/layer/activation.hpp>
-#include <tenon/nn/layer/avg_pool2d.hpp>
 #include <tenon/nn/layer/embedding.hpp>
 #include <tenon/nn/layer/flatten.hpp>
-#include <tenon/nn/layer/layer_norm.hpp>
-#include <tenon/nn/layer/max_pool2d.hpp>
+#include <tenon/nn/layer/norm/layer_norm.hpp>
+#include <tenon/nn/layer/pool/avg_pool2d.hpp>
+#include <tenon/nn/layer/pool/max_pool2d.hpp>
 #include <tenon/nn/layer/sequential_cell.hpp>
 #include <tenon/nn/loss/l1.hpp>
 #include <tenon/nn/loss/mse.hpp>

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <tenon/nn/layer/layer_norm.hpp>
+#include <tenon/nn/layer/norm/layer_norm.hpp>
 #include <tenon/nn/optim/adam.hpp>
 #include <tenon/nn/optim/lars.hpp>
 #include <tenon/nn/optim/sgd.hpp>

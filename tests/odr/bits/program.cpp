@@ -4,13 +4,13 @@
 #include <cstdio>
 
 #include <tenon/dataset/dataset.hpp>
-#include <tenon/nn/layer/batch_norm.hpp>
-#include <tenon/nn/layer/conv2d.hpp>
+#include <tenon/nn/layer/attention/multi_head_attention.hpp>
+#include <tenon/nn/layer/conv/conv2d.hpp>
 #include <tenon/nn/layer/dense.hpp>
 #include <tenon/nn/layer/dropout.hpp>
-#include <tenon/nn/layer/layer_norm.hpp>
-#include <tenon/nn/layer/lstm.hpp>
-#include <tenon/nn/layer/multi_head_attention.hpp>
+#include <tenon/nn/layer/norm/batch_norm.hpp>
+#include <tenon/nn/layer/norm/layer_norm.hpp>
+#include <tenon/nn/layer/recurrent/lstm.hpp>
 #include <tenon/nn/loss/softmax_cross_entropy.hpp>
 #include <tenon/nn/optim/adam.hpp>
 #include <tenon/ops/pool2d.hpp>

@@ -17,8 +17,8 @@
 #include <tenon/backend/cpu/movement/concat.hpp>
 #include <tenon/backend/cpu/movement/constant.hpp>
 #include <tenon/backend/cpu/movement/full_like.hpp>
-#include <tenon/backend/cpu/movement/gather.hpp>
-#include <tenon/backend/cpu/movement/one_hot.hpp>
+#include <tenon/backend/cpu/movement/index/gather.hpp>
+#include <tenon/backend/cpu/movement/index/one_hot.hpp>
 #include <tenon/backend/cpu/movement/pad.hpp>
 #include <tenon/backend/cpu/movement/slice.hpp>
 #include <tenon/backend/cpu/movement/split.hpp>

@@ -2,8 +2,8 @@
 #pragma once
 #include <cuda_runtime.h>
 
-#include <tenon/backend/cuda/queues.hpp>
 #include <tenon/backend/cuda/shared_memory.hpp>
+#include <tenon/backend/cuda/step/queues.hpp>
 #include <tenon/graph/ir/kernel.hpp>
 
 namespace tenon::inline TENON_ABI {

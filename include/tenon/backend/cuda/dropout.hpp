@@ -1,7 +1,7 @@
 // Dropout with the CPU's masks: each element by its own random word.
 #pragma once
 #include <tenon/backend/cpu/elementwise/dropout.hpp>
-#include <tenon/backend/cuda/neighbours.hpp>
+#include <tenon/backend/cuda/step/neighbours.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {

@@ -3,8 +3,8 @@
 #include <tenon/backend/cpu/elementwise/fused.hpp>
 #include <tenon/backend/cuda/device.hpp>
 #include <tenon/backend/cuda/index.hpp>
-#include <tenon/backend/cuda/neighbours.hpp>
-#include <tenon/backend/cuda/parts.hpp>
+#include <tenon/backend/cuda/step/neighbours.hpp>
+#include <tenon/backend/cuda/step/parts.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {

@@ -2,7 +2,7 @@
 #pragma once
 #include <tenon/backend/cpu/elementwise/fused.hpp>
 #include <tenon/backend/cuda/device.hpp>
-#include <tenon/backend/cuda/neighbours.hpp>
+#include <tenon/backend/cuda/step/neighbours.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::cuda {

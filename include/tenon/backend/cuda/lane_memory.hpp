@@ -4,7 +4,7 @@
 #include <mutex>
 #include <vector>
 
-#include <tenon/backend/cuda/queues.hpp>
+#include <tenon/backend/cuda/step/queues.hpp>
 
 namespace tenon::inline TENON_ABI::kernel::cuda {
 

@@ -3,7 +3,7 @@
 #include <string_view>
 
 #include <tenon/backend/cuda/fast/fast_math.hpp>
-#include <tenon/backend/cuda/step.hpp>
+#include <tenon/backend/cuda/step/step.hpp>
 
 namespace tenon::inline TENON_ABI {
 

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include <tenon/backend/cpu/attention/attention_kernel.hpp>
-#include <tenon/backend/cuda/neighbours.hpp>
 #include <tenon/backend/cuda/reduce/tree.hpp>
+#include <tenon/backend/cuda/step/neighbours.hpp>
 #include <tenon/core/math/elementary.hpp>
 
 TENON_EXACT_BEGIN

@@ -1,6 +1,6 @@
 // From sums over some samples, or segments of one, in the workspace to the gradient of a convolution for its weight.
 #pragma once
-#include <tenon/backend/cuda/neighbours.hpp>
+#include <tenon/backend/cuda/step/neighbours.hpp>
 #include <tenon/core/nchw16n.hpp>
 
 TENON_EXACT_BEGIN

@@ -3,7 +3,7 @@
 #pragma once
 #include <tenon/backend/cuda/async_copy.hpp>
 #include <tenon/backend/cuda/conv/weight_work.hpp>
-#include <tenon/backend/cuda/neighbours.hpp>
+#include <tenon/backend/cuda/step/neighbours.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::cuda {

@@ -5,7 +5,7 @@
 
 #include <tenon/backend/cuda/device.hpp>
 #include <tenon/backend/cuda/gemm/stages.hpp>
-#include <tenon/backend/cuda/neighbours.hpp>
+#include <tenon/backend/cuda/step/neighbours.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::cuda {

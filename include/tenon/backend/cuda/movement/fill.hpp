@@ -1,6 +1,6 @@
 // Tensors whose elements follow from their index: numbers, tables, one-hot vectors; one side of a diagonal.
 #pragma once
-#include <tenon/backend/cuda/neighbours.hpp>
+#include <tenon/backend/cuda/step/neighbours.hpp>
 
 namespace tenon::inline TENON_ABI {
 

@@ -1,6 +1,6 @@
 // Gather, rows of a table by number.
 #pragma once
-#include <tenon/backend/cpu/movement/gather.hpp>
+#include <tenon/backend/cpu/movement/index/gather.hpp>
 #include <tenon/backend/cuda/movement/copy.hpp>
 
 namespace tenon::inline TENON_ABI {

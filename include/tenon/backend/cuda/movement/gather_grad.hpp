@@ -3,10 +3,10 @@
 #pragma once
 #include <bit>
 
-#include <tenon/backend/cpu/movement/gather.hpp>
+#include <tenon/backend/cpu/movement/index/gather.hpp>
 #include <tenon/backend/cuda/movement/merge.hpp>
-#include <tenon/backend/cuda/neighbours.hpp>
 #include <tenon/backend/cuda/reduce/tree.hpp>
+#include <tenon/backend/cuda/step/neighbours.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {

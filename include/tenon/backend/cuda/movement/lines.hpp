@@ -1,8 +1,8 @@
 // Lines along an axis: running sums and products, elements by number. A thread for each line or element.
 #pragma once
-#include <tenon/backend/cpu/movement/cumsum.hpp>
-#include <tenon/backend/cpu/movement/gather_elements.hpp>
-#include <tenon/backend/cuda/neighbours.hpp>
+#include <tenon/backend/cpu/movement/index/cumsum.hpp>
+#include <tenon/backend/cpu/movement/index/gather_elements.hpp>
+#include <tenon/backend/cuda/step/neighbours.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {

@@ -2,7 +2,7 @@
 #pragma once
 #include <cstdint>
 
-#include <tenon/backend/cuda/neighbours.hpp>
+#include <tenon/backend/cuda/step/neighbours.hpp>
 
 namespace tenon::inline TENON_ABI {
 

@@ -1,6 +1,6 @@
 // Rows and elements by number: other ones in their place. Places are sorted by row, as for the gradient of gather.
 #pragma once
-#include <tenon/backend/cpu/movement/scatter_rows.hpp>
+#include <tenon/backend/cpu/movement/index/scatter_rows.hpp>
 #include <tenon/backend/cuda/movement/gather_grad.hpp>
 #include <tenon/backend/cuda/movement/lines.hpp>
 

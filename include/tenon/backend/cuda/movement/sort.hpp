@@ -1,6 +1,6 @@
 // Sort and topk: tiles of a line are sorted in shared memory, then neighbouring runs of sorted keys become one.
 #pragma once
-#include <tenon/backend/cpu/movement/sort.hpp>
+#include <tenon/backend/cpu/movement/index/sort.hpp>
 #include <tenon/backend/cuda/movement/merge.hpp>
 
 namespace tenon::inline TENON_ABI {

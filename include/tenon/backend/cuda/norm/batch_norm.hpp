@@ -3,7 +3,7 @@
 #include <tenon/backend/cpu/norm/batch_norm.hpp>
 #include <tenon/backend/cuda/epilogue.hpp>
 #include <tenon/backend/cuda/norm/batch_norm_sums.hpp>
-#include <tenon/backend/cuda/parts.hpp>
+#include <tenon/backend/cuda/step/parts.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {

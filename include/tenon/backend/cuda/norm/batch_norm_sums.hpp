@@ -3,10 +3,10 @@
 #include <tuple>
 
 #include <tenon/backend/cpu/norm/batch_norm.hpp>
-#include <tenon/backend/cuda/neighbours.hpp>
 #include <tenon/backend/cuda/reduce/channel_sums.hpp>
 #include <tenon/backend/cuda/reduce/columns.hpp>
 #include <tenon/backend/cuda/reduce/rows.hpp>
+#include <tenon/backend/cuda/step/neighbours.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::cuda {

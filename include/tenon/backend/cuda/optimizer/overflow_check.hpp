@@ -1,6 +1,6 @@
 // Overflow check of gradients: a flag is set where an element is infinite or NaN.
 #pragma once
-#include <tenon/backend/cuda/neighbours.hpp>
+#include <tenon/backend/cuda/step/neighbours.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {

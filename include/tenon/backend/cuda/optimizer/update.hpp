@@ -1,7 +1,7 @@
 // Updates of optimizers, from the same function of one element as on the CPU.
 #pragma once
-#include <tenon/backend/cuda/neighbours.hpp>
-#include <tenon/backend/cuda/parts.hpp>
+#include <tenon/backend/cuda/step/neighbours.hpp>
+#include <tenon/backend/cuda/step/parts.hpp>
 #include <tenon/target/update_arity.hpp>
 
 TENON_EXACT_BEGIN

@@ -1,6 +1,6 @@
 // The weight of a time loop, which a block keeps from step to step: in registers, in shared memory, the rest in memory.
 #pragma once
-#include <tenon/backend/cuda/neighbours.hpp>
+#include <tenon/backend/cuda/step/neighbours.hpp>
 #include <tenon/core/simd/simd.hpp>
 
 TENON_EXACT_BEGIN

@@ -1,8 +1,8 @@
 // Sums over the rows of matrices of any size, in the order of column_sums, as in columns.hpp: with few rows in one
 // launch without a workspace, by a block for every 8 columns; else in two.
 #pragma once
-#include <tenon/backend/cuda/parts.hpp>
 #include <tenon/backend/cuda/reduce/tree.hpp>
+#include <tenon/backend/cuda/step/parts.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::cuda {

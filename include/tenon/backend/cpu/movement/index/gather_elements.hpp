@@ -1,6 +1,6 @@
 // Elements along an axis by number, and their sums by number.
 #pragma once
-#include <tenon/backend/cpu/movement/gather.hpp>
+#include <tenon/backend/cpu/movement/index/gather.hpp>
 #include <tenon/backend/cpu/reduce/axis.hpp>
 #include <tenon/core/math/wrapping.hpp>
 

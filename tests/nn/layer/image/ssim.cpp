@@ -7,8 +7,8 @@
 
 #include <tenon/more.hpp>
 
-#include "../../support/both_modes.hpp"
-#include "../../support/gradient_check.hpp"
+#include "../../../support/both_modes.hpp"
+#include "../../../support/gradient_check.hpp"
 
 using namespace tenon;
 using namespace support;

@@ -6,9 +6,9 @@
 
 #include <tenon/more.hpp>
 
-#include "../../support/both_modes.hpp"
-#include "../../support/gradient_check.hpp"
-#include "../../support/shape_rule.hpp"
+#include "../../../support/both_modes.hpp"
+#include "../../../support/gradient_check.hpp"
+#include "../../../support/shape_rule.hpp"
 
 using namespace tenon;
 using support::both_modes;

@@ -1,6 +1,6 @@
 // Batch normalization of volumes as a layer.
 #pragma once
-#include <tenon/nn/layer/batch_norm.hpp>
+#include <tenon/nn/layer/norm/batch_norm.hpp>
 #include <tenon/ops/refused.hpp>
 
 namespace tenon::inline TENON_ABI::nn {

@@ -2,10 +2,10 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <cmath>
 
-#include "../support.hpp"
+#include "../../support.hpp"
 
-#include <tenon/nn/layer/gru.hpp>
-#include <tenon/nn/layer/lstm.hpp>
+#include <tenon/nn/layer/recurrent/gru.hpp>
+#include <tenon/nn/layer/recurrent/lstm.hpp>
 #include <tenon/ops/concat.hpp>
 
 using namespace cells;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
-#include <tenon/backend/cuda/dependencies.hpp>
 #include <tenon/backend/cuda/runtime.hpp>
+#include <tenon/backend/cuda/step/dependencies.hpp>
 
 namespace tenon::inline TENON_ABI::kernel::cuda {
 

@@ -1,10 +1,10 @@
 // Layers of a transformer: encoder and decoder.
 #pragma once
 #include <tenon/nn/cell.hpp>
+#include <tenon/nn/layer/attention/multi_head_attention.hpp>
 #include <tenon/nn/layer/dense.hpp>
 #include <tenon/nn/layer/dropout.hpp>
-#include <tenon/nn/layer/layer_norm.hpp>
-#include <tenon/nn/layer/multi_head_attention.hpp>
+#include <tenon/nn/layer/norm/layer_norm.hpp>
 #include <tenon/ops/gelu.hpp>
 #include <tenon/ops/masked_attention.hpp>
 #include <tenon/ops/relu.hpp>

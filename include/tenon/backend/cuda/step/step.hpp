@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include <tenon/backend/cuda/capture.hpp>
 #include <tenon/backend/cuda/lane_memory.hpp>
-#include <tenon/backend/cuda/merged.hpp>
-#include <tenon/backend/cuda/queues.hpp>
+#include <tenon/backend/cuda/step/capture.hpp>
+#include <tenon/backend/cuda/step/merged.hpp>
+#include <tenon/backend/cuda/step/queues.hpp>
 
 namespace tenon::inline TENON_ABI::kernel::cuda {
 

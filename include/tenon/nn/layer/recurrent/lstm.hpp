@@ -1,6 +1,6 @@
 // Long short-term memory: a stack of layers over time, and a single step.
 #pragma once
-#include <tenon/nn/layer/recurrent.hpp>
+#include <tenon/nn/layer/recurrent/recurrent.hpp>
 #include <tenon/ops/add.hpp>
 #include <tenon/ops/lstm.hpp>
 

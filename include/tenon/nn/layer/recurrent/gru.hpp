@@ -1,6 +1,6 @@
 // Gated recurrent units: a stack of layers over time, and a single step.
 #pragma once
-#include <tenon/nn/layer/recurrent.hpp>
+#include <tenon/nn/layer/recurrent/recurrent.hpp>
 #include <tenon/ops/gru.hpp>
 #include <tenon/ops/matmul.hpp>
 

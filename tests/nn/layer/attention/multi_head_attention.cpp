@@ -3,13 +3,13 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <cmath>
 
-#include "../support.hpp"
+#include "../../support.hpp"
 
+#include <tenon/nn/layer/attention/multi_head_attention.hpp>
+#include <tenon/nn/layer/attention/positional_embedding.hpp>
 #include <tenon/nn/layer/cell_list.hpp>
 #include <tenon/nn/layer/embedding.hpp>
-#include <tenon/nn/layer/layer_norm.hpp>
-#include <tenon/nn/layer/multi_head_attention.hpp>
-#include <tenon/nn/layer/positional_embedding.hpp>
+#include <tenon/nn/layer/norm/layer_norm.hpp>
 #include <tenon/nn/optim/adam.hpp>
 #include <tenon/nn/parameter_gradients.hpp>
 #include <tenon/ops/gelu.hpp>

@@ -1,6 +1,6 @@
 // Rows by number: their places from several numbers, their sums, other rows in their place.
 #pragma once
-#include <tenon/backend/cpu/movement/gather.hpp>
+#include <tenon/backend/cpu/movement/index/gather.hpp>
 
 namespace tenon::inline TENON_ABI {
 

@@ -1,7 +1,7 @@
 // Maximum pooling as a layer.
 #pragma once
 #include <tenon/nn/cell.hpp>
-#include <tenon/nn/layer/pool2d.hpp>
+#include <tenon/nn/layer/pool/pool2d.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 

@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "../support.hpp"
+#include "../../support.hpp"
 
 #include <tenon/nn/frozen.hpp>
-#include <tenon/nn/layer/batch_norm.hpp>
-#include <tenon/nn/layer/conv2d.hpp>
+#include <tenon/nn/layer/conv/conv2d.hpp>
+#include <tenon/nn/layer/norm/batch_norm.hpp>
 #include <tenon/nn/metric/accuracy.hpp>
 #include <tenon/nn/optim/sgd.hpp>
 #include <tenon/ops/reduce_sum.hpp>

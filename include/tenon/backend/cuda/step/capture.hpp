@@ -3,8 +3,8 @@
 #include <memory>
 #include <vector>
 
-#include <tenon/backend/cuda/dependencies.hpp>
 #include <tenon/backend/cuda/runtime.hpp>
+#include <tenon/backend/cuda/step/dependencies.hpp>
 
 namespace tenon::inline TENON_ABI::kernel::cuda {
 

@@ -2,12 +2,12 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <cmath>
 
-#include "../support.hpp"
+#include "../../support.hpp"
 
 #include <tenon/more.hpp>
 
-#include "../../support/both_modes.hpp"
-#include "../../support/gradient_check.hpp"
+#include "../../../support/both_modes.hpp"
+#include "../../../support/gradient_check.hpp"
 
 using namespace cells;
 using support::both_modes;
