@@ -54,6 +54,28 @@ constexpr auto traced_gradients(const V& value, const X&... x) {
   };
   return one_or_tuple(node(x)...);
 }
+[[gnu::cold]] inline RuntimeError lost_gradient() {
+  return RuntimeError("grad inside of grad or of a network that a tape records would lose the outer gradient: train "
+                      "with a Model, or make one graph of it, jit(step, net, optimizer) or jit(grad(grad(f))), with "
+                      "functions that capture nothing.");
+}
+/// The value of f(x...) and its gradients at Positions. `backward(tape, value)` starts the backward pass.
+template <int... Positions, class F, class Backward, class... X>
+auto taped_gradients(const F& f, Backward backward, const X&... x) {
+  const FlushDenormals flush;
+  eager::Tape tape;
+  (tape.watch(nth<Positions>(x...)), ...);
+  auto value = f(x...);
+  const bool lost_outer = tape.hides_outer();
+  tape.pause();
+  if (lost_outer) throw lost_gradient();
+  if constexpr (is_broken<decltype(value)>) return value;  // after a mistake, in nvcc's front end
+  else {
+    if (tape.variable(value) >= 0) backward(tape, value);  // else all gradients are zero, as in a graph
+    auto gradients = one_or_tuple(tape.gradient(nth<Positions>(x...))...);
+    return std::tuple(std::move(value), std::move(gradients));
+  }
+}
 }  // namespace detail
 
 /// A function's gradient as a function. Made by grad() and value_and_grad().
@@ -70,7 +92,7 @@ struct Gradient {
     if constexpr (!on_tensors || (is_broken<X> || ...)) return Broken{};
     else if constexpr ((detail::is_traced<X> || ...)) return traced(isolated<X>(x)...);
     else if (const eager::Tape* outer = eager::Tape::active(); outer && ((outer->variable(x) >= 0) || ...))
-      throw lost();
+      throw detail::lost_gradient();
     else if constexpr (detail::only_compiled<Gradient>) return jit(*this)(x...);
     else return eager(X(x)...);  // copies: one tensor given twice is two variables
   }
@@ -92,27 +114,12 @@ struct Gradient {
       else return gradients;
     }
   }
-  static RuntimeError lost() {
-    return RuntimeError("grad inside of grad or of a network that a tape records would lose the outer gradient: train "
-                        "with a Model, or make one graph of it, jit(step, net, optimizer) or jit(grad(grad(f))), with "
-                        "functions that capture nothing.");
-  }
   template <class... X>
   auto eager(const X&... x) const {
-    const FlushDenormals flush;
-    eager::Tape tape;
-    (tape.watch(detail::nth<Positions>(x...)), ...);
-    auto value = f(x...);
-    const bool lost_outer = tape.hides_outer();
-    tape.pause();
-    if (lost_outer) throw lost();
-    if constexpr (is_broken<decltype(value)>) return value;  // after a mistake, in nvcc's front end
-    else {
-      if (tape.variable(value) >= 0) tape.backward(value);  // else all gradients are zero, as in a graph
-      auto gradients = detail::one_or_tuple(tape.gradient(detail::nth<Positions>(x...))...);
-      if constexpr (with_value) return std::tuple(std::move(value), std::move(gradients));
-      else return gradients;
-    }
+    auto both = detail::taped_gradients<Positions...>(
+        f, [](eager::Tape& tape, const auto& value) { tape.backward(value); }, x...);
+    if constexpr (with_value || is_broken<decltype(both)>) return both;
+    else return std::get<1>(std::move(both));
   }
 };
 

@@ -104,18 +104,6 @@ class BodyTrace {
   std::vector<int> outside_, inside_;
 };
 
-namespace ops {
-/// Not for users: y with the gradient that it gets (operand 1), behind another one. The root of the backward pass of a
-/// function of several results. It is never computed.
-struct Seeded : Operator<Seeded, "Seeded"> {
-  static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
-  static constexpr void derivative(Derivative& d) {
-    d.flows_to(0, d.operand(1));
-    if (d.operands() > 2) d.flows_to(2, d.gradient());
-  }
-};
-}  // namespace ops
-
 /// A body with its derivative: nodes from `forward` on compute the gradients of the inputs from those of the outputs.
 struct BodyGradient {
   Builder builder;
@@ -166,21 +154,19 @@ constexpr BodyGradient differentiate(const Builder& outer, int number) {
   b.body_nodes = outer.body_nodes, b.body_words = outer.body_words;
   for (int id = 0; id < body.count; ++id) b.nodes.push_back(body.node[id]);
   d.inputs = body.inputs(), d.forward = body.count;
-  int root = -1;
+  std::vector<int> roots, seeds;
   for (int k = 0; k < body.outputs; ++k) {
     const TensorType type = b.nodes[std::size_t(body.output[k])].type;
     d.seed.push_back(is_floating(type.dtype) ? b.leaf(&info<ops::Input>, type, 0) : -1);
-    if (d.seed.back() < 0) continue;
-    root = root < 0 ? b.call<ops::Seeded>(NoConfig{}, body.output[k], d.seed.back())
-                    : b.call<ops::Seeded>(NoConfig{}, body.output[k], d.seed.back(), root);
   }
+  for (int k = body.outputs; k-- > 0;)
+    if (d.seed[std::size_t(k)] >= 0) roots.push_back(body.output[k]), seeds.push_back(d.seed[std::size_t(k)]);
   d.gradient.assign(std::size_t(d.inputs), -1);
-  if (root >= 0) {
-    std::vector<char> wanted(std::size_t(root) + 1, 0);
+  if (!roots.empty()) {
+    std::vector<char> wanted(b.nodes.size(), 0);
     for (int i = 0; i < d.inputs; ++i) wanted[std::size_t(i)] = is_floating(b.nodes[std::size_t(i)].type.dtype);
-    const int seed = b.leaf(&info<ops::Input>, b.nodes[std::size_t(root)].type, 0);
-    const std::vector<int> all = backward(b, root, seed, wanted);
-    for (int i = 0; i < d.inputs; ++i)
+    const std::vector<int> all = backward(b, roots, seeds, wanted);
+    for (int i = 0; i < d.inputs && i < int(all.size()); ++i)
       if (wanted[std::size_t(i)]) d.gradient[std::size_t(i)] = all[std::size_t(i)];
   }
   d.read = d.needed_by(d.gradient);

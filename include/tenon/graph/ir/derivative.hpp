@@ -127,11 +127,13 @@ constexpr void name_sum([[maybe_unused]] std::vector<Node>& nodes, [[maybe_unuse
 }
 }  // namespace detail
 
-constexpr std::vector<int> post_order(const Builder& builder, int root) {
+constexpr std::vector<int> post_order(const Builder& builder, const std::vector<int>& roots, std::size_t size) {
+  const auto operands = [&](int id) { return builder.nodes[std::size_t(id)].operands; };
+  const auto operand = [&](int id, int k) { return builder.nodes[std::size_t(id)].operand[k]; };
   PostOrder walk;
-  return walk.from(
-      root, std::size_t(root) + 1, [&](int id) { return builder.nodes[std::size_t(id)].operands; },
-      [&](int id, int k) { return builder.nodes[std::size_t(id)].operand[k]; });
+  std::vector<int> order = walk.from(roots[0], size, operands, operand);
+  for (std::size_t k = 1; k < roots.size(); ++k) order = walk.and_from(roots[k], operands, operand);
+  return order;
 }
 
 namespace detail {
@@ -148,19 +150,26 @@ constexpr ResultNodes result_gradients(const Builder& builder, const std::vector
 }
 }  // namespace detail
 
-/// Appends the backward pass of `roots` (each seeded by its own gradient node). Returns the gradient node of every
-/// node that existed before, or -1. `wanted[i]` marks leaves whose gradient is asked for.
+/// Appends the backward pass of `roots`, at least one, whose own gradients are the nodes `seeds`. Returns the gradient
+/// node of each node up to the last root, or -1. `wanted[i]` marks the nodes whose gradient is asked for; with 2 also
+/// those that it does not go beyond.
 template <class Plus = ops::Add, class View = ops::Reshape>
-constexpr std::vector<int> backward(Builder& builder, int root, int seed, const std::vector<char>& wanted) {
-  std::vector<int> gradients(std::size_t(root) + 1, -1);
-  std::vector<char> needed(std::size_t(root) + 1, 0);
-  for (int id = 0; id <= root; ++id) {
+constexpr std::vector<int> backward(Builder& builder, const std::vector<int>& roots, const std::vector<int>& seeds,
+                                    const std::vector<char>& wanted) {
+  std::size_t size = 0;
+  for (const int root : roots) size = std::size_t(root) < size ? size : std::size_t(root) + 1;
+  std::vector<int> gradients(size, -1);
+  std::vector<char> needed(size, 0);
+  for (int id = 0; id < int(size); ++id) {
     const Node& node = builder.nodes[std::size_t(id)];
     needed[std::size_t(id)] = std::size_t(id) < wanted.size() && wanted[std::size_t(id)];
     for (int k = 0; k < node.operands; ++k) needed[std::size_t(id)] |= needed[std::size_t(node.operand[k])];
   }
-  gradients[std::size_t(root)] = seed;
-  const std::vector<int> order = post_order(builder, root);
+  for (std::size_t k = 0; k < roots.size(); ++k) {
+    int& sum = gradients[std::size_t(roots[k])];
+    sum = sum < 0 ? seeds[k] : builder.template call<Plus>(NoConfig{}, sum, seeds[k]);
+  }
+  const std::vector<int> order = post_order(builder, roots, size);
   const int outer_scope = builder.scope;
   for (std::size_t at = order.size(); at-- > 0;) {
     const int id = order[at];
@@ -202,6 +211,11 @@ constexpr std::vector<int> backward(Builder& builder, int root, int seed, const 
   }
   builder.scope = outer_scope;
   return gradients;
+}
+/// The same of one root.
+template <class Plus = ops::Add, class View = ops::Reshape>
+constexpr std::vector<int> backward(Builder& builder, int root, int seed, const std::vector<char>& wanted) {
+  return backward<Plus, View>(builder, std::vector<int>(1, root), std::vector<int>(1, seed), wanted);
 }
 
 }  // namespace tenon

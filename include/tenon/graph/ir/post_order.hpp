@@ -15,8 +15,14 @@ class PostOrder {
   template <class Operands, class Operand>
   constexpr const std::vector<int>& from(int root, std::size_t size, Operands operands, Operand operand) {
     order_.clear();
-    stack_.assign(1, root);
     next_.assign(size, 0);
+    return and_from(root, operands, operand);
+  }
+  /// The same with what is also reachable from a further root.
+  template <class Operands, class Operand>
+  constexpr const std::vector<int>& and_from(int root, Operands operands, Operand operand) {
+    if (next_[std::size_t(root)]) return order_;
+    stack_.assign(1, root);
     next_[std::size_t(root)] = 1;
     while (!stack_.empty()) {
       const int id = stack_.back(), k = next_[std::size_t(id)] - 1;
