@@ -9,6 +9,7 @@
 #include <tenon/ops/conv2d_transpose.hpp>
 #include <tenon/ops/conv3d.hpp>
 #include <tenon/ops/cumsum.hpp>
+#include <tenon/ops/einsum.hpp>
 #include <tenon/ops/elu.hpp>
 #include <tenon/ops/erf.hpp>
 #include <tenon/ops/expm1.hpp>
@@ -46,6 +47,7 @@
 #include <tenon/ops/shrink.hpp>
 #include <tenon/ops/softsign.hpp>
 #include <tenon/ops/sort.hpp>
+#include <tenon/ops/tensordot.hpp>
 #include <tenon/ops/tile.hpp>
 #include <tenon/ops/trigonometric.hpp>
 #include <tenon/ops/unfold.hpp>
