@@ -19,9 +19,9 @@ namespace tenon::inline TENON_ABI {
 /// A network with its loss, optimizer, and metrics.
 ///
 /// net        a cell; the Model refers to it, so it must live as long. The Model binds and initialises its parameters
-/// loss       a cell of (prediction, label), or NoLoss when the network returns the loss itself from all columns of a
-///            row. Both may return a std::tuple of losses: training uses their sum, and RunInfo::net_outputs has each
-///            loss
+/// loss       a cell of (prediction, label): the last column of a row is the label, the others are the inputs of the
+///            network. Or NoLoss when the network returns the loss itself from all columns. Both may return a
+///            std::tuple of losses: training uses their sum, and RunInfo::net_outputs has each loss
 /// optimizer  nn::Momentum, ..., or NoOptimizer. Throws ValueError, KeyError, RuntimeError for its numbers and groups
 /// parts      metrics for eval(), and, for mixed precision, amp<AmpLevel::O2> and a loss scale manager (train/amp.hpp),
 ///            in any order
@@ -117,7 +117,7 @@ class Model {
   /// step, step_end)*, epoch_end)*, end. The optimizer's state, the step, and the order of a shuffled data set continue
   /// where the last train() of this Model ended.
   ///
-  /// data       batched, with two columns (data and label) if there is a loss function
+  /// data       batched; with a loss function its columns are the inputs of construct, then the label
   /// callbacks  objects with hooks, ranges of AnyCallback, observers. TrainOptions may be anywhere among them, or, as
   ///            {.dataset_sink_mode = true}, before them
   /// throws     ValueError for epochs < 1, empty data, a changed number among the network's members, a class number out
@@ -258,13 +258,13 @@ class Model {
             class Wrong = typename detail::PredictRefusal<is_right, Runner, N, precision, X...>::type>
   requires(detail::Tensors<X...> && !std::is_void_v<Wrong>)
   auto predict(const X&... x) const;
-  /// The same for all rows of a batched data set; construct receives the first column, or all columns if it has as many
-  /// parameters.
+  /// The same for all rows of a batched data set; construct receives as many of the first columns as it has parameters.
   template <dataset::Dataset Data>
   auto predict(const Data& data) const {
     detail::check_size("Model.predict", data.size());
-    constexpr bool first_alone = !detail::TakesAll<Net, precision, typename Data::columns>::value;
-    return detail::predicted_rows<first_alone>(data, [&](const auto&... x) { return predict(x...); });
+    using Columns = typename Data::columns;
+    return detail::predicted_rows<detail::taken_columns<Net, precision, Columns::count>(Columns())>(
+        data, [&](const auto&... x) { return predict(x...); });
   }
   /// The same, written directly into tensors of the caller: `predict_into(result, x)`, or std::tie(a, b) for several.
   /// Throws ValueError if a result has another batch size than the inputs.
@@ -401,7 +401,9 @@ class Model {
         },
         [&](const auto& row) {
           constexpr int columns = dataset::Row<Columns>::count;
-          detail::spread([&](auto&... m) { (detail::update_metric(m, run.net_outputs, row, columns), ...); }, metrics_);
+          detail::spread(
+              [&](auto&... m) { (detail::update_metric<Runner::label_count>(m, run.net_outputs, row, columns), ...); },
+              metrics_);
           const double weight = over == nn::MeanOver::samples ? double(row[columns - 1].extent[0]) : 1;
           if (in) losses += weight * run.loss(), counted += weight;
         });

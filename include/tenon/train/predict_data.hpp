@@ -36,14 +36,13 @@ std::tuple<T...> one_behind_the_other(const std::vector<std::tuple<T...>>& parts
   }(std::index_sequence_for<T...>());
 }
 
-/// f of the columns of each row, joined: of the first column alone, or of all.
-template <bool first_alone, class Data, class F>
+/// f of the first `count` columns of each row, joined.
+template <int count, class Data, class F>
 auto predicted_rows(const Data& data, F f) {
   const auto of_row = [&](const auto& row) {
-    using Row = std::remove_cvref_t<decltype(row)>;
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return f(row.template get<int(I)>()...);
-    }(std::make_index_sequence<first_alone ? 1 : std::size_t(Row::count)>());
+    }(std::make_index_sequence<std::size_t(count)>());
   };
   auto rows = data.open();
   rows.start(0);

@@ -24,6 +24,20 @@ struct TakesAll<Net, precision, dataset::Columns<C...>> {
   static constexpr bool value =
       requires(const Net& net, const Entering<TracedColumn<C>, precision>&... x) { net.construct(x...); };
 };
+/// How many of the first columns construct takes, at most `count`; 1 also if it takes none.
+template <class Net, MixedPrecision precision, int count, class... C>
+constexpr int taken_columns(dataset::Columns<C...> columns) {
+  if constexpr (count == 1) return 1;
+  else {
+    constexpr bool takes = of_first<count>(
+        []<class... First>(std::type_identity<First>...) {
+          return TakesAll<Net, precision, dataset::Columns<First...>>::value;
+        },
+        std::type_identity<C>()...);
+    if constexpr (takes) return count;
+    else return taken_columns<Net, precision, count - 1>(columns);
+  }
+}
 
 /// A graph that a Model is going to run. A Model without graph mode may look at values.
 template <class Graph, ModelOptions options>
@@ -73,7 +87,7 @@ constexpr Sentence wrong_metric_of(dataset::Columns<C...>) {
                         << (Runner::label_count == 1 ? " output" : " outputs") << ": nn::MultiLoss has one for each";
     else if constexpr (M::output < Runner::label_count)
       return wrong_metric<M, OutputAt<M::output, Predicted>,
-                          dataset::ColumnAt<dataset::Columns<C...>, 1 + M::output>>();
+                          dataset::ColumnAt<dataset::Columns<C...>, columns - Runner::label_count + M::output>>();
   } else return wrong_metric<M, LastOutput<Predicted>, dataset::ColumnAt<dataset::Columns<C...>, columns - 1>>();
 }
 template <class Runner, class... Metrics, class... C>

@@ -19,32 +19,45 @@ struct NoOptimizer {
 
 namespace detail {
 
-/// What a model computes from a row: the prediction, and the loss or losses.
-template <class Net, class Loss, MixedPrecision precision = MixedPrecision{}, class... X>
-constexpr auto predicted(const Net& net, const X&... x) {
-  if constexpr (is_half_dtype(precision.values)) {
-    if constexpr (std::is_same_v<Loss, NoLoss>) return leaving<precision>(net(entering<precision>(x)...));
-    else
-      return
-          [&](const auto& first, const auto&...) { return leaving<precision>(net(entering<precision>(first))); }(x...);
-  } else {
-    if constexpr (std::is_same_v<Loss, NoLoss>) return net(x...);
-    else return [&](const auto& first, const auto&...) { return net(first); }(x...);
-  }
-}
 /// How many columns of a row are labels, the last ones: as many as the loss says (nn::MultiLoss), else one.
 template <class Loss>
 inline constexpr int label_columns = 1;
 template <class Loss>
 requires(Loss::labels > 0)
 inline constexpr int label_columns<Loss> = Loss::labels;
+template <>
+inline constexpr int label_columns<NoLoss> = 0;
 
+/// f of the first arguments, whose number is given, or of all but these.
+template <int count, class F, class First, class... More>
+constexpr auto of_first(const F& f, const First& first, const More&... more) {
+  if constexpr (count == 1) return f(first);
+  else if constexpr (count == 1 + int(sizeof...(More))) return f(first, more...);
+  else return of_first<count - 1>([&](const auto&... next) { return f(first, next...); }, more...);
+}
+template <int count, class F, class First, class... More>
+constexpr auto of_others(const F& f, const First&, const More&... more) {
+  if constexpr (count == 1) return f(more...);
+  else return of_others<count - 1>(f, more...);
+}
+
+/// What a model computes from a row: the prediction from the columns that are no labels, and the loss or losses.
+template <class Net, class Loss, MixedPrecision precision = MixedPrecision{}, class... X>
+constexpr auto predicted(const Net& net, const X&... x) {
+  return of_first<int(sizeof...(X)) - label_columns<Loss>>(
+      [&](const auto&... input) {
+        if constexpr (is_half_dtype(precision.values)) return leaving<precision>(net(entering<precision>(input)...));
+        else return net(input...);
+      },
+      x...);
+}
 template <class Loss, class P, class... X>
 constexpr auto loss_of(const P& prediction, const X&... x) {
   if constexpr (std::is_same_v<Loss, NoLoss>) return prediction;
   else {
     [[maybe_unused]] const eager::InLoss scope;
-    return [&](const auto&, const auto&... labels) { return prototype<Loss>(prediction, labels...); }(x...);
+    return of_others<int(sizeof...(X)) - label_columns<Loss>>(
+        [&](const auto&... labels) { return prototype<Loss>(prediction, labels...); }, x...);
   }
 }
 /// The same in a trace, whose errors name the loss then.
@@ -80,19 +93,44 @@ constexpr Builder builder_for(bool training, int cells = all_cells) {
   return b;
 }
 
-// Traces Step on the columns of a row. With a loss function a row has two, as in MindSpore, or as many as it says.
-template <class Step, class Loss, class... Keys, std::size_t... I>
+/// What is wrong with the number of columns of a data set: a network of one input is MindSpore's case.
+template <class Net, class Loss, class First, class... X>
+constexpr Sentence wrong_column_count() {
+  const int labels = label_columns<Loss>, taken = argument_count<Net, First>(), inputs = taken > 1 ? taken : 1;
+  Sentence s;
+  s << "the data set has " << 1 + int(sizeof...(X)) << " columns, a model with a loss ";
+  if (labels == 1) s << "function ";
+  else s << "for each of " << labels << " outputs ";
+  if (inputs > 1) s << "and a network of " << inputs << " inputs ";
+  s << "needs " << inputs + labels << ": ";
+  if (inputs > 1) s << "the inputs of construct, ";
+  else s << "data" << (labels == 1 ? "" : ", ");
+  return s << (labels > 1 ? "and a label for each output" : inputs > 1 ? "then the label" : " and label");
+}
+
+/// Whether construct takes as many arguments as there are columns before the labels.
+template <class Net, class Loss, class First, class... More>
+constexpr bool takes_inputs() {
+  constexpr int inputs = 1 + int(sizeof...(More)) - label_columns<Loss>;
+  if constexpr (std::is_same_v<Loss, NoLoss>) return true;
+  else if constexpr (inputs == 1) return argument_count<Net, First>() < 2;  // else the call says what is wrong
+  else if constexpr (inputs < 1) return false;
+  else
+    return of_first<inputs>(
+        []<class... X>(std::type_identity<X>...) {
+          return requires(const Net& net, const X&... x) { net.construct(x...); };
+        },
+        std::type_identity<First>(), std::type_identity<More>()...);
+}
+
+// Traces Step on the columns of a row: the inputs of the network, then with a loss function a label, or as many as it
+// says.
+template <class Step, class Net, class Loss, class... Keys, std::size_t... I>
 constexpr void trace_row(Builder& b, std::index_sequence<I...>) {
-  if constexpr (std::is_same_v<Loss, NoLoss> || sizeof...(Keys) == 1 + label_columns<Loss>)
+  if constexpr (takes_inputs<Net, Loss, Traced<typename Keys::type, typename Keys::shape>...>())
     Step::trace_step(
         b, Traced<typename Keys::type, typename Keys::shape>(&b, b.leaf(&info<ops::Input>, Keys::value, I))...);
-  else
-    b.fail(label_columns<Loss> == 1 ? Sentence{} << "the data set has " << int(sizeof...(Keys))
-                                                 << " columns, a model with a loss function needs 2: data and label"
-                                    : Sentence{} << "the data set has " << int(sizeof...(Keys))
-                                                 << " columns, a model with a loss for each of "
-                                                 << label_columns<Loss> << " outputs needs "
-                                                 << 1 + label_columns<Loss> << ": data, and a label for each output");
+  else b.fail(wrong_column_count<Net, Loss, Traced<typename Keys::type, typename Keys::shape>...>());
 }
 
 /// A network of a 16-bit precision in which nothing has 16 bits is a mistake.
@@ -114,7 +152,7 @@ struct TrainStepIn {
 
   static constexpr Builder trace(int cells = all_cells) {
     Builder b = builder_for<Net>(true, cells);
-    trace_row<TrainStepIn, Loss, Keys...>(b, std::index_sequence_for<Keys...>{});
+    trace_row<TrainStepIn, Net, Loss, Keys...>(b, std::index_sequence_for<Keys...>{});
     return b;
   }
   template <class... X>
@@ -155,7 +193,7 @@ struct EvalStepIn {
 
   static constexpr Builder trace(int cells = all_cells) {
     Builder b = builder_for<Net>(false, cells);
-    trace_row<EvalStepIn, Loss, Keys...>(b, std::index_sequence_for<Keys...>{});
+    trace_row<EvalStepIn, Net, Loss, Keys...>(b, std::index_sequence_for<Keys...>{});
     return b;
   }
   template <class... X>

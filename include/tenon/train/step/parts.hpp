@@ -36,11 +36,11 @@ MetricsAmong<Parts...> metrics_among(Parts... parts) {
 
 /// Gives a metric of a Model what it judges: the first output is the loss, the last one the prediction; the last column
 /// of a row is the label. With a loss for each output the last columns and outputs belong together.
-template <class M, class Row>
+template <int labels, class M, class Row>
 void update_metric(M& metric, const NetOutputs& outputs, const Row& row, int columns) {
   if constexpr (nn::OutputMetric<M>) {
-    const int k = M::output + 1;
-    metric.update(outputs.front(), outputs[outputs.size() - std::size_t(columns - k)], row[k]);
+    constexpr int from_end = labels - M::output;
+    metric.update(outputs.front(), outputs[outputs.size() - std::size_t(from_end)], row[columns - from_end]);
   } else if constexpr (nn::MetricGroup<M>) metric.update(outputs.front(), outputs.back(), row[columns - 1]);
   else if constexpr (nn::LossMetric<M>) nn::detail::update_loss(metric, outputs.front(), row[columns - 1]);
   else metric.update(outputs.back(), row[columns - 1]);
