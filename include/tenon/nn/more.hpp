@@ -1,6 +1,7 @@
 // Cells that tenon.hpp leaves out. Kernels of their operators are in <tenon/more.hpp>.
 #pragma once
 #include <tenon/nn/jvp.hpp>
+#include <tenon/nn/layer/attention/key_value_cache.hpp>
 #include <tenon/nn/layer/attention/transformer.hpp>
 #include <tenon/nn/layer/bi_dense.hpp>
 #include <tenon/nn/layer/conv/conv1d.hpp>

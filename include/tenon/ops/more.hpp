@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/ops/adaptive_pool.hpp>
 #include <tenon/ops/bitwise.hpp>
+#include <tenon/ops/cached_attention.hpp>
 #include <tenon/ops/control/cond.hpp>
 #include <tenon/ops/control/scan.hpp>
 #include <tenon/ops/control/while_loop.hpp>

@@ -1,5 +1,6 @@
 // Kernels of the target Reference for the operators that tenon.hpp leaves out.
 #pragma once
+#include <tenon/backend/reference/cached_attention.hpp>
 #include <tenon/backend/reference/movement/full.hpp>
 #include <tenon/backend/reference/movement/lines.hpp>
 #include <tenon/backend/reference/movement/moves.hpp>

@@ -19,6 +19,9 @@ inline constexpr bool is_setting = false;
 /// Whether it is that of a setting which requires_grad() and set_train() of a cell change: nn::Freezing.
 template <class Init>
 inline constexpr bool is_freezing = false;
+/// Whether it is that of a state which no checkpoint and no list has: nn::KeyValueCache.
+template <class Init>
+inline constexpr bool is_scratch = false;
 }  // namespace detail
 
 /// A tensor that belongs to a cell. It is a move-only handle: the bytes live in the network's arena.
@@ -37,6 +40,7 @@ struct Parameter : ParameterHandle, ops::Value<Parameter<T, S, Init, Trainable>>
   static constexpr TensorType dims = type_of<T, S>;
   static constexpr bool trainable = Trainable;
   static constexpr bool setting = detail::is_setting<std::remove_cvref_t<decltype(Init)>>;
+  static constexpr bool listed = !setting && !detail::is_scratch<std::remove_cvref_t<decltype(Init)>>;
   static constexpr bool freezes = detail::is_freezing<std::remove_cvref_t<decltype(Init)>>;
   static void initializer(void* data, const TensorType& t, std::uint64_t key, const ParameterHandle& own) {
     if constexpr (setting) *static_cast<T*>(data) = static_cast<const Parameter&>(own).value();

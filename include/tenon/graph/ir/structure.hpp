@@ -22,7 +22,7 @@ struct Entry {
   int parent = -1;
   std::uint64_t path = 0;  // hash of the dotted path, key of random streams
   bool parameter = false, trainable = false;
-  // a number that the user sets, such as a dropout rate: no part of checkpoints and counts
+  // a number that the user sets, such as a dropout rate, or a cache: no part of checkpoints and counts
   bool setting = false;
   bool freezes = false;  // such a number that says whether its cell is frozen
   TensorType dims{};
@@ -59,7 +59,7 @@ struct Collector {
       Entry entry{&object, type_number<X>, name, "Parameter", index, parent};
       entry.parameter = true;
       entry.trainable = X::trainable && !frozen;
-      entry.setting = X::setting;
+      entry.setting = !X::listed;
       entry.freezes = X::freezes;
       entry.dims = X::dims;
       entry.initialize = X::initializer;

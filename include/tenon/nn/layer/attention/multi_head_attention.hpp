@@ -10,6 +10,14 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
+/// A cache of keys and values: nn::KeyValueCache.
+template <class C>
+concept KeyValueStore = requires(const C& cache) {
+  cache.keys;
+  cache.values;
+  C::length;
+};
+
 struct MultiHeadAttentionConfig {
   bool causal = false;  // position i sees positions 0 .. i, as a language model must
   bool has_bias = true;
@@ -27,6 +35,8 @@ struct MultiHeadAttentionConfig {
 /// mask        `attention(query, key, value, mask)`, with <tenon/more.hpp>: [T, S], [n, T, S], [n, 1, S] (padding among
 ///             the keys), or [n, Heads, T, S]; bool, true where a key must not be seen, or numbers that are added to
 ///             the scores. Queries are then [n, T, Features]
+/// cache       `attention(x, position, cache)`, with <tenon/more.hpp>: x are new tokens, nn::KeyValueCache has those
+///             before them; `causal` must be set
 /// result      [..., T, Features]; with need_weights, which needs <tenon/more.hpp>, also the weights [n, T, S]
 /// parameters  in_proj_weight [3 Features, Features] (queries, keys, values), XavierUniform; in_proj_bias [3 Features],
 ///             Zero; out_proj.weight [Features, Features], out_proj.bias [Features], Zero; no bias with has_bias =
@@ -45,9 +55,7 @@ struct MultiHeadAttention : Cell<MultiHeadAttention<Features, Heads, config>> {
 
   constexpr auto construct(const ops::Operand auto& x) const {
     if constexpr (config.need_weights) return construct(x, x, x);
-    else
-      return out_proj(
-          ops::attention<per_head>(add_bias(ops::matmul<ops::Transposed::second>(x, in_proj_weight), in_proj_bias)));
+    else return out_proj(ops::attention<per_head>(packed(x)));
   }
   constexpr auto construct(const auto& query, const auto& key, const auto& value) const {
     const auto q = projected<0>(query);
@@ -56,12 +64,21 @@ struct MultiHeadAttention : Cell<MultiHeadAttention<Features, Heads, config>> {
     if constexpr (config.need_weights) return finished(masked_attention<per_head>(q, k, v));
     else return out_proj(ops::attention<per_head>(q, k, v));
   }
+  constexpr auto construct(const auto& x, const auto& position, const KeyValueStore auto& cache) const {
+    static_assert(config.causal && !config.need_weights,
+                  "a KeyValueCache needs MultiHeadAttention with .causal = true and without need_weights");
+    return out_proj(cached_attention<per_head>(packed(x), position, cache));
+  }
   constexpr auto construct(const auto& query, const auto& key, const auto& value, const auto& mask) const {
     return finished(masked_attention<per_head>(projected<0>(query), projected<1>(key), projected<2>(value), mask));
   }
 
  private:
-  // masked_attention is found where <tenon/more.hpp> is included.
+  // Queries, keys, and values of x side by side.
+  constexpr auto packed(const auto& x) const {
+    return add_bias(ops::matmul<ops::Transposed::second>(x, in_proj_weight), in_proj_bias);
+  }
+  // masked_attention and cached_attention are found where <tenon/more.hpp> is included.
   constexpr auto finished(const auto& results) const {
     const auto y = out_proj(std::get<0>(results));
     if constexpr (config.need_weights) return std::tuple(y, std::get<1>(results));

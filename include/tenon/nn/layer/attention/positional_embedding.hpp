@@ -5,6 +5,9 @@
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/init/initializer.hpp>
 #include <tenon/ops/add.hpp>
+#include <tenon/ops/full_like.hpp>
+#include <tenon/ops/gather.hpp>
+#include <tenon/ops/reshape.hpp>
 #include <tenon/ops/slice.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
@@ -32,7 +35,9 @@ struct PositionalEmbeddingConfig {
 ///     nn::PositionalEmbedding<128, 256> position;
 ///     constexpr auto construct(auto tokens) const { return position(token(tokens)); }
 ///
-/// x           [..., T, Features] with T <= Length
+/// x           [..., T, Features] with T <= Length: `position(x)`
+/// at          `position(x, at)`, [n] of int32 or int64: x [n, T, Features] are new tokens, and `at` is the position of
+///             the first of each sequence, as for nn::KeyValueCache. Throws ValueError for a position beyond Length
 /// result      shape of x
 /// parameters  embedding_table [Length, Features], Normal(0.02); with sinusoidal = true Sinusoids, which no optimizer
 ///             changes
@@ -52,6 +57,18 @@ struct PositionalEmbedding : Cell<PositionalEmbedding<Length, Features, config, 
                        X::dims.extent[X::dims.rank - 2] < Length)
       return ops::add(x, ops::slice<0, Part{0, X::dims.extent[X::dims.rank - 2]}>(value_in(x, embedding_table)));
     else return ops::add(x, embedding_table);  // also a shape that does not fit, which add refuses
+  }
+  template <ops::Operand X, ops::Operand At>
+  constexpr auto construct(const X& x, const At& at) const {
+    if constexpr (is_broken<X>) return x;
+    else if constexpr (is_broken<At>) return at;
+    else if constexpr (X::dims.rank != 3 || X::dims.extent[1] < 1 || At::dims.rank != 1)
+      return ops::add(x, ops::gather(value_in(x, embedding_table), at));  // refuses the shape
+    else {
+      const auto first = ops::expand_dims<1>(at);
+      const auto places = ops::add(first, ops::arange<X::dims.extent[1], typename At::type>(at));
+      return ops::add(x, ops::gather(value_in(x, embedding_table), places));
+    }
   }
 };
 

@@ -54,6 +54,8 @@ constexpr auto activated(const X& x) {
 ///
 /// x           [n, T, Features]: `layer(x)`
 /// mask        `layer(x, mask)`, as of MultiHeadAttention
+/// cache       `layer(x, position, cache)`: x are new tokens, nn::KeyValueCache has those before them; `causal` must be
+///             set
 /// result      [n, T, Features]
 /// parameters  self_attn, dense1, dense2, norm1, norm2: MindSpore's names (PyTorch has linear1, linear2)
 /// dropout     after attention, after the activation, and after dense2; not of the attention's weights
@@ -74,6 +76,10 @@ struct TransformerEncoderLayer : Cell<TransformerEncoderLayer<Features, Heads, c
     return fed_forward(detail::with_residual<config.norm_first>(
         x, norm1, [&](const auto& v) { return dropout1(self_attn(v, v, v, mask)); }));
   }
+  constexpr auto construct(const auto& x, const auto& position, const KeyValueStore auto& cache) const {
+    return fed_forward(detail::with_residual<config.norm_first>(
+        x, norm1, [&](const auto& v) { return dropout1(self_attn(v, position, cache)); }));
+  }
 
  private:
   constexpr auto fed_forward(const auto& x) const {
@@ -89,6 +95,8 @@ struct TransformerEncoderLayer : Cell<TransformerEncoderLayer<Features, Heads, c
 /// x           [n, T, Features], memory [n, S, Features]: `layer(x, memory)`
 /// masks       `layer(x, memory, mask)` of self attention, `layer(x, memory, mask, memory_mask)`, as of
 ///             MultiHeadAttention; `causal` needs none
+/// cache       `layer(x, memory, position, cache)`: x are new tokens, nn::KeyValueCache has those before them; `causal`
+///             must be set. The keys and values of memory are computed in each call
 /// result      [n, T, Features]
 /// parameters  self_attn, multihead_attn, dense1, dense2, norm1, norm2, norm3: MindSpore's names
 /// dropout     as TransformerEncoderLayer
@@ -110,6 +118,12 @@ struct TransformerDecoderLayer : Cell<TransformerDecoderLayer<Features, Heads, c
   constexpr auto construct(const auto& x, const auto& memory, const auto& mask) const {
     return attended(
         x, [&](const auto& v) { return self_attn(v, v, v, mask); },
+        [&](const auto& v) { return multihead_attn(v, memory, memory); });
+  }
+  constexpr auto construct(const auto& x, const auto& memory, const auto& position,
+                           const KeyValueStore auto& cache) const {
+    return attended(
+        x, [&](const auto& v) { return self_attn(v, position, cache); },
         [&](const auto& v) { return multihead_attn(v, memory, memory); });
   }
   constexpr auto construct(const auto& x, const auto& memory, const auto& mask, const auto& memory_mask) const {
