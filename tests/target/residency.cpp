@@ -149,35 +149,61 @@ TEST_CASE("indices that an argmax gives are inside of a table that is long enoug
   CHECK_THROWS_WITH_AS(waits(Quantized<7>{}), doctest::Contains("Gather: index 7 at ["), ValueError);
 }
 
-TEST_CASE("a loss per sample, larger than what is sent in any case, comes without a wait, and is checked late") {
-  const ContextScope scope(there);
-  for (const bool breaks : {false, true}) {
-    CAPTURE(breaks);
-    constexpr int rows = 32, batches = 30;
-    std::vector<float> x(rows * batches * 20, 0.5f);
-    if (breaks) x[20 * rows * 11] = std::numeric_limits<float>::quiet_NaN();
-    const auto data = dataset::from_arrays(dataset::column<Shape<20>>(std::move(x)),
-                                           dataset::column<Shape<>>(std::vector<std::int32_t>(rows * batches, 1))) |
-                      dataset::batch(rows);
-    support::Mlp net;
-    Model model{net, nn::SoftmaxCrossEntropyWithLogits<nn::Reduction::none>{}, nn::SGD{.learning_rate = 0.001f}};
-    Count count;
-    std::string message;
-    try {
-      model.train(1, data, count);
-    } catch (const ValueError& error) {
-      message = error.what();
-    }
-    CAPTURE(message);
-    CHECK(message.starts_with("Model.train: the loss is NaN at epoch 1, step 12 (global step 12).") == breaks);
-    REQUIRE(count.steps.size() >= 12);
-    CHECK(count.steps.size() <= (breaks ? 12 + 8 : batches));
-    for (std::size_t i = 1; i < count.steps.size(); ++i) {
-      CHECK(count.steps[i].bytes_in == rows * (20 + 1) * 4);
-      CHECK(count.steps[i].bytes_out == rows * 4);
-      CHECK(count.steps[i].waits == 0);
-    }
+namespace {
+/// 30 batches of 32 samples, a NaN among the first ones of the twelfth if it `breaks`.
+auto rows_of_32(bool breaks) {
+  constexpr int rows = 32, batches = 30;
+  std::vector<float> x(rows * batches * 20, 0.5f);
+  if (breaks) x[20 * rows * 11] = std::numeric_limits<float>::quiet_NaN();
+  return dataset::from_arrays(dataset::column<Shape<20>>(std::move(x)),
+                              dataset::column<Shape<>>(std::vector<std::int32_t>(rows * batches, 1))) |
+         dataset::batch(rows);
+}
+/// The message of a training that throws ValueError, or nothing.
+template <class Data, class M, class... Callbacks>
+std::string message_of(M& model, const Data& data, Callbacks&... callbacks) {
+  try {
+    model.train(1, data, callbacks...);
+  } catch (const ValueError& error) {
+    return error.what();
   }
+  return {};
+}
+}  // namespace
+
+TEST_CASE("losses per sample stay there, a flag of them comes without a wait, and is checked late") {
+  const ContextScope scope(there);
+  for (const long read_every : {0L, 1L, 3L})
+    for (const bool breaks : {false, true}) {
+      CAPTURE(read_every);
+      CAPTURE(breaks);
+      support::Mlp net;
+      Model model{net, nn::SoftmaxCrossEntropyWithLogits<nn::Reduction::none>{}, nn::SGD{.learning_rate = 0.001f}};
+      Count count{read_every};
+      const std::string message = message_of(model, rows_of_32(breaks), count);
+      CAPTURE(message);
+      CHECK(message.starts_with("Model.train: the loss is NaN or infinite at epoch 1, step 12 (global step 12).") ==
+            breaks);
+      REQUIRE(count.steps.size() >= 11);
+      CHECK(count.steps.size() <= (breaks ? 12 + 8 : 30));
+      for (std::size_t i = 1; i < count.steps.size(); ++i) {
+        const bool reads = read_every && (long(i) + 1) % read_every == 0;
+        CHECK(count.steps[i].bytes_in == 32 * (20 + 1) * 4);
+        CHECK(count.steps[i].bytes_out == 4 + (reads ? 32 * 4 : 0));
+        CHECK(count.steps[i].waits == long(reads));
+        CHECK(count.steps[i].submits == 1);
+      }
+    }
+}
+
+TEST_CASE("after a loss per sample that was not finite, a training with good data and weights is as any other") {
+  const ContextScope scope(there);
+  support::Mlp net, fresh;
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits<nn::Reduction::none>{}, nn::SGD{.learning_rate = 0.001f}};
+  CHECK(message_of(model, rows_of_32(true)) != "");
+  for (const auto& [name, parameter] : net.parameters_dict())
+    for (float& value : parameter.view().template as<float>()) value = 0.01f;
+  CHECK(message_of(model, rows_of_32(false)) == "");
 }
 
 TEST_CASE("metrics get the prediction, in one wait for each batch") {

@@ -78,6 +78,8 @@ class Executor {
 #if defined(TENON_TARGET)
   /// Where the last run of a program of another target computed.
   TargetId target() const { return there_.target; }
+  /// The training state that it was bound to.
+  std::byte* state() const { return base_[int(Region::state)]; }
 #endif
   /// True if the last run computed with operands that were kept.
   bool keeps() const { return kept_.made(); }

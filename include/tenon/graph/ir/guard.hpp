@@ -5,8 +5,12 @@
 namespace tenon::inline TENON_ABI {
 
 /// Where in the training state a scaled loss finds its factor (float); where gradients that overflow say so (int32, 0:
-/// they do not), or that a step has no update (2); where the squares of all gradients are added up (double).
-inline constexpr long loss_scale_state = 16, overflow_state = 24, gradient_squares_state = 40;
+/// they do not), or that a step has no update (2); where losses per sample on a second target say that one is not
+/// finite (int32); where the squares of all gradients are added up (double).
+inline constexpr long loss_scale_state = 16, overflow_state = 24, losses_state = 28, gradient_squares_state = 40;
+
+/// Bytes of outputs that a second target sends home in each step without being asked.
+inline constexpr long sent_bytes = 64;
 
 namespace ops {
 /// The numbers of an update (operand 0), known when the flag (operand 1) is. An effect that reads them is left out if
@@ -26,10 +30,12 @@ constexpr bool guarded(const Graph<N>& graph, const Node& node) {
     if (is<ops::Guard>(graph[node.operand[k]])) return true;
   return false;
 }
-/// True for a leaf that effects change which only look at gradients: the flag, and the sum of their squares.
-constexpr bool is_seen_of_gradients(const Node& node) {
+/// True for a leaf that effects change which only look at their other operand: the flags of gradients and losses, and
+/// the sum of the gradients' squares.
+constexpr bool only_looks(const Node& node) {
   return is<ops::StateLeaf>(node) &&
-         (node.immediate == std::uint64_t(overflow_state) || node.immediate == std::uint64_t(gradient_squares_state));
+         (node.immediate == std::uint64_t(overflow_state) || node.immediate == std::uint64_t(losses_state) ||
+          node.immediate == std::uint64_t(gradient_squares_state));
 }
 
 }  // namespace tenon

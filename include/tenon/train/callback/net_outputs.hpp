@@ -37,6 +37,13 @@ class NetOutputs {
   }
   const AnyTensor* end() const { return views_.data() + size(); }
 
+  /// Whether some of the values are those of a later step: too large to be sent, and there already.
+  bool are_of_later_step() const {
+    if (!step_ || step_ == &all_->last()) return false;
+    for (const AnyTensor& view : views_)
+      if (!step_->holds(view)) return true;
+    return false;
+  }
   /// Where they are on their way; null if they are not.
   detail::ArrivingOutputs* arriving() const { return all_; }
 

@@ -1,43 +1,46 @@
-// Outputs of a few bytes, such as a loss, and losses per sample, on their way from a second target while the host
-// continues.
+// Outputs of a few bytes, such as a loss, on their way from a second target while the host continues. Of losses per
+// sample a flag is sent: whether all so far were finite.
 #pragma once
 #include <tenon/core/config.hpp>
 #if defined(TENON_TARGET)
 #include <atomic>
 #include <cstring>
 
-#include <tenon/core/memory/aligned_bytes.hpp>
 #include <tenon/core/memory/growing.hpp>
 #include <tenon/core/memory/target_memory.hpp>
 #include <tenon/core/tensor/any_tensor.hpp>
+#include <tenon/graph/ir/guard.hpp>
 #include <tenon/run/executor.hpp>
 
 namespace tenon::inline TENON_ABI::detail {
 
 /// The outputs of one step.
 struct ArrivingStep {
-  static constexpr std::size_t most = 64;  // bytes that are sent without being asked for
-
-  alignas(16) std::byte value[most];
-  AlignedBytes more;  // for larger outputs that are sent, too
-  std::size_t more_bytes = 0;
-  std::atomic<bool> small_here{true}, rest_here{true};
+  alignas(16) std::byte value[sent_bytes];
+  std::int32_t not_finite = 0;  // the flag at losses_state
+  std::atomic<bool> values_here{true}, flag_here{true};
   TargetId from{};
+  std::byte* state = nullptr;                    // of the training
   Growing<AnyTensor> view;                       // of `value`, or for a larger output of what the target has
   bool unchecked = false;                        // of a training: its losses are still to be looked at
   long epoch = 0, number = 0, steps_before = 0;  // and where the run was
 
   bool holds(const AnyTensor& output) const {
     const auto* const data = static_cast<const std::byte*>(output.data);
-    return (data >= value && data < value + most) || (data >= more.data() && data < more.data() + more_bytes);
+    return data >= value && data < value + sent_bytes;
+  }
+  /// For the steps to come.
+  void reset_flag() const {
+    const std::int32_t none = 0;
+    std::memcpy(home(state + losses_state, sizeof none, Look::overwrite), &none, sizeof none);
   }
   bool is_here() const {
-    return small_here.load(std::memory_order_acquire) && rest_here.load(std::memory_order_acquire);
+    return values_here.load(std::memory_order_acquire) && flag_here.load(std::memory_order_acquire);
   }
   /// Until those that were sent for are here.
   void wait_for_them() const {
-    small_here.wait(false, std::memory_order_acquire);
-    rest_here.wait(false, std::memory_order_acquire);
+    values_here.wait(false, std::memory_order_acquire);
+    flag_here.wait(false, std::memory_order_acquire);
   }
   /// The same, until all that is in the queue is done. Throws what a kernel has thrown.
   void wait() const {
@@ -64,38 +67,30 @@ class ArrivingOutputs {
     next_ = (next_ + 1) % ahead;
     step.wait_for_them();
     step.view.clear();
-    step.from = executor.target();
+    step.from = executor.target(), step.state = executor.state(), step.not_finite = 0;
     AnyTensor last;
     std::size_t used = 0, last_place = 0;
     for (int k = 0; k < executor.program().outputs; ++k) {
       AnyTensor& view = step.view.push_back(executor.output_view(k));
       const std::size_t bytes = view.bytes();
-      if (bytes == 0 || used + bytes > ArrivingStep::most) continue;
-      if (last.data) send(step, last, step.value + last_place, sent_before_);
+      if (bytes == 0 || used + bytes > std::size_t(sent_bytes)) continue;
+      if (last.data) send(step, last, step.value + last_place);
       last = view, last_place = used;
       view.data = step.value + used;
       used += in_words(bytes);
     }
-    if (last.data) step.small_here = false, send(step, last, step.value + last_place, step.small_here);
+    if (last.data) step.values_here = false, send(step, last, step.value + last_place, step.values_here);
     return step;
   }
-  /// Sends for the larger outputs of the last run, too.
-  void take_rest() {
+  /// Sends for the flag of the last run's losses, if some of them are not sent.
+  void take_flag() {
     ArrivingStep& step = last();
-    const auto is_sent = [&](const AnyTensor& view) { return view.bytes() == 0 || step.holds(view); };
-    std::size_t bytes = 0;
-    int left = 0;
-    for (const AnyTensor& view : step.view)
-      if (!is_sent(view)) bytes += in_words(view.bytes()), ++left;
-    if (bytes > step.more_bytes) step.more = AlignedBytes(bytes, "the losses of a batch"), step.more_bytes = bytes;
-    if (left) step.rest_here = false;
-    std::byte* to = step.more.data();
-    for (AnyTensor& view : step.view) {
-      if (is_sent(view)) continue;
-      send(step, view, to, --left ? sent_before_ : step.rest_here);
-      view.data = to;
-      to += in_words(view.bytes());
-    }
+    bool all_sent = true;
+    for (const AnyTensor& view : step.view) all_sent &= view.bytes() == 0 || step.holds(view);
+    if (all_sent) return;
+    step.flag_here = false;
+    send(step, AnyTensor(type_of<std::int32_t, Shape<>>, 1, step.state + losses_state),
+         reinterpret_cast<std::byte*>(&step.not_finite), step.flag_here);
   }
   ArrivingStep& last() { return step_[(next_ + ahead - 1) % ahead]; }
   /// The step whose losses are to be looked at next; null if there is none.
@@ -104,12 +99,18 @@ class ArrivingOutputs {
       if (ArrivingStep& step = step_[(next_ + i) % ahead]; step.unchecked) return &step;
     return nullptr;
   }
+  /// After a loss that was not finite: what later steps sent does not count, and the flag is reset.
+  void forget() {
+    for (ArrivingStep& step : step_) step.unchecked = false;
+    last().reset_flag();
+  }
   /// True if the next step would overwrite one with unchecked losses.
   bool is_full() const { return step_[next_].unchecked; }
 
  private:
   static std::size_t in_words(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
-  // `here` of the last of the outputs says that all are here, as they come in order.
+  // All that were sent are here when the last one is, as they come in order.
+  void send(ArrivingStep& step, const AnyTensor& output, std::byte* to) { send(step, output, to, sent_before_); }
   static void send(ArrivingStep& step, const AnyTensor& output, std::byte* to, std::atomic<bool>& here) {
     try {
       TargetMemory::instance().fetch(step.from, to, static_cast<std::byte*>(output.data), output.bytes(), here);
@@ -124,7 +125,7 @@ class ArrivingOutputs {
       with_target(step.from, []<class Target>(std::type_identity<Target>) { Target::wait(); });
     } catch (...) {  // the error that the caller gets is the first one
     }
-    step.small_here = step.rest_here = true;
+    step.values_here = step.flag_here = true;
   }
 
   ArrivingStep step_[ahead];

@@ -83,6 +83,18 @@ constexpr void output_losses(Builder& b, const L& loss) {
   }
 }
 
+/// On a second target: a look at losses that are too many to be sent home in each step (train/step/arriving_outputs.hpp).
+constexpr void append_loss_checks(Builder& b) {
+  long bytes = 0;
+  for (const int loss : b.outputs) {
+    const TensorType& type = b.nodes[std::size_t(loss)].type;
+    bytes += type.batched() ? sent_bytes + 1 : (type.bytes(1) + 7) / 8 * 8;
+  }
+  if (bytes <= sent_bytes) return;
+  int flag = b.leaf(&info<ops::StateLeaf>, type_of<std::int32_t, Shape<>>, std::uint64_t(losses_state));
+  for (const int loss : b.outputs) flag = b.template call<ops::OverflowCheck>(NoConfig{}, flag, loss);
+}
+
 template <class Net>
 constexpr Builder builder_for(bool training, int cells = all_cells) {
   Builder b;
@@ -162,7 +174,10 @@ struct TrainStepIn {
     check_precision<precision>(b);
     if constexpr (!is_broken<decltype(total)>) {
       output_losses(b, loss);
-      if (b.error.empty() && b.enters_all()) append_training(b, total.id);
+      if (b.error.empty() && b.enters_all()) {
+        if constexpr (several_targets) append_loss_checks(b);
+        append_training(b, total.id);
+      }
     } else b.fail(Sentence{} << "construct returned no value");  // kept only if nothing has failed before
   }
   static constexpr void append_training(Builder& b, int loss) {

@@ -209,12 +209,14 @@ TENON_INLINE void check_run(std::string_view what, long epochs, long batches) {
     else if (arriving->is_full()) step->wait_for_them();
     else if (!step->is_here()) return true;
     step->unchecked = false;
+    bool finite = !step->not_finite;
     for (const AnyTensor& loss : step->view)
-      if (!tenon::detail::libm::finite(mean_of(loss))) {
-        run.net_outputs = NetOutputs({step->view.begin(), step->view.size()}, arriving, step);
-        run.cur_epoch_num = step->epoch, run.cur_step_num = step->number, run.steps_before = step->steps_before;
-        return false;
-      }
+      if (step->holds(loss)) finite &= tenon::detail::libm::finite(mean_of(loss));
+    if (finite) continue;
+    run.net_outputs = NetOutputs({step->view.begin(), step->view.size()}, arriving, step);
+    run.cur_epoch_num = step->epoch, run.cur_step_num = step->number, run.steps_before = step->steps_before;
+    arriving->forget();
+    return false;
   }
   return true;
 }
@@ -222,9 +224,10 @@ TENON_INLINE void check_run(std::string_view what, long epochs, long batches) {
 [[gnu::noinline]] TENON_INLINE bool is_finite(RunInfo& run) {
 #if defined(TENON_TARGET)
   if (ArrivingOutputs* const arriving = run.net_outputs.arriving()) {
-    arriving->take_rest();
+    arriving->take_flag();
     ArrivingStep& last = arriving->last();
     last.unchecked = !run.overflow;
+    if (run.overflow) last.reset_flag();  // the loss scale counts how often
     last.epoch = run.cur_epoch_num, last.number = run.cur_step_num, last.steps_before = run.steps_before;
     return late_losses_finite(run, false);
   }
@@ -238,12 +241,15 @@ TENON_INLINE void check_run(std::string_view what, long epochs, long batches) {
   double loss = 0;
   for (const AnyTensor& output : run.net_outputs)
     if (tenon::detail::libm::finite(loss)) loss = mean_of(output);
+  std::string_view what = tenon::detail::libm::nan(loss) ? "NaN" : "infinite";
+#if defined(TENON_TARGET)
+  if (run.net_outputs.are_of_later_step()) what = "NaN or infinite";
+#endif
   const std::string* const file = run.find<std::string>("latest_ckpt_file");
   const std::string cause =
       run.overflow ? run.overflow_text(run)
-                   : text("the loss is ", tenon::detail::libm::nan(loss) ? "NaN" : "infinite", " at epoch ",
-                          run.cur_epoch_num, ", step ", run.step_in_epoch(), " (global step ", run.cur_step_num,
-                          "). Lower the learning rate, or look for bad input");
+                   : text("the loss is ", what, " at epoch ", run.cur_epoch_num, ", step ", run.step_in_epoch(),
+                          " (global step ", run.cur_step_num, "). Lower the learning rate, or look for bad input");
   const std::string_view weights =
       run.final_weights.empty() ? std::string_view("the weights after the last update") : run.final_weights;
   const std::string message =
