@@ -76,6 +76,15 @@ TEST_CASE("a language model with Adam and a loss scale has the bits of the CPU")
   check<LanguageModel>(texts(26, 4), nn::Adam{.learning_rate = 0.01f}, DynamicLossScaleManager{});
 }
 
+TEST_CASE("computed indices are looked at between the kernels that give and take them") {
+  check<TwoTables>(indexed_rows(), momentum);
+  check<TwoTables>(indexed_rows(), momentum, DynamicLossScaleManager{});
+  const ContextScope scope({.device_target = "Async", .num_threads = 1, .seed = 5});
+  TwoTables net;
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, momentum};
+  CHECK(message_of(model, indexed_rows(16)).starts_with("Gather: index 77 at [1] is outside of -4 .. 3"));
+}
+
 TEST_CASE("evaluation and prediction have the bits of the CPU") {
   std::vector<double> loss, accuracy;
   std::vector<float> predicted;

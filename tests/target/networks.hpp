@@ -1,5 +1,6 @@
-// A small language model, and data for it and for the networks of support/models.hpp.
+// A small language model, one with computed indices, and data for them and for the networks of support/models.hpp.
 #pragma once
+#include <string>
 #include <vector>
 
 #include <tenon/tenon.hpp>
@@ -46,6 +47,40 @@ inline auto texts(int rows, int batch) {
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = int(i * i % 11), y[i] = int((i + 1) * (i + 1) % 11);
   return dataset::from_arrays(dataset::column<Shape<6>>(std::move(x)), dataset::column<Shape<6>>(std::move(y))) |
          dataset::batch(batch);
+}
+
+/// Rows of two tables, by numbers that the network computes: twice an argmax, and the first value of a sample.
+struct TwoTables : nn::Cell<TwoTables> {
+  nn::Dense<20, 8> near;
+  Parameter<float, Shape<15, 16>, nn::Normal{0.5f}> table;
+  nn::Dense<16, 4> head;
+  Parameter<float, Shape<4, 4>, nn::Normal{0.5f}> bias;
+  constexpr auto construct(auto x) const {
+    const auto row = argmax(near(x));
+    const auto y = head(gather(table, row + row));
+    return y + gather(bias, cast<std::int32_t>(reduce_sum<1>(slice<1, Part{0, 1}>(x))));
+  }
+};
+/// 36 rows in batches of 3, whose first value is 0 .. 3, or 77 in the row `wrong`.
+inline auto indexed_rows(long wrong = -1) {
+  std::vector<float> x(36 * 20);
+  Random random(8);
+  for (float& value : x) value = random.uniform(-1, 1);
+  for (long i = 0; i < 36; ++i) x[std::size_t(i) * 20] = i == wrong ? 77.0f : float(i % 4);
+  return dataset::from_arrays(dataset::column<Shape<20>>(std::move(x)),
+                              dataset::column<Shape<>>(std::vector<std::int32_t>(36, 1))) |
+         dataset::batch(3);
+}
+
+/// The message of a training that throws ValueError, or nothing.
+template <class Data, class M, class... Callbacks>
+std::string message_of(M& model, const Data& data, Callbacks&... callbacks) {
+  try {
+    model.train(1, data, callbacks...);
+  } catch (const ValueError& error) {
+    return error.what();
+  }
+  return {};
 }
 
 }  // namespace target_test

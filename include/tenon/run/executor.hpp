@@ -14,6 +14,7 @@
 #include <tenon/lowering/kept_operand.hpp>
 #include <tenon/run/graph_observer.hpp>
 #include <tenon/run/launch.hpp>
+#include <tenon/run/program_there.hpp>
 #include <tenon/run/refuse_scratch.hpp>
 #include <tenon/run/tile_sums.hpp>
 #include <tenon/run/tile_times.hpp>
@@ -80,6 +81,13 @@ class Executor {
   TargetId target() const { return there_.target; }
   /// The training state that it was bound to.
   std::byte* state() const { return base_[int(Region::state)]; }
+  /// From now on, if the target can, it looks itself at indices that the network computes, and one that is out of range
+  /// keeps back all that follows, until the caller finds the flag and calls report_index().
+  void look_late() { there_.may_look_late = true; }
+  /// An int32, other than 0 after an index that was out of range; null if the last run has looked at each at once.
+  std::byte* index_flag() const { return there_.looks_late ? there_.flags.address() : nullptr; }
+  /// Waits for the flag. Throws ValueError if it is set, and resets it.
+  [[gnu::cold]] void report_index();
 #endif
   /// True if the last run computed with operands that were kept.
   bool keeps() const { return kept_.made(); }
@@ -110,7 +118,7 @@ class Executor {
   [[gnu::always_inline]] void run_all(const Policy& policy) {
     if constexpr (several_targets)
       if (is_there()) {
-        begin_there();
+        begin_there(std::is_same_v<Policy, NoPolicy>);
         try {
           walk(policy);
         } catch (...) {
@@ -154,7 +162,10 @@ class Executor {
       if (is_there()) submit_there(), detail::wait_there();
   }
   // Of a program of another target (run/executor_there.hpp).
-  void copy_constants(), begin_there(), list_there(Resolved& r), submit_there(bool ends = false);
+  void copy_constants(), begin_there(bool unseen), list_there(Resolved& r), submit_there(bool ends = false);
+  void list_look(const Resolved& r);
+  bool is_computed(const Resolved& r) const;
+  std::byte *joined_flags(), *flag_of(const Resolved& r);
   bool inputs_there(Resolved& r), list_samples(std::size_t& i);
   void bring_there(const Resolved& r, Arguments& a);
   // Of buffer k.
@@ -269,13 +280,7 @@ class Executor {
   unsigned freeze_version_ = 0;
   KeptOperands kept_;
 #if defined(TENON_TARGET)
-  // Of a program of another target: its constants there, the columns of the batch, and the calls of this step.
-  struct There {
-    TargetId target{};
-    TargetBytes constants;
-    detail::BatchThere batch;
-    detail::Growing<detail::Launch> launches;
-  } there_;
+  detail::ProgramThere there_;
 #endif
 };
 
@@ -308,6 +313,9 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
   base_[int(Region::tile)] = scratch_.address() + program_->scratch(n);
 }
 [[gnu::noinline]] TENON_INLINE void Executor::resolve(long n, int threads) {
+#if defined(TENON_TARGET)
+  report_index();  // as long as values are at the places of the last run
+#endif
   n_ = -1;
   for (std::size_t i = 0; i < resolved_.size(); ++i)
     if (const LeastBatch* least = program_->instruction[i].kernel->least_batch;
@@ -360,35 +368,6 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
     const KernelWork work = to ? kept.entry->work(n_) : instruction.work(n_, n_);
     r.whole = r.last = {to ? kept.entry->run : instruction.kernel->run, work.items, work.cost};
   }
-}
-[[gnu::noinline]] TENON_INLINE void Executor::resolve_in_group(std::size_t i, long n) {
-  Resolved& r = resolved_[i];
-  const Instruction& instruction = *r.instruction;
-  const auto in_group = [&](std::size_t other) {
-    return other < resolved_.size() && program_->instruction[other].group == instruction.group;
-  };
-  if (!in_group(i + 1)) sums_of_group_ = 0;
-  r.group_end = 0;
-  if (!i || !in_group(i - 1))
-    for (r.group_end = i; in_group(r.group_end);) ++r.group_end;
-  r.last = n > block_samples && n % block_samples ? run_of(instruction, n % block_samples) : r.whole;
-  if constexpr (blocks_have_halves) {
-    const long rest = n % block_samples, first = TileShares::first_half(rest);
-    r.half[0] = run_of(*instruction.kernel, instruction.nchw16n, block_samples / 2);
-    r.half[1] = run_of(instruction, first), r.half[2] = run_of(instruction, rest - first);
-  }
-  for (int k = 0; k < instruction.buffers; ++k) {
-    const TensorType& type = program_->type_of(instruction, k);
-    const bool own = program_->place_of(instruction, k).region == Region::tile;
-    r.step[k] = type.batched() && !own ? type.bytes(block_samples) : 0;
-    r.own[k] = own ? thread_bytes_ : 0;
-  }
-  if (!instruction.sums) return;
-  r.sum_bytes = program_->sum_bytes(instruction);
-  r.sum_part = program_->workspace_of(instruction, n);
-  r.partial = sums_of_group_;
-  sums_of_group_ += r.sum_bytes;
-  sums_.bytes = math::max(sums_.bytes, sums_of_group_);
 }
 #else
 extern template void Executor::run(const void* const*, long, const NoPolicy&);

@@ -58,6 +58,7 @@ struct Launch {
   long node = -1;                        // in the program of the step
   const SampleGroup* samples = nullptr;  // the call is that of this group
   long workspace = 0;                    // bytes at arguments.workspace
+  long read_bytes = 0;                   // of a call that is no node, but sets a flag, buffer 0: at the others
 
   void operator()() const {
     if (!unless || *unless == 0) run(arguments, 0, items);
@@ -170,7 +171,11 @@ void TargetStep::each_access(const Launch& launch, F f) const {
       if (const void* const buffer = address_of(k))
         f(buffer, program->type_of(*instruction, k).bytes(n), writes_buffer(node.op->effect, node.operands, k));
   };
-  if (launch.samples)
+  if (launch.read_bytes) {
+    f(launch.arguments.buffer[0], long(sizeof(std::int32_t)), true);
+    for (const void* const buffer : {launch.arguments.buffer[1], launch.arguments.buffer[2]})
+      if (buffer) f(buffer, launch.read_bytes, false);
+  } else if (launch.samples)
     for (const Instruction* const end = program->instruction + launch.samples->end; instruction != end; ++instruction)
       look([&](int k) { return sample_address(launch.arguments, program->place_of(*instruction, k), program->floor); });
   else look([&](int k) { return launch.arguments.buffer[k]; });

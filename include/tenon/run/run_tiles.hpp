@@ -7,6 +7,35 @@
 #if TENON_DEFINES
 namespace tenon::inline TENON_ABI {
 
+[[gnu::noinline]] TENON_INLINE void Executor::resolve_in_group(std::size_t i, long n) {
+  Resolved& r = resolved_[i];
+  const Instruction& instruction = *r.instruction;
+  const auto in_group = [&](std::size_t other) {
+    return other < resolved_.size() && program_->instruction[other].group == instruction.group;
+  };
+  if (!in_group(i + 1)) sums_of_group_ = 0;
+  r.group_end = 0;
+  if (!i || !in_group(i - 1))
+    for (r.group_end = i; in_group(r.group_end);) ++r.group_end;
+  r.last = n > block_samples && n % block_samples ? run_of(instruction, n % block_samples) : r.whole;
+  if constexpr (blocks_have_halves) {
+    const long rest = n % block_samples, first = TileShares::first_half(rest);
+    r.half[0] = run_of(*instruction.kernel, instruction.nchw16n, block_samples / 2);
+    r.half[1] = run_of(instruction, first), r.half[2] = run_of(instruction, rest - first);
+  }
+  for (int k = 0; k < instruction.buffers; ++k) {
+    const TensorType& type = program_->type_of(instruction, k);
+    const bool own = program_->place_of(instruction, k).region == Region::tile;
+    r.step[k] = type.batched() && !own ? type.bytes(block_samples) : 0;
+    r.own[k] = own ? thread_bytes_ : 0;
+  }
+  if (!instruction.sums) return;
+  r.sum_bytes = program_->sum_bytes(instruction);
+  r.sum_part = program_->workspace_of(instruction, n);
+  r.partial = sums_of_group_;
+  sums_of_group_ += r.sum_bytes;
+  sums_.bytes = math::max(sums_.bytes, sums_of_group_);
+}
 [[gnu::noinline]] TENON_INLINE TileShares Executor::share(std::size_t begin, std::size_t end) {
   long cost = 0;
   for (std::size_t i = begin; i < end; ++i) {

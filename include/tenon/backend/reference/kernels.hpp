@@ -7,6 +7,7 @@
 #include <tenon/backend/reference/ctc_loss.hpp>
 #include <tenon/backend/reference/dropout.hpp>
 #include <tenon/backend/reference/elementwise.hpp>
+#include <tenon/backend/reference/index_checks.hpp>
 #include <tenon/backend/reference/layer_norm.hpp>
 #include <tenon/backend/reference/matmul.hpp>
 #include <tenon/backend/reference/movement/broadcast.hpp>

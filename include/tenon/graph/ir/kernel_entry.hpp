@@ -42,8 +42,10 @@ struct Arguments {
     return static_cast<T*>(buffer[operand_at(k)]);
   }
   /// For operators with an effect on the host: the bytes of the HostText, in place of the immediate of other calls.
-  const char* text() const { return reinterpret_cast<const char*>(static_cast<std::uintptr_t>(immediate)); }
-  static std::uint64_t immediate_of(const char* text) { return reinterpret_cast<std::uintptr_t>(text); }
+  const char* text() const { return static_cast<const char*>(host_data()); }
+  /// What immediate_of() was given.
+  const void* host_data() const { return reinterpret_cast<const void*>(static_cast<std::uintptr_t>(immediate)); }
+  static std::uint64_t immediate_of(const void* data) { return reinterpret_cast<std::uintptr_t>(data); }
 };
 
 /// How much a kernel has to do for a batch of n samples.

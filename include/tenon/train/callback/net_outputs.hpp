@@ -27,6 +27,7 @@ class NetOutputs {
     const AnyTensor& view = views_[k];
     if (step_ && step_->holds(view)) step_->wait();
     else if (view.count() > 0) detail::home(static_cast<std::byte*>(view.data), view.bytes(), detail::Look::read);
+    if (all_) all_->check_indices(false);
     return view;
   }
   const AnyTensor& front() const { return (*this)[0]; }

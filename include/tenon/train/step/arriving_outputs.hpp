@@ -1,5 +1,5 @@
-// Outputs of a few bytes, such as a loss, on their way from a second target while the host continues. Of losses per
-// sample a flag is sent: whether all so far were finite.
+// Outputs of a few bytes, such as a loss, on their way from a second target while the host continues. Flags are sent,
+// too: whether losses per sample were finite, and whether indices that the network computes were in their range.
 #pragma once
 #include <tenon/core/config.hpp>
 #if defined(TENON_TARGET)
@@ -17,7 +17,9 @@ namespace tenon::inline TENON_ABI::detail {
 /// The outputs of one step.
 struct ArrivingStep {
   alignas(16) std::byte value[sent_bytes];
-  std::int32_t not_finite = 0;  // the flag at losses_state
+  std::int32_t not_finite = 0;     // the flag at losses_state
+  std::int32_t wrong_index = 0;    // Executor::index_flag()
+  Executor* looks_late = nullptr;  // the one whose flag is sent
   std::atomic<bool> values_here{true}, flag_here{true};
   TargetId from{};
   std::byte* state = nullptr;                    // of the training
@@ -62,24 +64,32 @@ class ArrivingOutputs {
   ArrivingOutputs& operator=(const ArrivingOutputs&) = delete;
 
   /// Sends for the small outputs of the last run.
-  ArrivingStep& take(const Executor& executor) {
+  ArrivingStep& take(Executor& executor) {
     ArrivingStep& step = step_[next_];
-    next_ = (next_ + 1) % ahead;
     step.wait_for_them();
+    check_indices(false);
+    next_ = (next_ + 1) % ahead;
     step.view.clear();
     step.from = executor.target(), step.state = executor.state(), step.not_finite = 0;
     AnyTensor last;
-    std::size_t used = 0, last_place = 0;
+    std::byte* last_to = nullptr;
+    std::size_t used = 0;
+    const auto send_next = [&](const AnyTensor& output, std::byte* to) {
+      if (last_to) send(step, last, last_to);
+      last = output, last_to = to;
+    };
+    step.looks_late = executor.index_flag() ? &executor : nullptr;
+    if (step.looks_late)
+      send_next(flag_at(executor.index_flag()), reinterpret_cast<std::byte*>(&(step.wrong_index = 0)));
     for (int k = 0; k < executor.program().outputs; ++k) {
       AnyTensor& view = step.view.push_back(executor.output_view(k));
       const std::size_t bytes = view.bytes();
       if (bytes == 0 || used + bytes > std::size_t(sent_bytes)) continue;
-      if (last.data) send(step, last, step.value + last_place);
-      last = view, last_place = used;
+      send_next(view, step.value + used);
       view.data = step.value + used;
       used += in_words(bytes);
     }
-    if (last.data) step.values_here = false, send(step, last, step.value + last_place, step.values_here);
+    if (last_to) step.values_here = false, send(step, last, last_to, step.values_here);
     return step;
   }
   /// Sends for the flag of the last run's losses, if some of them are not sent.
@@ -89,8 +99,19 @@ class ArrivingOutputs {
     for (const AnyTensor& view : step.view) all_sent &= view.bytes() == 0 || step.holds(view);
     if (all_sent) return;
     step.flag_here = false;
-    send(step, AnyTensor(type_of<std::int32_t, Shape<>>, 1, step.state + losses_state),
-         reinterpret_cast<std::byte*>(&step.not_finite), step.flag_here);
+    send(step, flag_at(step.state + losses_state), reinterpret_cast<std::byte*>(&step.not_finite), step.flag_here);
+  }
+  /// Throws ValueError if an index was out of range in a step whose flag is here; with `all`, waits for those that are
+  /// not.
+  void check_indices(bool all) {
+    for (ArrivingStep& step : step_) {
+      if (!step.looks_late || (!all && !step.is_here())) continue;
+      step.wait();
+      if (Executor* const executor = std::exchange(step.looks_late, nullptr); step.wrong_index) {
+        for (ArrivingStep& other : step_) other.looks_late = nullptr, other.unchecked = false;
+        executor->report_index();
+      }
+    }
   }
   ArrivingStep& last() { return step_[(next_ + ahead - 1) % ahead]; }
   /// The step whose losses are to be looked at next; null if there is none.
@@ -109,6 +130,7 @@ class ArrivingOutputs {
 
  private:
   static std::size_t in_words(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
+  static AnyTensor flag_at(std::byte* flag) { return AnyTensor(type_of<std::int32_t, Shape<>>, 1, flag); }
   // All that were sent are here when the last one is, as they come in order.
   void send(ArrivingStep& step, const AnyTensor& output, std::byte* to) { send(step, output, to, sent_before_); }
   static void send(ArrivingStep& step, const AnyTensor& output, std::byte* to, std::atomic<bool>& here) {

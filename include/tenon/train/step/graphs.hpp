@@ -83,7 +83,7 @@ constexpr void output_losses(Builder& b, const L& loss) {
   }
 }
 
-/// On a second target: a look at losses that are too many to be sent home in each step (train/step/arriving_outputs.hpp).
+/// On a second target: a look at losses that are too many to be sent home in each step.
 constexpr void append_loss_checks(Builder& b) {
   long bytes = 0;
   for (const int loss : b.outputs) {

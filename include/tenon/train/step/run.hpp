@@ -182,6 +182,7 @@ void each_step(Run& run, NextRow<Columns> next_row, List& list, Step step, Done 
     if (run.stop_requested) break;
   }
 #if defined(TENON_TARGET)
+  if (ArrivingOutputs* const arriving = run.net_outputs.arriving()) arriving->check_indices(true);
   if (run.training && !late_losses_finite(run, true)) run.diverged = true;
 #endif
 }
@@ -225,6 +226,7 @@ TENON_INLINE void check_run(std::string_view what, long epochs, long batches) {
 #if defined(TENON_TARGET)
   if (ArrivingOutputs* const arriving = run.net_outputs.arriving()) {
     arriving->take_flag();
+    arriving->check_indices(false);
     ArrivingStep& last = arriving->last();
     last.unchecked = !run.overflow;
     if (run.overflow) last.reset_flag();  // the loss scale counts how often

@@ -22,7 +22,7 @@ class StepOutputs {
   }
 
   /// The outputs of a compiled graph; they stay in its scratch memory.
-  void take(const Executor& executor);
+  void take(Executor& executor);
   /// Outputs that stay where they are, one after the other.
   void clear() {
     view_.clear();
@@ -60,7 +60,7 @@ class StepOutputs {
 };
 
 #if TENON_DEFINES
-TENON_INLINE void StepOutputs::take(const Executor& executor) {
+TENON_INLINE void StepOutputs::take(Executor& executor) {
 #if defined(TENON_TARGET)
   step_ = nullptr;
   if (executor.program().target != TargetId::cpu) {

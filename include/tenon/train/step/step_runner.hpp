@@ -280,6 +280,9 @@ class StepRunner {
         return view_outputs<Graph>(outputs, memory, std::make_integer_sequence<int, Graph::graph.outputs>());
       }
     Executor& executor = bound(executors_.get(program_here<Graph>()));
+#if defined(TENON_TARGET)
+    executor.look_late();
+#endif
     executor.run(row.column, row.n);
     outputs.take(executor);
   }
