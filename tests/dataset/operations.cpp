@@ -175,27 +175,82 @@ TEST_CASE("pad: shorter samples are filled up, longer ones cut") {
 }
 
 TEST_CASE("bucket_batch_by_length: batches of similar samples, each bucket of its own shape") {
-  const auto data = bucket_batch_by_length<"text", 2, 4>(texts(12), {3, 2}, {.pad_value = -1});
+  const auto data = texts(12) | bucket_batch_by_length<"text", 2, 4>({3, 2}, {.pad_value = -1});
   std::vector<std::string> seen;
-  const auto look = [&](const auto& batch) {
-    std::string s = shape_text(batch[0].shape());
-    for (const std::int32_t label : batch.template values<"label">()) s += text(" ", label);
-    CHECK(batch.template values<"text">()[0] ==
-          (batch.template values<"label">()[0] % 5 ? batch.template values<"label">()[0] : -1));
+  const auto look = [&](const auto& row) {
+    std::string s = shape_text(row[0].shape());
+    row.visit([&](const auto& batch) {
+      for (const std::int32_t label : batch.template values<"label">()) s += text(" ", label);
+      CHECK(batch.template values<"text">()[0] ==
+            (batch.template values<"label">()[0] % 5 ? batch.template values<"label">()[0] : -1));
+      CHECK(shape_text(batch[0].shape()) == shape_text(row[0].shape()));
+    });
     seen.push_back(s);
   };
-  data.each(0, look);
+  for (const auto& row : data) look(row);
   // lengths 0 1 2 3 4 0 1 2 3 4 0 1
   const std::vector<std::string> expected{"[3, 2] 0 1 2", "[2, 4] 3 4", "[3, 2] 5 6 7", "[2, 4] 8 9", "[2, 2] 10 11"};
   CHECK(seen == expected);
+  CHECK(data.size() == 5);
   seen.clear();
   auto rows = data.open();
   rows.start(0, 2);
   CHECK(rows.position() == 2);
-  while (rows.next(look)) continue;
+  while (const auto* row = rows.next()) look(*row);
   CHECK(seen == std::vector<std::string>(expected.begin() + 2, expected.end()));
-  CHECK(has(message<ValueError>([] { bucket_batch_by_length<"text", 2>(texts(9), {3}).each(0, [](const auto&) {}); }),
-            "sample 3 of epoch 0 has 3 elements, more than the largest bucket, 2"));
+  for (const int workers : {1, 3}) {
+    seen.clear();
+    for (const auto& row : data | prefetch(3, {.num_parallel_workers = workers})) look(row);
+    CHECK(seen == expected);
+  }
+  seen.clear();
+  for (const auto& row : texts(12) | bucket_batch_by_length<"text", 2, 4>({3, 2}, {-1, true}) | skip(1)) look(row);
+  CHECK(seen == std::vector<std::string>(expected.begin() + 1, expected.begin() + 4));
+  CHECK((texts(12) | bucket_batch_by_length<"text", one_of<2, 4>>(2) | repeat(2)).size() == 2 * 6);
+  CHECK(has(message<ValueError>([] { (texts(9) | bucket_batch_by_length<"text", 2>(3)).size(); }),
+            "a sample of [3] is larger than the largest bucket, [2]: add a larger bucket, cut the sample, or leave it "
+            "out with filter (data set: row 3 of epoch 0, sample 3, in bucket_batch_by_length)"));
+  CHECK(has(message<ValueError>([] { bucket_batch_by_length<"text", 2>(0); }), "must be 1 or more"));
+}
+
+TEST_CASE("bucket_batch_by_length: several ragged columns, each with its padding; images") {
+  using Text = Column<std::int32_t, Ragged<any>, "text">;
+  using Next = Column<std::int64_t, Ragged<any>, "next">;
+  const auto pairs = generator<Columns<Text, Next>>(7, [](long i, auto out, auto next) {
+    std::int32_t* const to = out.resize(i + 1);
+    std::int64_t* const after = next.resize(i == 6 ? 9 : i + 1);
+    for (long k = 0; k <= i; ++k) to[k] = int(k) + 1, after[k] = k + 2;
+  });
+  const auto data = pairs | take(6) | bucket_batch_by_length<"text", range<2, 6, 2>>(2, pad<"next">(-100));
+  std::vector<std::vector<std::int64_t>> next;
+  std::vector<std::vector<std::int32_t>> first;
+  for (const auto& row : data)
+    row.visit([&](const auto& one) {
+      const auto a = one.template values<0>();
+      const auto b = one.template values<1>();
+      first.emplace_back(a.begin(), a.end()), next.emplace_back(b.begin(), b.end());
+    });
+  CHECK(first == std::vector<std::vector<std::int32_t>>{
+                     {1, 0, 1, 2}, {1, 2, 3, 0, 1, 2, 3, 4}, {1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 6}});
+  CHECK(next == std::vector<std::vector<std::int64_t>>{
+                    {2, -100, 2, 3}, {2, 3, 4, -100, 2, 3, 4, 5}, {2, 3, 4, 5, 6, -100, 2, 3, 4, 5, 6, 7}});
+  const auto longer = pairs | bucket_batch_by_length<"text", 8>(7);
+  CHECK(
+      has(message<ValueError>([&] {
+            for (const auto& row : longer) CHECK(row.n > 0);
+          }),
+          "column \"next\" has [9], more than the bucket [8] of its sample: choose the bucket by the longest column"));
+
+  const auto images = generator<Columns<Column<float, Ragged<1, any, any>>>>(6, [](long i, auto out) {
+    const long height = 1 + i % 2, width = 2 + i % 3;
+    float* const to = out.resize(1, height, width);
+    for (long k = 0; k < height * width; ++k) to[k] = float(k + 1);
+  });
+  std::vector<std::string> shapes;
+  for (const auto& row : images | bucket_batch_by_length<0, Shape<1, 4>{}, Shape<2, 3>{}, Shape<2, 4>{}>(4))
+    shapes.push_back(shape_text(row[0].shape()) + text(" ", row[0].template as<float>()[3]));
+  // 1x2 2x3 1x4 2x2 1x3 2x4
+  CHECK(shapes == std::vector<std::string>{"[3, 1, 1, 4] 0", "[2, 1, 2, 3] 4", "[1, 1, 2, 4] 4"});
 }
 
 TEST_CASE("map_batch: whole batches are changed in place") {

@@ -28,10 +28,13 @@ requires(!Runner::trains)
 struct StepOf<Runner, dataset::Columns<C...>> {
   using type = typename Runner::template EvalGraph<C...>;
 };
+template <class Runner, class... L>
+struct StepOf<Runner, dataset::BucketColumns<L...>> : StepOf<Runner, typename dataset::BucketColumns<L...>::last> {};
 }  // namespace detail
 
 /// The plan of the step that model.train(epochs, data) runs in graph mode; of a Model without an optimizer, that of
-/// model.eval(data): `static_assert(plan_of(model, data).bytes(32, 1) < 1 << 20);`. Errors of the step are compile
+/// model.eval(data): `static_assert(plan_of(model, data).bytes(32, 1) < 1 << 20);`. Of several buckets it is the last
+/// one's; each has memory of its own. Errors of the step are compile
 /// errors here as they are there.
 template <class M, class D>
 constexpr StepPlan plan_of(const M&, const D&) {

@@ -39,10 +39,14 @@ std::tuple<T...> one_behind_the_other(const std::vector<std::tuple<T...>>& parts
 /// f of the first `count` columns of each row, joined.
 template <int count, class Data, class F>
 auto predicted_rows(const Data& data, F f) {
-  const auto of_row = [&](const auto& row) {
+  const auto of_columns = [&](const auto& row) {
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return f(row.template get<int(I)>()...);
     }(std::make_index_sequence<std::size_t(count)>());
+  };
+  const auto of_row = [&](const auto& row) {
+    if constexpr (requires { row.bucket; }) return row.visit(of_columns);
+    else return of_columns(row);
   };
   auto rows = data.open();
   rows.start(0);

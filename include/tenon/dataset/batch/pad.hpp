@@ -1,11 +1,10 @@
 // pad<"text">(Shape<100>{}, 0): samples of unequal size are brought to one shape.
 #pragma once
-#include <algorithm>
 #include <concepts>
-#include <cstring>
-#include <utility>
+#include <type_traits>
 
 #include <tenon/dataset/batch/batch.hpp>
+#include <tenon/dataset/batch/padded_sample.hpp>
 #include <tenon/dataset/map/call.hpp>
 #include <tenon/dataset/stage/stage.hpp>
 
@@ -29,27 +28,9 @@ struct Padded : RowByRow<Padded<D, I, S>, D> {
     before[I] = detail::memory_between<From>(scratch, 1);
     const long n = this->data.read(place, before, scratch);
     if (n == 0) return 0;
-    T* const to = static_cast<T*>(out[I]);
-    std::fill(to, to + To::tensor_type.count(1), value);
     const SampleView<From> sample(before[I]);
-    copy(sample.data(), sample.extents(), to, SampleView<To>(to).extents());
+    detail::pad_sample(sample.data(), sample.extents(), out[I], SampleView<To>(out[I]).extents(), &value, sizeof value);
     return n;
-  }
-
- private:
-  static std::int64_t product(std::span<const std::int64_t> extents) {
-    std::int64_t count = 1;
-    for (const std::int64_t extent : extents) count *= extent;
-    return count;
-  }
-  /// The corner that both have.
-  static void copy(const T* from, std::span<const std::int64_t> old, T* to, std::span<const std::int64_t> extents) {
-    const std::int64_t both = std::min(old[0], extents[0]);
-    const auto old_rest = old.subspan(1), rest = extents.subspan(1);
-    if (rest.empty()) std::copy(from, from + both, to);
-    else
-      for (std::int64_t i = 0; i < both; ++i)
-        copy(from + i * product(old_rest), old_rest, to + i * product(rest), rest);
   }
 };
 
@@ -83,6 +64,18 @@ struct PadMaker {
 template <ColumnKey Key, int... Extents, class V = int>
 auto pad(Shape<Extents...>, V value = {}) {
   return PadMaker<Key, Shape<Extents...>, V>{value};
+}
+
+/// The value that fills up a column, without a shape: an argument of bucket_batch_by_length.
+template <ColumnKey Key>
+struct PadValue {
+  static constexpr auto key = Key;
+  double value;
+};
+template <ColumnKey Key, class V>
+requires std::is_arithmetic_v<V>
+PadValue<Key> pad(V value) {
+  return {static_cast<double>(value)};
 }
 
 namespace detail {

@@ -15,10 +15,12 @@ namespace tenon::inline TENON_ABI::dataset {
 namespace detail {
 
 /// A list of numbers per epoch, made as far as it was needed, shared by the copies of a stage. The lists of the last
-/// two epochs are kept: a walk with prefetch crosses from one to the next. Of others the length is.
-class EpochLists {
+/// two epochs are kept: a walk with prefetch crosses from one to the next. Of others the length is. `More` is what a
+/// stage has beside the numbers.
+template <class More>
+class EpochListsWith {
  public:
-  struct List {
+  struct List : More {
     std::mutex mutex;  // guards the others
     std::vector<long> numbers;
     long scanned = 0;  // rows before, up to which they are known
@@ -48,6 +50,8 @@ class EpochLists {
   std::pair<std::uint64_t, std::shared_ptr<List>> kept_[2];
   std::unordered_map<std::uint64_t, long> lengths_;
 };
+struct NumbersAlone {};
+using EpochLists = EpochListsWith<NumbersAlone>;
 
 }  // namespace detail
 

@@ -51,6 +51,10 @@ struct Columns {
   static constexpr bool any_ragged = (C::ragged || ...);
 };
 
+/// In place of Columns: the batches of bucket_batch_by_length, with a list for each bucket (batch/bucket_columns.hpp).
+template <class... List>
+struct BucketColumns;
+
 TENON_INT_SIZES_BEGIN
 /// How operations name a column: by position or by name, `map<0>(f)` or `map<"image">(f)`.
 template <int N>

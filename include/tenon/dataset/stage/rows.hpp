@@ -78,6 +78,7 @@ class RowBuffer {
       if constexpr (in_order<D>()) abandon(data, scratch.walk.number, std::current_exception());
       rethrow_with_place(place, scratch);
     }
+    if constexpr (requires { row_.belongs_to(0); }) row_.belongs_to(scratch.bucket);
     return row_.n > 0;
   }
   /// Before the next row is read: a column that is kept as a tensor gets other memory. Called in the thread of

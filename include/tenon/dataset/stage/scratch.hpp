@@ -61,6 +61,8 @@ class Scratch : public SampleOrigin {
 
   /// What works on it, for the message of an error; null in a source.
   const char* operation = nullptr;
+  /// Of a row of bucket_batch_by_length the bucket.
+  int bucket = 0;
   /// The walk that the row is read for, and whether it is its first row: what can only be read in order (stream.hpp)
   /// goes there, and the other threads of the walk wait until it is their turn.
   struct Walk {

@@ -46,6 +46,15 @@ template <class Runner, class... C>
 const Program& eval_program(dataset::Columns<C...>) {
   return program_here<typename Runner::template EvalGraph<C...>>();
 }
+// Of several buckets: of the last one.
+template <class Runner, class... L>
+const Program& train_program(dataset::BucketColumns<L...>) {
+  return train_program<Runner>(typename dataset::BucketColumns<L...>::last{});
+}
+template <class Runner, class... L>
+const Program& eval_program(dataset::BucketColumns<L...>) {
+  return eval_program<Runner>(typename dataset::BucketColumns<L...>::last{});
+}
 }  // namespace detail
 
 /// The graph of a Model's step on a data set: `graph_of<StepKind::train>(model, data)`, or StepKind::eval.

@@ -39,11 +39,30 @@ constexpr int taken_columns(dataset::Columns<C...> columns) {
   }
 }
 
+template <class Net, MixedPrecision precision, class First, class... More>
+struct TakesAll<Net, precision, dataset::BucketColumns<First, More...>> : TakesAll<Net, precision, First> {};
+template <class Net, MixedPrecision precision, int count, class First, class... More>
+constexpr int taken_columns(dataset::BucketColumns<First, More...>) {
+  return taken_columns<Net, precision, count>(First());
+}
+
 /// A graph that a Model is going to run. A Model without graph mode may look at values.
 template <class Graph, ModelOptions options>
 struct CheckedGraph {
   static constexpr const Sentence& sentence = Graph::sentence;
   static constexpr bool ok = Graph::ok || (!options.graph && Graph::asks_values);
+};
+
+/// The graphs of several buckets.
+template <class... G>
+struct CheckedGraphs {
+  static constexpr bool ok = (G::ok && ...);
+  static constexpr Sentence first_wrong() {
+    Sentence s;
+    ((s.empty() && !G::ok ? void(s = G::sentence) : void()), ...);
+    return s;
+  }
+  static constexpr Sentence sentence = first_wrong();
 };
 
 /// The type of the last tensor among what construct returns: the prediction that metrics judge.
@@ -97,6 +116,11 @@ constexpr Sentence wrong_metrics(std::tuple<Metrics...>*, dataset::Columns<C...>
   return s;
 }
 
+template <class Runner, class Metrics, class First, class... More>
+constexpr Sentence wrong_metrics(Metrics* metrics, dataset::BucketColumns<First, More...>) {
+  return wrong_metrics<Runner>(metrics, First{});
+}
+
 /// Options may stand among the callbacks, where they have no hook to be called.
 template <class C>
 inline constexpr bool is_options = std::is_same_v<std::remove_const_t<C>, TrainOptions>;
@@ -142,11 +166,18 @@ constexpr Sentence wrong_columns(const Sentence& traced, dataset::Columns<First,
   return traced;
 }
 
+template <class Runner, bool training, class... L>
+constexpr Sentence wrong_columns(const Sentence& traced, dataset::BucketColumns<L...>) {
+  return traced;
+}
+
 /// A call of train().
 template <class Runner, class Run, class Data, class... Callbacks>
 struct CheckedTrain {
   template <class... C>
   static CheckedGraph<typename Runner::template TrainGraph<C...>, Runner::model_options> graph(dataset::Columns<C...>);
+  template <class... L>
+  static CheckedGraphs<decltype(graph(L{}))...> graph(dataset::BucketColumns<L...>);
   static constexpr Sentence find() {
     constexpr Sentence wrong = wrong_run<Run, Data, Callbacks...>();
     if constexpr (!Runner::trains) return Sentence{} << "this Model has no optimizer: give it one to train it";
@@ -164,6 +195,8 @@ template <class Runner, class Metrics, class Run, class Data, class... Callbacks
 struct CheckedEval {
   template <class... C>
   static CheckedGraph<typename Runner::template EvalGraph<C...>, Runner::model_options> graph(dataset::Columns<C...>);
+  template <class... L>
+  static CheckedGraphs<decltype(graph(L{}))...> graph(dataset::BucketColumns<L...>);
   static constexpr Sentence find() {
     constexpr Sentence wrong = wrong_run<Run, Data, Callbacks...>();
     if constexpr (std::tuple_size_v<Metrics> == 0)

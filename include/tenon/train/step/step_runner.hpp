@@ -165,12 +165,28 @@ class StepRunner {
     if constexpr (options.graph)
       if (mode_here() == Mode::graph) run_graph<EvalGraph<C...>>(row, outputs, eval_scratch_);
   }
-  /// The compiled step for rows of such columns; null where steps run operator by operator alone.
+  /// The same for a row of several buckets, each of which has its own graph; parameters and state are shared.
+  template <class... L>
+  void train(const dataset::Row<dataset::BucketColumns<L...>>& row, dataset::BucketColumns<L...>,
+             const Optimizer& optimizer, RunInfo& run, StepOutputs& outputs) {
+    row.visit([&]<class List>(const dataset::Row<List>& one) { train(one, List{}, optimizer, run, outputs); });
+  }
+  template <class... L>
+  void eval(const dataset::Row<dataset::BucketColumns<L...>>& row, dataset::BucketColumns<L...>, const RunInfo& run,
+            StepOutputs& outputs) {
+    row.visit([&]<class List>(const dataset::Row<List>& one) { eval(one, List{}, run, outputs); });
+  }
+  /// The compiled step for rows of such columns, of the last bucket if there are several; null where steps run operator
+  /// by operator alone.
   template <class... C>
   const Program* train_program(dataset::Columns<C...>) const {
     const StepTarget scope(target_);
     if constexpr (options.graph) return &program_here<TrainGraph<C...>>();
     else return nullptr;
+  }
+  template <class... L>
+  const Program* train_program(dataset::BucketColumns<L...>) const {
+    return train_program(typename dataset::BucketColumns<L...>::last{});
   }
   /// Writes output k of the network on x to results[k], in evaluation. n is the inputs' batch size. Several threads may
   /// do that at the same time.
