@@ -1,7 +1,15 @@
 // Scaled dot-product attention of several heads, in one operator.
 #pragma once
+#include <limits>
+
 #include <tenon/ops/accumulate.hpp>
+#include <tenon/ops/cast.hpp>
+#include <tenon/ops/constant.hpp>
+#include <tenon/ops/matmul.hpp>
 #include <tenon/ops/slice.hpp>
+#include <tenon/ops/softmax.hpp>
+#include <tenon/ops/transpose.hpp>
+#include <tenon/ops/triangle.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
@@ -20,9 +28,11 @@ struct AttentionSettings {
 
 /// The gradients of q, k, and v. Operands: those of Attention, dy. Result: the gradient of the packed operand, or those
 /// of three operands one after the other along the axis before the last. Not for users.
+///
+/// derivative  as that of products, softmax, and products, which keep the T x S matrices
 struct AttentionGrad : Operator<AttentionGrad, "AttentionGrad"> {
   using Config = detail::AttentionSettings;
-  static constexpr None derivative{};
+  static constexpr void derivative(Derivative& d);
   // five products, one of them what is computed again
   static constexpr double flops(const OperandTypes& in, const TensorType&, const Config&, long n) {
     return 10 * double(in[in.count - 1].count(n)) * double(in[in.count > 2 ? 1 : 0].extent[in[0].rank - 2]);
@@ -92,6 +102,89 @@ struct Attention : Operator<Attention, "Attention"> {
     return error.empty();
   }
 };
+
+namespace detail {
+/// √n, by Newton's steps: constexpr.
+constexpr double root_of(int n) {
+  double root = n > 1 ? n : 1;
+  for (int step = 0; step < 64; ++step) root = (root + n / root) / 2;
+  return root;
+}
+/// Attention of one operator as several ones, which have second derivatives.
+class PlainAttention {
+ public:
+  constexpr PlainAttention(Derivative& d, const AttentionSettings& c) : d_(d), settings_(c) {}
+
+  /// `parts` are nodes of q, k, and v.
+  constexpr int operator()(const int (&parts)[3]) const {
+    const int q = by_head(parts[0]), k = by_head(parts[1]), v = by_head(parts[2]);
+    const TensorType heads = type(q);
+    const double scale = settings_.scale > 0 ? settings_.scale : 1 / root_of(heads.last());
+    const int product = d_.call_with<MatMul>({Transposed::second}, q, k);
+    int scores = d_.call<Mul>(product, d_.builder().constant(heads.dtype, scale));
+    if (settings_.causal) scores = d_.call_with<Triangle>({0, 0, -std::numeric_limits<float>::infinity()}, scores);
+    const int y = d_.call<MatMul>(d_.call<Softmax>(scores), v);
+    return d_.call_with<Reshape>(Reshape::to(type(parts[0])), d_.call_with<Transpose>(exchanged(heads.rank), y));
+  }
+  constexpr TensorType type(int node) const { return d_.builder().nodes[std::size_t(node)].type; }
+
+ private:
+  static constexpr Transpose::Config exchanged(int rank) {
+    Transpose::Config c{rank, {}};
+    for (int axis = 0; axis < rank; ++axis) c.order[axis] = axis;
+    c.order[rank - 3] = rank - 2, c.order[rank - 2] = rank - 3;
+    return c;
+  }
+  // [..., T, heads · D] as [..., heads, T, D]
+  constexpr int by_head(int node) const {
+    TensorType t = type(node);
+    t.extent[t.rank] = t.extent[t.rank - 1] / settings_.heads;
+    t.extent[t.rank - 1] = settings_.heads;
+    ++t.rank;
+    return d_.call_with<Transpose>(exchanged(t.rank), d_.call_with<Reshape>(Reshape::to(t), node));
+  }
+
+  Derivative& d_;
+  const AttentionSettings settings_;
+};
+}  // namespace detail
+
+// The derivative of the derivative of PlainAttention.
+constexpr void AttentionGrad::derivative(Derivative& d) {
+  const TensorType first = d.type(0);
+  const Dtype dtype = first.dtype == Dtype::float64 ? Dtype::float64 : Dtype::float32;
+  const bool packed = d.operands() == 2;
+  const auto cast = [&](Dtype to, int node) { return d.call_with<Cast>({to}, node); };
+  const auto part = [&](int node, int axis, int begin, int length) {
+    const TensorType all = d.builder().nodes[std::size_t(node)].type;
+    SliceWindow window = SliceWindow::all(all, axis);
+    detail::narrow(window, SliceWindow::axes - 1, all.extent[axis], Part{begin, begin + length});
+    return d.call_with<Slice>(window, node);
+  };
+  const int axis = packed ? first.rank - 1 : first.rank - 2;
+  std::vector<int> given, seeds;  // copies: one value may be several operands
+  int parts[3]{}, begin = 0;
+  const int all = cast(dtype, d.gradient());
+  for (int k = 0; k < 3; ++k) {
+    if (k == 0 || !packed) given.push_back(d.call<Identity>(cast(dtype, d.operand(k))));
+    const int length = packed ? first.last() / 3 : d.type(k).extent[axis];
+    parts[k] = packed ? part(given[0], axis, begin, length) : given.back();
+    if (!packed) seeds.push_back(part(all, axis, begin, length));
+    begin += length;
+  }
+  if (packed) seeds.push_back(all);
+  const std::size_t inputs = given.size();
+  given.push_back(d.call<Identity>(cast(dtype, d.operand(int(inputs)))));
+  const int y = detail::PlainAttention(d, d.config<AttentionGrad>())(parts);
+  std::vector<char> wanted(d.builder().nodes.size(), 0);
+  for (const int id : given) wanted[std::size_t(id)] = 2;
+  const std::vector<int> gradient = backward(d.builder(), y, given[inputs], wanted);
+  std::vector<int> roots;
+  for (std::size_t k = 0; k < inputs; ++k) roots.push_back(gradient[std::size_t(given[k])]);
+  wanted.resize(d.builder().nodes.size(), 0);
+  const std::vector<int> second = backward(d.builder(), roots, seeds, wanted);
+  for (std::size_t k = 0; k < given.size(); ++k) d.flows_to(int(k), cast(first.dtype, second[std::size_t(given[k])]));
+}
 
 /// Attention of queries, keys, and values: `attention<AttentionConfig{.heads = 4, .causal = true}>(q, k, v)`.
 template <AttentionConfig config = AttentionConfig{}>

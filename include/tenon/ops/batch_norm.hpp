@@ -1,6 +1,15 @@
 // Batch normalization: statistics of a batch per channel, normalization by them, and the gradients.
 #pragma once
-#include <tenon/ops/elementwise.hpp>
+#include <tenon/ops/cast.hpp>
+#include <tenon/ops/compare.hpp>
+#include <tenon/ops/full_like.hpp>
+#include <tenon/ops/mul.hpp>
+#include <tenon/ops/neg.hpp>
+#include <tenon/ops/reduce_mean.hpp>
+#include <tenon/ops/rsqrt.hpp>
+#include <tenon/ops/select.hpp>
+#include <tenon/ops/slice.hpp>
+#include <tenon/ops/sub.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
@@ -50,10 +59,12 @@ struct BatchNormStatistics : Operator<BatchNormStatistics, "BatchNormStatistics"
 
 /// Sums for the gradients per channel, each [C]: of dy xhat, the gradient of gamma, and of dy, that of beta. Operands:
 /// x, statistics, dy. Not for users.
+///
+/// derivative  to x also through the statistics, and to dy
 struct BatchNormSums : Operator<BatchNormSums, "BatchNormSums"> {
   using Config = BatchNormAttributes;
   using Row = BatchNormRow;
-  static constexpr None derivative{};
+  static constexpr void derivative(Derivative& d);
   static constexpr ResultTypes shape(const OperandTypes& in, const Config&, Sentence&) {
     const TensorType channels{{in[1][1]}, 1, in[1].dtype};
     return {channels, channels};
@@ -62,10 +73,12 @@ struct BatchNormSums : Operator<BatchNormSums, "BatchNormSums"> {
 
 /// dx = gamma / sqrt(variance + epsilon) (dy - mean(dy) - xhat mean(dy xhat)), without the means where the statistics
 /// are not those of the batch. Operands: x, statistics, dy, gamma, both sums. Not for users.
+///
+/// derivative  to x also through the statistics and the sums, to dy, and to gamma
 struct BatchNormInputGrad : Operator<BatchNormInputGrad, "BatchNormGrad"> {
   using Config = BatchNormAttributes;
   using Row = BatchNormRow;
-  static constexpr None derivative{};
+  static constexpr void derivative(Derivative& d);
   static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) { return in[0]; }
 };
 
@@ -100,6 +113,80 @@ struct BatchNorm : Operator<BatchNorm, "BatchNorm"> {
     d.flows_to(0, d.call_with<BatchNormInputGrad>(c, x, statistics, dy, d.operand(2), to_gamma, to_beta));
   }
 };
+
+namespace detail {
+/// Values of the derivative of a batch norm, in the dtype of its statistics, for second derivatives.
+class BatchNormChannels {
+ public:
+  constexpr BatchNormChannels(Derivative& d, const BatchNormAttributes& c)
+      : d_(d), config_(c), x_(d.type(0)), statistics_(d.type(1)) {}
+
+  constexpr int wide(int node) const { return cast_to(statistics_.dtype, node); }
+  constexpr int narrow(int node) const { return cast_to(x_.dtype, node); }
+  /// A number per channel [C] beside x, and back.
+  constexpr int column(int node) const { return d_.call_with<Reshape>(Reshape::to(column_type()), node); }
+  constexpr int channel_sums(int node) const {
+    const int sums = d_.call_with<SumTo>(SumTo::to(column_type()), node);
+    return d_.call_with<Reshape>(Reshape::to({{x_[1]}, 1, statistics_.dtype}), sums);
+  }
+  constexpr int row(BatchNormRow::Row k) const {
+    SliceWindow part = SliceWindow::all(statistics_, 1);
+    detail::narrow(part, SliceWindow::axes - 2, BatchNormRow::rows, Part{k, k + 1});
+    return column(d_.call_with<Slice>(part, d_.operand(1)));
+  }
+  constexpr int inverse() const {
+    return d_.call<Rsqrt>(d_.call<Add>(row(BatchNormRow::variance), d_.constant(config_.epsilon, 1)));
+  }
+  constexpr int normalized() const {
+    return d_.call<Mul>(d_.call<Sub>(wide(d_.operand(0)), row(BatchNormRow::mean)), inverse());
+  }
+  constexpr int mean(int node) const { return d_.call_with<ReduceMean>({((1 << x_.rank) - 1) & ~2, 1, 0}, node); }
+  /// The gradient of x where that of xhat is `node`. As a matrix it is symmetric.
+  constexpr int through(int node) const {
+    const int one = d_.call_with<BroadcastTo>(SumTo::to({{x_[1]}, 1, statistics_.dtype}), d_.constant(1, 1)),
+              given = narrow(node), sums = d_.call_with<BatchNormSums>(config_, d_.operand(0), d_.operand(1), given);
+    return wide(d_.call_with<BatchNormInputGrad>(config_, d_.operand(0), d_.operand(1), given, one, sums,
+                                                 d_.result_of(sums, 1)));
+  }
+
+ private:
+  constexpr TensorType column_type() const {
+    return {{x_[1], 1, 1}, x_.rank == 2 ? 1 : x_.rank - 1, statistics_.dtype};
+  }
+  constexpr int cast_to(Dtype dtype, int node) const {
+    return d_.builder().nodes[std::size_t(node)].type.dtype == dtype ? node : d_.call_with<Cast>({dtype}, node);
+  }
+
+  Derivative& d_;
+  const BatchNormAttributes config_;
+  const TensorType x_, statistics_;
+};
+}  // namespace detail
+
+constexpr void BatchNormSums::derivative(Derivative& d) {
+  const Config c = d.config<BatchNormSums>();
+  const detail::BatchNormChannels channels(d, c);
+  const int of_gamma = d.gradient(0), of_beta = d.gradient(1), x = d.operand(0), statistics = d.operand(1),
+            dy = d.operand(2);
+  const int scaled = d.call<Mul>(channels.column(of_gamma), channels.normalized());
+  d.flows_to(2, channels.narrow(d.call<Add>(scaled, channels.column(of_beta))));
+  d.flows_to(0, d.call_with<BatchNormInputGrad>(c, x, statistics, dy, of_gamma, d.result(0), d.result(1)));
+}
+// As LayerNormInputGrad. Statistics that are not those of the batch do not depend on x.
+constexpr void BatchNormInputGrad::derivative(Derivative& d) {
+  const detail::BatchNormChannels channels(d, d.config<BatchNormInputGrad>());
+  const int gamma = channels.column(d.operand(3)), xhat = channels.normalized(), dy = channels.wide(d.operand(2)),
+            h = d.call<Mul>(dy, gamma), u = channels.wide(d.gradient()), back = channels.through(u);
+  d.flows_to(2, channels.narrow(d.call<Mul>(back, gamma)));
+  d.flows_to(3, channels.channel_sums(d.call<Mul>(back, dy)));
+  const int of_h = channels.mean(d.call<Mul>(h, xhat)), of_u = channels.mean(d.call<Mul>(u, xhat)),
+            of_both = channels.mean(d.call<Mul>(u, channels.wide(d.result())));
+  const int through = channels.through(d.call<Add>(d.call<Mul>(of_h, u), d.call<Mul>(of_u, h)));
+  const int sum = d.call<Add>(d.call<Mul>(of_both, xhat), through);
+  const int zero = d.constant(0, 1), moving = d.call<Less>(channels.row(Row::unbiased_variance), zero);
+  const int to_x = d.call<Select>(moving, zero, d.call<Neg>(d.call<Mul>(channels.inverse(), sum)));
+  d.flows_to(0, channels.narrow(to_x));
+}
 
 /// moving = momentum moving + (1 - momentum) row of the statistics, in place, unless these are moving ones. Operands:
 /// moving, statistics. Not for users.

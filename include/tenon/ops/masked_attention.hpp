@@ -35,12 +35,6 @@ struct HeadsRule {
           << "multiple of the heads; got " << q << ", " << K::dims << ", and " << V::dims;
   }
 };
-/// √n, by Newton's steps: constexpr.
-constexpr double root_of(int n) {
-  double root = n > 1 ? n : 1;
-  for (int step = 0; step < 64; ++step) root = (root + n / root) / 2;
-  return root;
-}
 /// [n, T, heads · D] as [n, heads, T, D].
 template <int heads, class X>
 constexpr auto by_head(const X& x, const std::source_location& at) {
@@ -86,7 +80,7 @@ constexpr auto masked_attention(const Q& q, const K& k, const V& v, const Mask& 
     return std::tuple(refused, refused);
   } else {
     constexpr int size = Q::dims[2] / config.heads;
-    constexpr float scale = config.scale > 0 ? config.scale : float(1 / detail::root_of(size));
+    constexpr double scale = config.scale > 0 ? config.scale : 1 / detail::root_of(size);
     const auto scores = matmul<Transposed::second>(mul(detail::by_head<config.heads>(q, at), scale, at),
                                                    detail::by_head<config.heads>(k, at), at);
     const auto allowed = [&] {

@@ -57,11 +57,33 @@ struct MaxPool2dGrad : Operator<MaxPool2dGrad, "MaxPoolGrad"> {
   static constexpr int operands_before_epilogue = 2;
   using Config = Pool2dGradAttributes;
   static constexpr bool per_sample = true;
-  static constexpr None derivative{};
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
     return detail::image_of(in[1], c);
   }
+  static constexpr void derivative(Derivative& d);
 };
+
+/// The element of an image at the place of each window's maximum: the derivative of MaxPool2dGrad. Operands: the
+/// places, the image. Its kernels are in <tenon/more.hpp>. Not for users.
+struct MaxPool2dTaken : Operator<MaxPool2dTaken, "MaxPoolTaken"> {
+  using Config = Pool2dGradAttributes;
+  static constexpr bool per_sample = true;
+  static constexpr TensorType shape(const OperandTypes& in, const Config&, Sentence&) {
+    return in[0].with(in[1].dtype);
+  }
+  /// Where in its plane element i of the result is, of which `place` is the place in its window.
+  TENON_DEVICE static constexpr long from(const Config& c, long i, long place) {
+    const long row = i / c.ow * c.stride_h - c.top + place / c.kw,
+               column = i % c.ow * c.stride_w - c.left + place % c.kw;
+    return row * c.w + column;
+  }
+  static constexpr void derivative(Derivative& d) {
+    d.flows_to(1, d.call_with<MaxPool2dGrad>(d.config<MaxPool2dTaken>(), d.operand(0), d.gradient()));
+  }
+};
+constexpr void MaxPool2dGrad::derivative(Derivative& d) {
+  d.flows_to(1, d.call_with<MaxPool2dTaken>(d.config<MaxPool2dGrad>(), d.operand(0), d.gradient()));
+}
 
 /// The largest element of each window; the first one in row-major order wins a tie.
 ///

@@ -1,6 +1,6 @@
 // Softmax and cross entropy in one operator, with class numbers or with a distribution as labels.
 #pragma once
-#include <tenon/ops/elementwise.hpp>
+#include <tenon/ops/softmax.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
@@ -17,7 +17,20 @@ constexpr IndexRange class_numbers(const OperandTypes& in) {
 /// dlogits = (softmax(logits) - target) * dy, per row. Operands: logits, labels, dy. Not for users.
 struct SoftmaxCrossEntropyGrad : Operator<SoftmaxCrossEntropyGrad, "SoftmaxCrossEntropyGrad"> {
   static constexpr bool per_sample = true;
-  static constexpr None derivative{};
+  static constexpr void derivative(Derivative& d) {
+    const int x = d.operand(0), g = d.gradient();
+    TensorType column = d.type(0);
+    column.extent[column.rank - 1] = 1;
+    const int dy = d.call_with<Reshape>(Reshape::to(column), d.operand(2));
+    int scaled = d.call<Mul>(g, dy);
+    if (d.type(1).rank == d.type(0).rank)  // shares need not add up to 1
+      scaled = d.call<Mul>(scaled, d.call_with<SumTo>(SumTo::to(column), d.operand(1)));
+    d.flows_to(0, d.call<SoftmaxGrad>(d.call<Softmax>(x), scaled));
+    const int one = d.call_with<BroadcastTo>(SumTo::to(d.type(2)), d.constant(1)),
+              difference = d.call<SoftmaxCrossEntropyGrad>(x, d.operand(1), one);
+    const int sum = d.call_with<SumTo>(SumTo::to(column), d.call<Mul>(difference, g));
+    d.flows_to(2, d.call_with<Reshape>(Reshape::to(d.type(2)), sum));
+  }
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
   // Asked here, too: a graph that wants the gradient alone computes no loss.
   static constexpr IndexRange indices(const OperandTypes& in, const NoConfig&) { return class_numbers(in); }

@@ -1,6 +1,7 @@
 // Kernels of the target Reference for the operators that tenon.hpp leaves out.
 #pragma once
 #include <tenon/backend/reference/cached_attention.hpp>
+#include <tenon/backend/reference/max_pool2d_taken.hpp>
 #include <tenon/backend/reference/movement/full.hpp>
 #include <tenon/backend/reference/movement/lines.hpp>
 #include <tenon/backend/reference/movement/moves.hpp>
