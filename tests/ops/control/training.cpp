@@ -1,4 +1,5 @@
-// Control flow in networks that a Model trains: an LSTM in user code, random numbers in a loop, nothing is allocated.
+// Control flow in networks that a Model trains: an LSTM in user code, a condition, random numbers in a loop; nothing is
+// allocated.
 // headers: yes
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
@@ -52,6 +53,19 @@ struct Reader : nn::Cell<Reader<Memory>> {
   nn::Dense<units, 3> fc;
   constexpr auto construct(auto x) const { return fc(reduce_mean<1>(memory(x))); }
 };
+/// Two ways through the network, by the mean of the batch: each has a layer of its own, and they share one.
+struct Branching : nn::Cell<Branching> {
+  nn::Dense<features, units> low, high;
+  nn::Dense<units, units> shared;
+  nn::Dense<units, 3> fc;
+  constexpr auto construct(auto x) const {
+    const auto v = reduce_mean<1>(x);
+    const auto chosen = cond(
+        reduce_mean(v) < 0.0f, [&](auto u) { return shared(tanh(low(u))); },
+        [&](auto u) { return relu(shared(sigmoid(high(u)))) + 0.5f; }, v);
+    return fc(chosen);
+  }
+};
 /// Draws in each turn, in training and in evaluation.
 struct Noisy : nn::Cell<Noisy> {
   nn::Dense<features, features> fc;
@@ -91,7 +105,8 @@ std::vector<float> values_of(const Net& net) {
     for (const double v : parameter.template values<float>()) all.push_back(float(v));
   return all;
 }
-void start(const Reader<Scanned>&) {}
+template <class Net>
+void start(const Net&) {}
 /// The same first weights.
 void start(const Reader<Layer>& net) {
   Reader<Scanned> other;
@@ -125,6 +140,36 @@ TEST_CASE("an LSTM by scan: equal bits in both modes and with threads, near nn::
   const Trained layer = trained<Reader<Layer>>(Mode::graph);
   REQUIRE(layer.losses.size() == graph.losses.size());
   for (std::size_t i = 0; i < layer.losses.size(); ++i) CHECK(std::fabs(layer.losses[i] - graph.losses[i]) < 1e-4);
+}
+
+TEST_CASE("a condition: equal bits in both modes and with threads, and the loss falls") {
+  const Trained graph = trained<Branching>(Mode::graph, 1, 40);
+  CHECK(graph == trained<Branching>(Mode::pynative, 1, 40));
+  CHECK(graph == trained<Branching>(Mode::graph, 2, 40));
+  CHECK(graph.losses.back() < graph.losses.front() / 2);
+}
+
+TEST_CASE("a condition: a step changes the layers of the way it took, as a step without the other way does") {
+  for (const float value : {-1.0f, 1.0f}) {
+    CAPTURE(value);
+    const ContextScope scope({.seed = 3});
+    Branching net;
+    net.init_parameters();
+    const Branching before = net.clone();
+    const auto x = std::vector<float>(8 * length * features, value);
+    const auto data = dataset::from_arrays(dataset::column<Shape<length, features>>(x),
+                                           dataset::column<Shape<>>(std::vector<std::int32_t>(8, 1))) |
+                      dataset::batch(8);
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::SGD{.learning_rate = 0.2f}};
+    model.train(1, data);
+    const auto changes = [](const auto& layer, const auto& old) {
+      return !std::ranges::equal(layer.weight.values(), old.weight.values());
+    };
+    CHECK(changes(net.low, before.low) == (value < 0));
+    CHECK(changes(net.high, before.high) == (value > 0));
+    CHECK(changes(net.shared, before.shared));
+    CHECK(changes(net.fc, before.fc));
+  }
 }
 
 TEST_CASE("random numbers in a loop: other ones in each turn, the same in both modes") {
@@ -167,11 +212,13 @@ TEST_CASE("masks of turns differ") {
   CHECK(zero == doctest::Approx(1 - std::pow(0.75, length)).epsilon(0.1));
 }
 
-TEST_CASE("a step with a loop allocates nothing") {
-  const ContextScope scope({.mode = Mode::graph});
-  Reader<Scanned> net;
-  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::SGD{.learning_rate = 0.2f}};
-  Window window{8, 40};
-  model.train(12, rows(), window);
-  if (support::counted) CHECK(window.found == 0);
+TEST_CASE_TEMPLATE("a step with a loop or a condition allocates nothing", Net, Reader<Scanned>, Branching) {
+  for (const Mode mode : {Mode::graph, Mode::pynative}) {
+    const ContextScope scope({.mode = mode});
+    Net net;
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::SGD{.learning_rate = 0.2f}};
+    Window window{8, 40};
+    model.train(12, rows(), window);
+    if (support::counted) CHECK(window.found == 0);
+  }
 }
