@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/graph/ir/indices.hpp>
 #include <tenon/lowering/compiled.hpp>
+#include <tenon/run/graph_observer.hpp>
 #include <tenon/run/launch.hpp>
 #include <tenon/target/moves.hpp>
 
@@ -92,20 +93,14 @@ class BodyRun {
       for (long at = 0; at < constant_bytes(); at += 8) Moves<Target>::put(constants_ + at, program_.constant[at / 8]);
   }
 
-  /// Runs it. An output for which `out` has no address stays in the body's own memory, until the next run.
-  void run(const void* const* in, void* const* out) {
+  /// Runs it. An output for which `out` has no address stays in the body's own memory, until the next run. `part`: what
+  /// observers are told of; they see what is computed in their thread, on the CPU.
+  void run(const void* const* in, void* const* out, [[maybe_unused]] BodyPart part) {
     in_ = in, out_ = out;
-    for (int i = 0; i < program_.instructions; ++i) {
-      const Instruction& r = program_.instruction[i];
-      const Node& node = program_.node[r.node];
-      Arguments a;
-      a.n = n_;
-      a.immediate = node.op->host_effect ? Arguments::immediate_of(program_.texts + node.immediate) : node.immediate;
-      a.workspace = workspace_;
-      for (int k = 0; k < r.buffers; ++k) a.buffer[k] = r.value[k] < 0 ? nullptr : address(r.value[k]);
-      if (r.kernel->indices) look_at_indices(r, a);
-      start_kernel(runs_[i], a, runs_[i].parts(threads_), workspace_bytes_);
-    }
+    if constexpr (observable && std::is_same_v<Target, Cpu>)
+      if (Observation* const innermost = observation())
+        return run_all(GraphObserver(*innermost, program_, nullptr, n_, part));
+    run_all(NoPolicy());
   }
   /// Where output k is after a run.
   void* output(int k) const { return address(program_.output[k]); }
@@ -116,6 +111,22 @@ class BodyRun {
   }
 
  private:
+  template <class Policy>
+  void run_all(const Policy& policy) {
+    for (int i = 0; i < program_.instructions; ++i) {
+      const Instruction& r = program_.instruction[i];
+      const Node& node = program_.node[r.node];
+      Arguments a;
+      a.n = n_;
+      a.immediate = node.op->host_effect ? Arguments::immediate_of(program_.texts + node.immediate) : node.immediate;
+      a.workspace = workspace_;
+      for (int k = 0; k < r.buffers; ++k) a.buffer[k] = r.value[k] < 0 ? nullptr : address(r.value[k]);
+      if (r.kernel->indices) look_at_indices(r, a);
+      policy.before(node, a);
+      start_kernel(runs_[i], a, runs_[i].parts(threads_), workspace_bytes_);
+      policy.after(node, a);
+    }
+  }
   void* address(int id) const {
     if (const int k = output_of_[id]; k >= 0 && out_[k]) return out_[k];
     const BufferPlace& place = program_.place[id];

@@ -22,13 +22,38 @@ namespace detail {
 /// The operations of a program by node, made at the first look at one. They live as long as the program.
 const Operation* operations_of(const Program& program);
 
+/// What a body is of the node that runs it: "then" or "else" of a condition, "condition" or "turn" of a loop.
+struct BodyPart {
+  const char* name = nullptr;
+  long turn = -1;
+};
+/// The name of the operation that this thread computes; names of what its bodies compute begin with it.
+inline std::string_view& operation_around() {
+  static constinit thread_local std::string_view name;
+  return name;
+}
+
 /// A policy of Executor::run.
 class GraphObserver {
  public:
-  /// `parameters` is the base address of the parameters: what a kernel keeps of them is in an order of its own.
-  GraphObserver(Observation& innermost, const Program& program, std::byte* parameters, long n)
-      : innermost_(innermost), program_(program), operations_(operations_of(program)), parameters_(parameters), n_(n) {}
-  void before(const Node& node, const Arguments& a) const { tell_before(innermost_, operation(node, a)); }
+  /// `parameters` is the base address of the parameters: what a kernel keeps of them is in an order of its own. `part`:
+  /// of the program of a body.
+  GraphObserver(Observation& innermost, const Program& program, std::byte* parameters, long n, BodyPart part = {})
+      : innermost_(innermost),
+        program_(program),
+        operations_(operations_of(program)),
+        parameters_(parameters),
+        n_(n),
+        part_(part),
+        around_(operation_around()) {}
+  ~GraphObserver() { operation_around() = around_; }
+  GraphObserver(const GraphObserver&) = delete;
+  GraphObserver& operator=(const GraphObserver&) = delete;
+  void before(const Node& node, const Arguments& a) const {
+    const Operation now = operation(node, a);
+    operation_around() = now.name;
+    tell_before(innermost_, now);
+  }
   void after(const Node& node, const Arguments& a) const;
   /// Null if before() and after() are to be called for each tile: where an observer takes no runs (Observer).
   ObserverClock clock() const { return innermost_.clock; }
@@ -42,8 +67,10 @@ class GraphObserver {
   Operation operation(const Node& node, const Arguments& a) const {
     Operation operation = operations_[&node - program_.node];
     operation.n = a.n;
+    if (part_.name) operation.name = name_in_body(operation.name);
     return operation;
   }
+  std::string_view name_in_body(std::string_view name) const;
   AnyTensor rows(const Node& node, void* data, long n, Storage& copy) const;
 
   Observation& innermost_;
@@ -51,6 +78,8 @@ class GraphObserver {
   const Operation* operations_;
   std::byte* parameters_;
   long n_;
+  BodyPart part_;
+  std::string_view around_;  // the operation whose body this is
 };
 
 /// An image of NCHW16n as rows.
@@ -93,7 +122,19 @@ inline std::string_view unique_name(const Program& program, const Node& node, Wo
   if (!operations) operations = address_word(name_operations(program));
   return reinterpret_cast<const Operation*>(operations);
 }
+// An observer without values is told one name for all turns: it adds up.
+[[gnu::noinline]] TENON_INLINE std::string_view GraphObserver::name_in_body(std::string_view name) const {
+  constexpr std::string_view network = "Default/";
+  if (const std::size_t at = name.find(network); at != name.npos) name.remove_prefix(at + network.size());
+  std::string text(around_);
+  text += '/';
+  text += part_.name;
+  if (part_.turn >= 0 && innermost_.takes_values) text += std::to_string(part_.turn);
+  text += '/';
+  return interned((text += name));
+}
 TENON_INLINE void GraphObserver::after(const Node& node, const Arguments& a) const {
+  operation_around() = around_;
   const Operation now = operation(node, a);
   if (!innermost_.takes_values) return tell_after(innermost_, now);
   Storage copy[max_operands + max_results];

@@ -56,7 +56,7 @@ constexpr std::string_view conv = "Default/network-Net/conv1-Conv2d/Conv2D-op0",
                            update = "Default/optimizer/conv1.weight/ReLU-op0";
 
 void run(ThreadRecorder& recorder, const Operation& operation, Ticks begin, Ticks end) {
-  recorder.before(begin);
+  recorder.before(operation, begin);
   recorder.after(operation, end);
 }
 /// A step of 450 us from `begin` on: two tiles of a convolution, a relu, the gradient, an update; 32 samples.
@@ -226,8 +226,8 @@ TEST_CASE("an observer that is named twice counts once, and steps in steps belon
   const Operation one = operation(conv, convolution, StepPart::forward, 1);
   recorder.begin_step(outer, 0);
   recorder.begin_step(inner, 10);
-  recorder.before(20);
-  recorder.before(21);
+  recorder.before(one, 20);
+  recorder.before(one, 21);
   recorder.after(one, 31);
   recorder.after(one, 35);
   recorder.end_step(inner, 40);
@@ -238,6 +238,22 @@ TEST_CASE("an observer that is named twice counts once, and steps in steps belon
   REQUIRE(p.operators.size() == 1);
   CHECK(p.operators[0].runs == 1);
   CHECK(p.operators[0].seconds == doctest::Approx(10e-6));
+}
+
+TEST_CASE("the time of an operation with bodies is without that of their operations") {
+  ThreadRecorder recorder({});
+  const Operation loop = operation(conv_gradient, convolution, StepPart::forward, 4);
+  const Operation inside = operation(conv, convolution, StepPart::forward, 4);
+  const NetworkStep now = step(StepKind::train, 0, 4);
+  recorder.begin_step(now, 0);
+  recorder.before(loop, 0);
+  for (const Ticks begin : {10, 30}) recorder.before(inside, begin), recorder.after(inside, begin + 15);
+  recorder.after(loop, 50);
+  recorder.end_step(now, 60);
+  REQUIRE(recorder.records().size() == 2);
+  CHECK(recorder.records()[0].total == 30);  // that which ended first
+  CHECK(recorder.records()[0].runs == 2);
+  CHECK(recorder.records()[1].total == 20);
 }
 
 TEST_CASE("tiles of several threads: a call once, the time of the step in sums, rows of their own in the timeline") {
@@ -296,8 +312,9 @@ TEST_CASE("threads that end leave their recorder to others") {
   for (int i = 0; i < 20; ++i)
     std::thread([&] {
       recorders.begin_step(step(StepKind::predict, i, 1));
-      recorders.before({});
-      recorders.after(operation(conv, convolution, StepPart::forward, 1));
+      const Operation one = operation(conv, convolution, StepPart::forward, 1);
+      recorders.before(one);
+      recorders.after(one);
       recorders.end_step(step(StepKind::predict, i, 1));
     }).join();
   int count = 0;

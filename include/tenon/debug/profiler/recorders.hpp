@@ -30,7 +30,7 @@ class Recorders {
     own.end_step(step, now, processor_nanoseconds());
     if (!own.in_step()) own.mutex.unlock();
   }
-  void before(const Operation&) { here().before(ticks_now()); }
+  void before(const Operation& operation) { here().before(operation, ticks_now()); }
   void after(const Operation& operation) {
     const Ticks now = ticks_now();
     ThreadRecorder& own = here();

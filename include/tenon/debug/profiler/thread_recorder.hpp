@@ -76,6 +76,7 @@ class ThreadRecorder {
     // the usual limit as a whole; what is asked for beyond it grows when it is used
     operator_events_.reserve(std::min<std::size_t>(limit.operators, 1 << 16));
     step_events_.reserve(std::min<std::size_t>(limit.steps, 1 << 12));
+    open_.reserve(16);
   }
 
   /// `processor`: nanoseconds for which the thread has had one.
@@ -105,20 +106,23 @@ class ThreadRecorder {
     if (step_events_.size() < limit_.steps) step_events_.push_back(step_);
     group_ = 0;
     last_record_ = -1;
-    is_open_ = false;
-  }
-  void before(Ticks now) {
-    begin_ = now;
-    is_open_ = true;
+    open_.clear();
   }
   /// An observer that was named twice is notified of each operation twice: the second time counts nothing.
+  void before(const Operation& operation, Ticks now) {
+    if (is_open(operation)) open_.back().begin = now;  // also where an error was its end the last time
+    else open_.push_back({operation.name.data(), now, 0});
+  }
+  /// The time of an operation with bodies is what remains without that of their operations.
   void after(const Operation& operation, Ticks now) {
-    if (!is_open_) return;
-    is_open_ = false;
+    if (!is_open(operation)) return;
+    const Open closed = open_.back();
+    open_.pop_back();
+    if (!open_.empty()) open_.back().inside += now - closed.begin;
     OperationRun run;
-    run.begin = begin_;
+    run.begin = closed.begin;
     run.end = now;
-    run.share = now - begin_;
+    run.share = now - closed.begin - closed.inside;
     run.n = operation.n;
     run.alone = false;
     add(operation, {&run, 1});
@@ -143,6 +147,13 @@ class ThreadRecorder {
   std::mutex mutex;
 
  private:
+  struct Open {
+    const char* name;
+    Ticks begin, inside;
+  };
+  bool is_open(const Operation& operation) const {
+    return !open_.empty() && open_.back().name == operation.name.data();
+  }
   int group_of(const NetworkStep& step) {
     std::size_t i = 1;
     while (i < groups_.size() &&
@@ -216,10 +227,10 @@ class ThreadRecorder {
   std::vector<OperatorEvent> operator_events_;
   std::vector<StepEvent> step_events_;
   StepEvent step_{};
-  Ticks processor_ = 0, begin_ = 0, last_end_ = StepEvent::none;
+  Ticks processor_ = 0, last_end_ = StepEvent::none;
   int group_ = 0, last_record_ = -1, depth_ = 0;
   long step_count_ = 0, left_out_ = 0;
-  bool is_open_ = false;
+  std::vector<Open> open_;  // operations that have begun, the innermost at the end
   Ticks last_run_ = 0;
   const char* last_name_ = nullptr;
 };

@@ -57,14 +57,15 @@ template <class Target, class Run, class Then, class Otherwise, class Set>
 void run_branch(const Arguments& a, Set set) {
   Arguments inside = a;
   inside.workspace += alignment;
-  const auto run = [&]<class Body>(std::type_identity<Body>) {
+  const auto run = [&]<class Body>(std::type_identity<Body>, const char* part) {
     LoopView v = Body::view();
+    v.part = part;
     set(v);
     run_loop<Target, Run>(v, Body::program, inside);
   };
   Moves<Target>::either(
-      a.workspace, a.operand<bool>(0), [&] { run(std::type_identity<Then>()); },
-      [&] { run(std::type_identity<Otherwise>()); });
+      a.workspace, a.operand<bool>(0), [&] { run(std::type_identity<Then>(), "then"); },
+      [&] { run(std::type_identity<Otherwise>(), "else"); });
 }
 }  // namespace detail
 

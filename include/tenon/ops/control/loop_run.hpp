@@ -21,7 +21,9 @@ struct LoopView {
   bool several[ops::bundle_kinds]{};      // are there several values in the bundle of operands?
   const short* gradient_input = nullptr;  // of each output of the graph backward
   int gradients = 0;
+  const char* part = nullptr;  // of a condition: its name; null: turns
 
+  BodyPart part_of(long turn) const { return part ? BodyPart{part} : BodyPart{"turn", turn}; }
   std::byte* value(const BodyValue& v, long n) const { return in[int(v.kind)] + v.place.bytes(n); }
   std::byte* slot(const BodyValue& v, long turn, long n) const { return kept_at + plan.begin(v, turn, n); }
 };
@@ -116,7 +118,7 @@ class LoopForward {
   void turn(long turn, bool ends) {
     set_inputs(turn);
     set_outputs(turn, ends);
-    body_.run(memory_.in, memory_.out);
+    body_.run(memory_.in, memory_.out, v_.part_of(turn));
     take_outputs(turn);
   }
   /// What is carried, if no turn knew that it was the last one.
@@ -204,7 +206,7 @@ class LoopBackward {
     for (long turn = v_.turns; turn-- > 0;) {
       set_inputs(turn);
       for (int g = 0; g < v_.gradients; ++g) memory_.out[g] = place_of(g, turn);
-      body_.run(memory_.in, memory_.out);
+      body_.run(memory_.in, memory_.out, v_.part_of(turn));
       for (int g = 0; g < v_.gradients; ++g) body_.settle(g);
       for (int i = 0; i < v_.carried; ++i) memory_.carried[i] = memory_.zeros;
       for (int g = 0; g < v_.gradients; ++g) take(g, turn);

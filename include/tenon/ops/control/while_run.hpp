@@ -54,7 +54,7 @@ class WhileForward {
       } else in_[i] = v_.value(value, n_);
     }
     out_[0] = nullptr;
-    condition_.run(in_, out_);
+    condition_.run(in_, out_, {"condition", turn});
     return *static_cast<const bool*>(condition_.output(0));
   }
 
