@@ -1,8 +1,10 @@
 // What an eager operator finds around it: the cell it runs in, whether that trains, and where random numbers come from.
 #pragma once
+#include <cstring>
 #include <utility>
 
 #include <tenon/core/context.hpp>
+#include <tenon/core/memory/storage.hpp>
 #include <tenon/graph/ir/builder.hpp>
 
 namespace tenon::inline TENON_ABI::eager {
@@ -51,6 +53,17 @@ struct Frame {
     state[0] = get_context().seed;
     ++state[1];
     return state;
+  }
+  /// The same for a graph, in memory that the target of this thread can reach.
+  static std::byte* graph_random_state() {
+    std::uint64_t* const now = free_random_state();
+    if constexpr (several_targets)
+      if (detail::computes_there()) {
+        thread_local Storage beside(2 * sizeof *now);
+        return static_cast<std::byte*>(std::memcpy(
+            detail::home(beside.address(), 2 * sizeof *now, detail::Look::overwrite), now, 2 * sizeof *now));
+      }
+    return reinterpret_cast<std::byte*>(now);
   }
 };
 

@@ -284,8 +284,7 @@ auto Cell<Self>::run_outermost(const std::source_location& at, const X&... x) co
                !tenon::detail::every_value_observed()) {
       Executor& executor = executor_here<Graph>();
       const long n = tenon::detail::common_batch_size(class_name<Self>(), x...);
-      executor.bind(parameters.base(), reinterpret_cast<std::byte*>(eager::Frame::free_random_state()),
-                    parameters.values());
+      executor.bind(parameters.base(), eager::Frame::graph_random_state(), parameters.values());
       const void* inputs[]{x.data()...};
       executor.run(inputs, n);
       return tenon::detail::results_of<Graph>(executor, n, std::make_integer_sequence<int, Graph::graph.outputs>{});

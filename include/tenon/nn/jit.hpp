@@ -112,8 +112,7 @@ struct Jit {
   static auto run(std::integer_sequence<int, K...> outputs, const X&... x) {
     Executor& executor = executor_here<Graph>();
     const long n = detail::common_batch_size("jit", x...);
-    if constexpr (detail::draws(Graph::graph))
-      executor.bind(nullptr, reinterpret_cast<std::byte*>(eager::Frame::free_random_state()));
+    if constexpr (detail::draws(Graph::graph)) executor.bind(nullptr, eager::Frame::graph_random_state());
     const void* inputs[]{x.data()...};
     executor.run(inputs, n);
     return detail::results_of<Graph>(executor, n, outputs);

@@ -38,12 +38,14 @@
 #include <tenon/ops/pad_modes.hpp>
 #include <tenon/ops/pixel_shuffle.hpp>
 #include <tenon/ops/pool1d.hpp>
+#include <tenon/ops/random.hpp>
 #include <tenon/ops/reduce_all.hpp>
 #include <tenon/ops/reduce_var.hpp>
 #include <tenon/ops/resample.hpp>
 #include <tenon/ops/reverse_sequence.hpp>
 #include <tenon/ops/rnn.hpp>
 #include <tenon/ops/rounding.hpp>
+#include <tenon/ops/sampling.hpp>
 #include <tenon/ops/scatter_rows.hpp>
 #include <tenon/ops/shrink.hpp>
 #include <tenon/ops/softsign.hpp>

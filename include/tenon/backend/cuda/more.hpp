@@ -9,4 +9,5 @@
 #include <tenon/backend/cuda/movement/scatter_rows.hpp>
 #include <tenon/backend/cuda/movement/sort.hpp>
 #include <tenon/backend/cuda/pool/max_pool2d_taken.hpp>
+#include <tenon/backend/cuda/random.hpp>
 #include <tenon/backend/cuda/recurrent/rnn.hpp>

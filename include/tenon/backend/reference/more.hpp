@@ -8,4 +8,5 @@
 #include <tenon/backend/reference/movement/resample.hpp>
 #include <tenon/backend/reference/movement/reverse_sequence.hpp>
 #include <tenon/backend/reference/movement/scatter_rows.hpp>
+#include <tenon/backend/reference/random.hpp>
 #include <tenon/backend/reference/recurrent/rnn.hpp>

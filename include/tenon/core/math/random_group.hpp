@@ -38,12 +38,12 @@ inline void draw_words(std::uint64_t key, std::uint64_t group, std::uint64_t hig
 }
 
 /// Uniform in [0, 1) with 24 bits, as unit_float; through a signed number, which vectors convert in one instruction.
-inline float unit_number(std::uint32_t word) {
+TENON_DEVICE inline float unit_number(std::uint32_t word) {
   return static_cast<float>(static_cast<std::int32_t>(word >> 8)) * 0x1p-24f;
 }
 
 /// -2 log(x) for x = k 2^-24 in (0, 1]: x = 2^e m with m in [2/3, 4/3), log m = 2 atanh((m - 1) / (m + 1)) as a series.
-inline float minus_two_log(float x) {
+TENON_DEVICE inline float minus_two_log(float x) {
   const std::int32_t bits = std::bit_cast<std::int32_t>(x), exponent = (bits - 0x3f2aaaab) >> 23;
   const float m = std::bit_cast<float>(bits - exponent * (1 << 23));
   const float s = (m - 1) / (m + 1), q = s * s;
@@ -52,7 +52,7 @@ inline float minus_two_log(float x) {
 }
 
 /// Cosine and sine of 2 pi u for u in [0, 1): the nearest quarter turn, and a series for the rest within an eighth.
-inline void turn(float u, float& cosine, float& sine) {
+TENON_DEVICE inline void turn(float u, float& cosine, float& sine) {
   const std::int32_t quarter = static_cast<std::int32_t>(u * 4 + 0.5f);
   const float a = (u - static_cast<float>(quarter) * 0.25f) * 6.2831853f, q = a * a;
   const float c =
@@ -64,17 +64,22 @@ inline void turn(float u, float& cosine, float& sine) {
   sine = quarter & 2 ? -second : second;
 }
 
-/// 64 Gaussian numbers of mean 0 and deviation 1 from the words of a group (Box and Muller 1958). No function of the C
-/// library is called, and nothing is contracted: the same numbers come out on every machine.
+/// Two Gaussian numbers of mean 0 and deviation 1 from two words (Box and Muller 1958). No function of the C library is
+/// called, and nothing is contracted: the same numbers come out on every machine.
+[[gnu::always_inline]] TENON_DEVICE inline void gaussian_pair(std::uint32_t first, std::uint32_t second, float& a,
+                                                              float& b) {
+  const float radius = sqrt(minus_two_log(1 - unit_number(first)));
+  float cosine, sine;
+  turn(unit_number(second), cosine, sine);
+  a = radius * cosine;
+  b = radius * sine;
+}
+/// 64 of them from the words of a group.
 inline void gaussian_numbers(const std::uint32_t (&word)[4][random_lanes], float (&number)[random_group]) {
   for (int pair = 0; pair < 4; pair += 2)
-    for (int l = 0; l < random_lanes; ++l) {
-      const float radius = sqrt(minus_two_log(1 - unit_number(word[pair][l])));
-      float cosine, sine;
-      turn(unit_number(word[pair + 1][l]), cosine, sine);
-      number[pair * random_lanes + l] = radius * cosine;
-      number[(pair + 1) * random_lanes + l] = radius * sine;
-    }
+    for (int l = 0; l < random_lanes; ++l)
+      gaussian_pair(word[pair][l], word[pair + 1][l], number[pair * random_lanes + l],
+                    number[(pair + 1) * random_lanes + l]);
 }
 
 }  // namespace tenon::math
