@@ -96,8 +96,9 @@ struct DistributionRule {
 /// batch size where S has dyn. T is float32 unless given; all dtypes have 24 random bits or fewer.
 ///
 /// random      all operators of this header draw from the stream of the cell that calls them: the numbers depend on the
-///             seed, the step, the cell, and the number of its earlier random calls in the step, and are bit-identical in
-///             both modes and on all targets (ops/random_call.hpp). Outside of a network each call is a separate step
+///             seed, the step, the cell, and the number of its earlier random calls in the step, and are bit-identical
+///             in both modes and on all targets (graph/ir/streams.hpp). Outside of a network each call is a separate
+///             step
 /// source      MindSpore's uniform, PyTorch's rand
 template <class S, class T = float>
 constexpr auto uniform(const Operand auto& x, std::source_location at = std::source_location::current()) {
