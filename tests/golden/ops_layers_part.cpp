@@ -59,10 +59,8 @@ void check_parameters(const Npz& golden, const std::string& prefix, const Parame
     const float* found = values_of(parameters[own_name(path.substr(prefix.size()))]);
     expect(found != nullptr);
     if (!found) continue;
-    double largest = 0, worst = 0;
-    for (double e : expected) largest = std::fmax(largest, std::fabs(e));
-    for (std::size_t i = 0; i < expected.size(); ++i) worst = std::fmax(worst, std::fabs(found[i] - expected[i]));
-    expect(worst <= 1e-5 + 1e-4 * largest);
+    const support::Tolerance tolerance;
+    support::check_values({found, found + expected.size()}, expected, &tolerance);
   }
 }
 

@@ -56,10 +56,7 @@ void check_gradients(const Npz& golden, const Cell& cell, const eager::Tape& tap
     CAPTURE(name);
     const auto* found = static_cast<const float*>(tenon::detail::home(tape.gradient_data(list.handle(e))));
     const std::vector<double> expected = golden[name].numbers();
-    double largest = 0, worst = 0;
-    for (double v : expected) largest = std::fmax(largest, std::fabs(v));
-    for (std::size_t i = 0; i < expected.size(); ++i) worst = std::fmax(worst, std::fabs(found[i] - expected[i]));
-    expect(worst <= with_tanh.absolute + with_tanh.relative * largest);
+    support::check_values({found, found + expected.size()}, expected, &with_tanh);
     ++compared;
   }
   expect(compared > 0);

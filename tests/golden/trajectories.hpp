@@ -21,6 +21,7 @@
 #include <tenon/train/checkpoint.hpp>
 #include <tenon/train/model.hpp>
 
+#include "../support/bits_of_cpu.hpp"
 #include "../support/expect.hpp"
 #include "../support/npz.hpp"
 #include "../support/shared.hpp"
@@ -202,10 +203,6 @@ void compare_end(M& model, const support::Npz& golden, const support::Npz& batch
   compare(logits.view(), golden, "eval_logits_batch0", "", {1e-3, 1e-3});
 }
 
-/// Whether a target promises the results of the CPU, bit for bit.
-template <class Target>
-inline constexpr bool promises_bits_of_cpu = requires { requires Target::has_bits_of_cpu; };
-
 /// Where and how a case is repeated: bits agree on one target, and with the CPU's if the target promises that.
 inline const std::vector<std::pair<std::string_view, Mode>> runs{{Cpu::name, Mode::graph},
                                                                  {Cpu::name, Mode::pynative},
@@ -235,7 +232,7 @@ void repeat(const std::string& name, const Optimizer& optimizer, double sens = 1
     std::string bits;
     for (const auto& list : {named_parameters(net), model.optimizer_state()})
       for (const auto& [key, tensor] : list) bits.append(static_cast<const char*>(tensor.data), tensor.bytes());
-    if (first.empty() || (mode == Mode::graph && !promises_bits_of_cpu<OtherTarget>)) first = bits;
+    if (first.empty() || (mode == Mode::graph && !support::has_bits_of_cpu<OtherTarget>)) first = bits;
     expect(bits == first);
   }
 }

@@ -16,6 +16,7 @@
 #include <tenon/ops/structural.hpp>
 #include <tenon/run/executor_here.hpp>
 
+#include "bits_of_cpu.hpp"
 #include "tensors.hpp"
 
 namespace support {
@@ -214,9 +215,6 @@ bool equal_outcomes(const Outcome& a, const Outcome& b, std::index_sequence<I...
 }
 
 #if defined(TENON_TARGET)
-/// Whether a target promises the results of the CPU, bit for bit.
-template <class Target>
-inline constexpr bool has_bits_of_cpu = requires { requires Target::has_bits_of_cpu; };
 /// Runs the same on the second target, in both modes.
 template <class Same, class Graph, class F, class Outcome, class Weight, class Operands, class... X>
 void check_other_target(const F& f, const Outcome& cpu, const Weight& weight, Operands operands, const X&... x) {

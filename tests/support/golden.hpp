@@ -1,6 +1,7 @@
 // Operators and layers against results of other frameworks (golden/ops, one .npz per case).
 #pragma once
 #include <cmath>
+#include <cstring>
 #include <map>
 #include <span>
 
@@ -68,6 +69,31 @@ tenon::Tensor<T, S> to_tensor(const NpyArray& array, const std::string& name) {
   return result;
 }
 
+/// What the checks below compared with references on the CPU, in their order: a second target that promises the CPU's
+/// results must give the same numbers, bit for bit, where NaN equals NaN.
+struct OnCpu {
+  std::vector<std::vector<double>> arrays;
+  std::size_t next = 0;
+  enum { unused, written, compared } state = unused;
+};
+inline OnCpu& on_cpu() {
+  static OnCpu all;
+  return all;
+}
+[[gnu::noinline]] inline void check_as_on_cpu(const std::vector<double>& found) {
+  OnCpu& cpu = on_cpu();
+  if (cpu.state == OnCpu::written) cpu.arrays.push_back(found);
+  if (cpu.state != OnCpu::compared) return;
+  bool as_on_cpu = cpu.next < cpu.arrays.size() && cpu.arrays[cpu.next].size() == found.size();
+  for (std::size_t i = 0; as_on_cpu && i < found.size(); ++i) {
+    const double here = cpu.arrays[cpu.next][i];
+    as_on_cpu = std::memcmp(&here, &found[i], sizeof here) == 0 || (std::isnan(here) && std::isnan(found[i]));
+  }
+  ++cpu.next;
+  CAPTURE(as_on_cpu);
+  expect(as_on_cpu);
+}
+
 /// How far a result may be from the reference: |error| <= absolute + relative * max |reference| over the array.
 struct Tolerance {
   double absolute = 1e-5, relative = 1e-4;
@@ -79,15 +105,13 @@ template <class T>
 [[gnu::noinline]] std::vector<double> as_double(std::span<const T> elements) {
   return {elements.begin(), elements.end()};
 }
-[[gnu::noinline]] inline void check_near(const tenon::AnyTensor& view, const std::vector<double>& found,
-                                         const Npz& golden, const std::string& name, Tolerance tolerance) {
-  const std::string what = golden.path() + ":" + name;
-  CAPTURE(what);
-  const NpyArray& array = golden[name];
-  const std::vector<double> expected = array.numbers();
-  const bool same_shape = std::vector<std::int64_t>(view.shape().begin(), view.shape().end()) == array.shape;
-  expect(same_shape);
-  if (!same_shape) return;
+/// Checks numbers against those of a reference, and against the CPU's. With no tolerance all must be equal.
+[[gnu::noinline]] inline void check_values(const std::vector<double>& found, const std::vector<double>& expected,
+                                           const Tolerance* tolerance) {
+  check_as_on_cpu(found);
+  const bool same_count = found.size() == expected.size();
+  expect(same_count);
+  if (!same_count) return;
   double largest = 0, worst = 0;
   std::size_t at = 0;
   for (double e : expected) largest = std::fmax(largest, std::fabs(e));
@@ -100,8 +124,16 @@ template <class T>
   CAPTURE(at);
   CAPTURE(wanted);
   CAPTURE(worst);
-  const bool exact = !tenon::is_floating(view.dtype);
-  expect(exact ? worst == 0 : worst <= tolerance.absolute + tolerance.relative * largest);
+  expect(tolerance ? worst <= tolerance->absolute + tolerance->relative * largest : worst == 0);
+}
+[[gnu::noinline]] inline void check_near(const tenon::AnyTensor& view, const std::vector<double>& found,
+                                         const Npz& golden, const std::string& name, Tolerance tolerance) {
+  const std::string what = golden.path() + ":" + name;
+  CAPTURE(what);
+  const NpyArray& array = golden[name];
+  const bool same_shape = std::vector<std::int64_t>(view.shape().begin(), view.shape().end()) == array.shape;
+  expect(same_shape);
+  if (same_shape) check_values(found, array.numbers(), tenon::is_floating(view.dtype) ? &tolerance : nullptr);
 }
 /// Checks elements against a reference array: integers and bool exactly, floating-point within the tolerance.
 template <class T, class S>

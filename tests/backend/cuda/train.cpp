@@ -3,47 +3,16 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
-#include <vector>
-
-#include <tenon/train/checkpoint.hpp>
-
 #include "../../support/models.hpp"
 #include "../../target/networks.hpp"
+#include "trained.hpp"
 
 using namespace tenon;
 
 namespace {
-/// The losses of some steps, and hashes of all parameters after them.
-struct Trained {
-  std::vector<double> losses;
-  std::vector<std::uint64_t> weights;
-};
-struct Losses {
-  std::vector<double>& all;
-  void step_end(RunInfo& run) { all.push_back(run.loss()); }
-};
-
-template <class Net>
-Trained trained(std::string_view target, Mode mode, const auto& data, const auto& optimizer) {
-  const ContextScope scope({.mode = mode, .device_target = target, .seed = 7});
-  Net net;
-  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, optimizer};
-  Trained result;
-  Losses losses{result.losses};
-  model.train(2, data, losses);
-  for (const auto& [name, tensor] : named_parameters(net))
-    result.weights.push_back(hash_bytes(static_cast<const char*>(tensor.data), tensor.bytes(), 0));
-  return result;
-}
 template <class Net>
 void check_equal(const auto& data, const auto& optimizer) {
-  const Trained cpu = trained<Net>("CPU", Mode::graph, data, optimizer);
-  CHECK(cpu.losses.size() == 6);
-  for (const Mode mode : {Mode::graph, Mode::pynative}) {
-    const Trained there = trained<Net>("GPU", mode, data, optimizer);
-    CHECK(there.losses == cpu.losses);
-    CHECK(there.weights == cpu.weights);
-  }
+  cuda_test::check_trained<Net>(2, 6, data, optimizer);
 }
 }  // namespace
 

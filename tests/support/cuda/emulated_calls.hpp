@@ -72,6 +72,9 @@ inline bool kernels_run = true;
 /// The graph that was launched last.
 inline const Work* launched = nullptr;
 
+/// The bytes of memory that nothing was written to yet: floats that are NaN.
+inline constexpr int unwritten = 0xff;
+
 /// The names of those that have failed because a test asked for it; how many of them give something back for good.
 inline std::set<std::string> failed_calls;
 inline long failed_frees = 0;
@@ -97,8 +100,13 @@ void put(Stream* stream, F f, const char* body = nullptr) {
   stream->recorded->items.push_back({std::move(f), stream->last, body});
   stream->last = {stream->recorded->items.size() - 1};
 }
-/// Tests set it: another order of works that do not wait for each other.
-inline unsigned graph_seed = 1;
+/// TENON_EMULATOR_SEED, or 1.
+inline unsigned first_seed() {
+  const char* const seed = std::getenv("TENON_EMULATOR_SEED");
+  return seed ? unsigned(std::atoi(seed)) : 1u;
+}
+/// Tests and TENON_EMULATOR_SEED set it: another order of works that do not wait for each other, which must not matter.
+inline unsigned graph_seed = first_seed();
 inline void run_in_some_order(const Work& work) {
   std::vector<bool> done(work.items.size());
   for (std::size_t left = done.size(); left > 0; --left) {
@@ -212,7 +220,7 @@ inline cudaError_t cudaFreeHost(void* block) {
 inline cudaError_t cudaMallocAsync(void** block, std::size_t bytes, cudaStream_t) {
   return emulator::call([&] {
     *block = ::operator new(bytes, std::align_val_t(256)), ++emulator::alive;
-    if (!emulator::kernels_run) std::memset(*block, 0, bytes);
+    std::memset(*block, emulator::kernels_run ? emulator::unwritten : 0, bytes);
   });
 }
 inline cudaError_t cudaFreeAsync(void* block, cudaStream_t) {

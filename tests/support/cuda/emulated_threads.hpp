@@ -15,6 +15,8 @@
 
 #include <ucontext.h>
 
+#include "emulated_calls.hpp"
+
 #if defined(__SANITIZE_THREAD__)
 #include <sanitizer/tsan_interface.h>
 extern "C" {
@@ -90,10 +92,7 @@ inline std::byte* dynamic_shared(int rank) { return block().shared.data() + std:
 inline std::byte* dynamic_shared() { return dynamic_shared(block().rank()); }
 
 /// Tests and TENON_EMULATOR_SEED set it: another order of threads, and of blocks, which must not matter.
-inline unsigned order_seed = [] {
-  const char* const seed = std::getenv("TENON_EMULATOR_SEED");
-  return seed ? unsigned(std::atoi(seed)) : 1u;
-}();
+inline unsigned order_seed = first_seed();
 /// Tests set it: the barrier that each block leaves out, counted from 0; -1: none.
 inline long barrier_left_out = -1;
 /// Launches so far.
@@ -223,7 +222,7 @@ inline void run_grid(unsigned blocks, int threads, int shared_bytes, unsigned cl
   const int together = threads * int(cluster);
   b.fibers.resize(std::size_t(together));
   b.shared_bytes = (std::size_t(shared_bytes) + 31) / 16 * 16;
-  b.shared.resize(b.shared_bytes * cluster);
+  b.shared.assign(b.shared_bytes * cluster, std::byte(unwritten));
   current_block() = &b;
   std::vector<int> order(static_cast<std::size_t>(together));
   for (auto& f : b.fibers) {
