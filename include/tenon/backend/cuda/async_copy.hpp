@@ -7,9 +7,8 @@ namespace tenon::inline TENON_ABI::kernel::cuda {
 /// Starts to load a number, so that its line is in the L1 cache when it is needed. Nothing waits for it.
 __device__ inline void load_ahead(const void* from) {
 #if defined(__CUDA_ARCH__)
-  unsigned unused;
+  [[maybe_unused]] unsigned unused;
   asm volatile("ld.global.u8 %0, [%1];" : "=r"(unused) : "l"(from));
-  static_cast<void>(unused);
 #else
   static_cast<void>(from);
 #endif

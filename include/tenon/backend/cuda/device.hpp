@@ -29,16 +29,17 @@ __device__ inline void wait_for_kernel_before() {
 #endif
 }
 /// All blocks of a body. `unless`, if given, is in the device's memory: another number than 0 there keeps them back.
+/// __grid_constant__: a thread that takes an operand by a number at run time would copy all arguments to its stack.
 template <class Body>
 __global__ void __launch_bounds__(Body::threads, resident_blocks<Body>())
-    run_blocks(const Arguments a, const std::int32_t* unless) {
+    run_blocks(const __grid_constant__ Arguments a, const std::int32_t* unless) {
   wait_for_kernel_before();
   if (!unless || *unless == 0) Body::block(a);
 }
 /// The same for a body with members.
 template <class Body>
 __global__ void __launch_bounds__(Body::threads, resident_blocks<Body>())
-    run_blocks_of(const Body body, const Arguments a, const std::int32_t* unless) {
+    run_blocks_of(const __grid_constant__ Body body, const __grid_constant__ Arguments a, const std::int32_t* unless) {
   wait_for_kernel_before();
   if (!unless || *unless == 0) body.block(a);
 }
