@@ -23,7 +23,7 @@ namespace detail {
 template <class Tile>
 struct WeightBlock {
   static constexpr int threads = Tile::threads, to = Tile::thread_outputs, tc = Tile::thread_columns,
-                       run = ImageTile::run;
+                       columns_apart = Tile::columns / tc, run = ImageTile::run;
 
   const Arguments& a;
   const WeightPlan& plan;
@@ -88,7 +88,7 @@ struct WeightBlock {
   /// Column j of the thread in the tile.
   __device__ int thread_column(int j) const {
     const int own = thread % warp / 2 % 8 + thread / warp % 2 * 8;
-    return own + 16 * j;
+    return own + columns_apart * j;
   }
   __device__ void clear() {
 #pragma unroll
@@ -213,14 +213,17 @@ struct WeightBlock {
     for (int q = 0; q < Tile::sums; ++q) level[q * threads] = sum[q / tc][q % tc], sum[q / tc][q % tc] = 0;
   }
   __device__ void put() {
-    float* const result = reinterpret_cast<float*>(a.workspace) + unit * plan.slot() +
-                          (long(group) * plan.outputs + output0 + thread_output()) * plan.columns() + column0;
+    const int columns = plan.columns(), left = plan.outputs - output0 - thread_output(),
+              first = column0 + thread_column(0);
+    float* row = reinterpret_cast<float*>(a.workspace) + unit * plan.slot() +
+                 (long(group) * plan.outputs + output0 + thread_output()) * columns + first;
 #pragma unroll
-    for (int o = 0; o < to; ++o)
+    for (int o = 0; o < to; ++o, row += columns) {
+      if (o >= left) return;
 #pragma unroll
       for (int c = 0; c < tc; ++c)
-        if (output0 + thread_output() + o < plan.outputs && column0 + thread_column(c) < plan.columns())
-          result[long(o) * plan.columns() + thread_column(c)] = sum[o][c];
+        if (first + columns_apart * c < columns) row[columns_apart * c] = sum[o][c];
+    }
   }
 };
 }  // namespace detail
