@@ -17,6 +17,7 @@
 #include <tenon/nn/layer/norm/lrn.hpp>
 #include <tenon/nn/layer/pool/adaptive_pool.hpp>
 #include <tenon/nn/layer/pool/pool1d.hpp>
+#include <tenon/nn/layer/pool/pool3d.hpp>
 #include <tenon/nn/layer/recurrent/rnn.hpp>
 #include <tenon/nn/layer/time_distributed.hpp>
 #include <tenon/nn/loss/multi_loss.hpp>

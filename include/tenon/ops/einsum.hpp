@@ -74,26 +74,23 @@ constexpr auto summed(const std::source_location& at, const T& t) {
     return term<T::letters.within(kept)>(apply<ReduceSum, axes>(at, t.value));
   }
 }
+/// The order of axes in which two of them come last.
+constexpr Transpose::Config axes_with_last(int rank, int first, int second) {
+  Transpose::Config c{rank, {}};
+  int to = 0;
+  for (int k = 0; k < rank; ++k)
+    if (k != first && k != second) c.order[to++] = k;
+  c.order[to++] = first, c.order[to] = second;
+  return c;
+}
 /// The elements whose places along the axes of one letter are equal.
 template <class T>
 constexpr auto diagonal_of(const std::source_location& at, const T& t) {
   constexpr int second = T::letters.repeated();
   if constexpr (is_broken_term<T> || second < 0) return t;
   else {
-    constexpr int first = T::letters.find(T::letters[second]);
-    constexpr auto order = [] {  // these two last
-      Transpose::Config c{T::letters.count, {}};
-      int to = 0;
-      for (int k = 0; k < T::letters.count; ++k)
-        if (k != first && k != second) c.order[to++] = k;
-      c.order[to++] = first, c.order[to] = second;
-      return c;
-    }();
-    constexpr Letters letters = [order] {
-      Letters l;
-      for (int k = 0; k + 1 < T::letters.count; ++k) l.add(T::letters[order.order[k]]);
-      return l;
-    }();
+    constexpr Letters letters = T::letters.with_last(T::letters.find(T::letters[second]), second);
+    constexpr Transpose::Config order = axes_with_last(T::letters.count, T::letters.find(T::letters[second]), second);
     const auto last = apply<Transpose, order>(at, t.value);
     constexpr TensorType x = decltype(last)::dims;
     constexpr int extent = x.last();

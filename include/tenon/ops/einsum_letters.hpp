@@ -51,6 +51,14 @@ struct Letters {
     for (int k = 0; k < more.count; ++k) all.add(more[k]);
     return all;
   }
+  /// Without the axes `first` and `second`, which have one letter, and with that at the end.
+  constexpr Letters with_last(int first, int second) const {
+    Letters rest;
+    for (int k = 0; k < count; ++k)
+      if (k != first && k != second) rest.add(letter[k]);
+    rest.add(letter[first]);
+    return rest;
+  }
   /// The first axis whose letter an axis before it has, or -1.
   constexpr int repeated() const {
     for (int k = 1; k < count; ++k)

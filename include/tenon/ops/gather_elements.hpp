@@ -1,7 +1,9 @@
 // Elements along an axis by number: gather_elements, and the sum of elements with one number.
 #pragma once
-#include <tenon/ops/accumulate.hpp>
+#include <tenon/ops/compare.hpp>
+#include <tenon/ops/div.hpp>
 #include <tenon/ops/full_like.hpp>
+#include <tenon/ops/mul.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
@@ -85,17 +87,21 @@ constexpr void ScatterElements::derivative(Derivative& d) {
   d.flows_to(1, d.call_with<GatherElements>({d.config<ScatterElements>().axis}, d.gradient(), d.operand(0)));
 }
 
-/// x with other elements by number along an axis; of elements for one place the last one. Operands: numbers, elements,
-/// x.
+/// How elements for one place are combined with the element that is there.
+enum class ScatterReduction : int { none, add, max, min, mul };
+
+/// x with other elements by number along an axis, in ascending order along the axis: the last of those for one place,
+/// or the largest, smallest, or product of them and of the element of x. Operands: numbers, elements, x.
 ///
 /// x, numbers  as in GatherElements; elements have the shape of numbers and the dtype of x
 /// result      as x
-/// derivative  dy to the elements that were given, also where a later one has replaced them, as in MindSpore and
-///             PyTorch; 0 to what was replaced
-/// source      MindSpore's TensorScatterElements
+/// derivative  of none: dy to the elements that were given, also where a later one has replaced them, as in MindSpore
+///             and PyTorch; 0 to what was replaced. Of max and min: equal shares to all that are equal to the result.
+///             Of mul: dy y / factor, hence NaN where a factor is 0
+/// source      MindSpore's TensorScatterElements, PyTorch's scatter and scatter_reduce
 struct UpdateElements : Operator<UpdateElements, "TensorScatterElements"> {
   struct Config {
-    int axis = 0;
+    int axis = 0, update = 0;  // 0 replaces, 1 takes the larger, 2 the smaller, 3 multiplies
   };
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
     detail::check_line_numbers("TensorScatterElements", in[2], in[0], c.axis, error);
@@ -109,10 +115,30 @@ struct UpdateElements : Operator<UpdateElements, "TensorScatterElements"> {
   }
   static constexpr void derivative(Derivative& d) {
     const Config c = d.config<UpdateElements>();
-    d.flows_to(1, d.call_with<GatherElements>({c.axis}, d.gradient(), d.operand(0)));
-    d.flows_to(2, d.call_with<UpdateElements>(c, d.operand(0), d.call<FullLike>(d.operand(1)), d.gradient()));
+    const int numbers = d.operand(0), elements = d.operand(1), x = d.operand(2), y = d.result(), dy = d.gradient();
+    const auto at_numbers = [&](int of) { return d.call_with<GatherElements>({c.axis}, of, numbers); };
+    if (c.update == 0) {
+      d.flows_to(1, at_numbers(dy));
+      d.flows_to(2, d.call_with<UpdateElements>(c, numbers, d.call<FullLike>(elements), dy));
+    } else if (c.update == 3) {
+      const int whole = d.call<Mul>(dy, y);
+      d.flows_to(1, d.call<Div>(at_numbers(whole), elements));
+      d.flows_to(2, d.call<Div>(whole, x));
+    } else {
+      const auto as_number = [&](int flag) { return d.call_with<Cast>({d.type(2).dtype}, flag); };
+      const int axis = normalized_axis(c.axis, d.type(2).rank), kept = as_number(d.call<Equal>(x, y)),
+                given = as_number(d.call<Equal>(elements, at_numbers(y))),
+                equal = d.call<Add>(kept, d.call_with<ScatterElements>({axis, d.type(2)[axis]}, numbers, given)),
+                share = d.call<Div>(dy, equal);
+      d.flows_to(1, d.call<Mul>(at_numbers(share), given));
+      d.flows_to(2, d.call<Mul>(share, kept));
+    }
   }
 };
+
+namespace detail {
+constexpr int element_update(ScatterReduction r) { return r > ScatterReduction::add ? int(r) - 1 : 0; }
+}  // namespace detail
 
 /// Elements along an axis by number: `gather_elements<1>(x, numbers)`.
 template <int axis>
@@ -121,18 +147,17 @@ constexpr auto gather_elements(const Operand auto& x, const Operand auto& number
   return apply<GatherElements, GatherElements::Config{axis}>(at, x, numbers);
 }
 
-/// How elements for one place are combined.
-enum class ScatterReduction : int { none, add };
-/// x with other elements by number along an axis, or plus these elements: `tensor_scatter_elements<1>(x, numbers,
-/// elements)`, `tensor_scatter_elements<1, ScatterReduction::add>(x, numbers, elements)`. PyTorch's scatter and
-/// scatter_add.
+/// x with other elements by number along an axis, or combined with these elements: `tensor_scatter_elements<1>(x,
+/// numbers, elements)`, `tensor_scatter_elements<1, ScatterReduction::add>(x, numbers, elements)`. PyTorch's scatter,
+/// scatter_add, and scatter_reduce.
 template <int axis, ScatterReduction reduction = ScatterReduction::none, Operand X>
 constexpr auto tensor_scatter_elements(const X& x, const Operand auto& numbers, const Operand auto& elements,
                                        std::source_location at = std::source_location::current()) {
   if constexpr (is_broken<X>) return x;
   else if constexpr (constexpr int along = normalized_axis(axis, X::dims.rank);
-                     reduction == ScatterReduction::none || along < 0 || X::dims.extent[along < 0 ? 0 : along] < 0)
-    return apply<UpdateElements, UpdateElements::Config{axis}>(at, numbers, elements, x);
+                     reduction != ScatterReduction::add || along < 0 || X::dims.extent[along < 0 ? 0 : along] < 0)
+    return apply<UpdateElements, UpdateElements::Config{axis, detail::element_update(reduction)}>(at, numbers, elements,
+                                                                                                  x);
   else
     return apply<Add>(at, x,
                       apply<ScatterElements, detail::LineConfig{along, X::dims.extent[along]}>(at, numbers, elements));

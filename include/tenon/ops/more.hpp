@@ -3,6 +3,7 @@
 #include <tenon/ops/adaptive_pool.hpp>
 #include <tenon/ops/bitwise.hpp>
 #include <tenon/ops/cached_attention.hpp>
+#include <tenon/ops/cholesky.hpp>
 #include <tenon/ops/control/cond.hpp>
 #include <tenon/ops/control/scan.hpp>
 #include <tenon/ops/control/while_loop.hpp>
@@ -10,6 +11,7 @@
 #include <tenon/ops/conv2d_transpose.hpp>
 #include <tenon/ops/conv3d.hpp>
 #include <tenon/ops/cumsum.hpp>
+#include <tenon/ops/determinant.hpp>
 #include <tenon/ops/einsum.hpp>
 #include <tenon/ops/elu.hpp>
 #include <tenon/ops/erf.hpp>
@@ -38,6 +40,8 @@
 #include <tenon/ops/pad_modes.hpp>
 #include <tenon/ops/pixel_shuffle.hpp>
 #include <tenon/ops/pool1d.hpp>
+#include <tenon/ops/pool3d.hpp>
+#include <tenon/ops/pool_indices.hpp>
 #include <tenon/ops/random.hpp>
 #include <tenon/ops/reduce_all.hpp>
 #include <tenon/ops/reduce_var.hpp>
@@ -49,6 +53,8 @@
 #include <tenon/ops/scatter_rows.hpp>
 #include <tenon/ops/shrink.hpp>
 #include <tenon/ops/softsign.hpp>
+#include <tenon/ops/solve.hpp>
+#include <tenon/ops/solve_triangular.hpp>
 #include <tenon/ops/sort.hpp>
 #include <tenon/ops/tensordot.hpp>
 #include <tenon/ops/tile.hpp>

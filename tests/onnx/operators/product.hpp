@@ -131,9 +131,24 @@ constexpr auto pooled(const auto& x, auto join) {
 
 template <class Node, class X>
 constexpr auto MaxPool(const X& x) {
-  constexpr auto lowest = std::numeric_limits<Element<X>>::lowest();
-  return detail::pooled<Node, X>(detail::padded<Node, X>(x, lowest, lowest),
-                                 [](const auto& a, const auto& b) { return ops::maximum(a, b); });
+  if constexpr (Node::outputs == 2) {
+    constexpr List kernel = list<Node>("kernel_shape", 2, 1), strides = list<Node>("strides", 2, 1);
+    const auto [y, places] =
+        ops::max_pool2d_with_indices<tenon::Pool2dOptions{.kernel = tenon::Pair(int(kernel[0]), int(kernel[1])),
+                                                          .stride = tenon::Pair(int(strides[0]), int(strides[1])),
+                                                          .pad_mode = tenon::PadMode::pad,
+                                                          .padding = padding_2d<Node>()}>(x);
+    if constexpr (whole<Node>("storage_order", 0) == 0) return std::tuple(y, places);
+    else {  // places column by column
+      const auto row = ops::floor_div(places, int(type<X>.extent[3]));
+      const auto column = ops::sub(places, ops::mul(row, int(type<X>.extent[3])));
+      return std::tuple(y, ops::add(ops::mul(column, int(type<X>.extent[2])), row));
+    }
+  } else {
+    constexpr auto lowest = std::numeric_limits<Element<X>>::lowest();
+    return detail::pooled<Node, X>(detail::padded<Node, X>(x, lowest, lowest),
+                                   [](const auto& a, const auto& b) { return ops::maximum(a, b); });
+  }
 }
 template <class Node, class X>
 constexpr auto AveragePool(const X& x) {

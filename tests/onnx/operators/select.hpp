@@ -28,7 +28,12 @@ constexpr auto ScatterElements(const X& x, const Numbers& numbers, const auto& e
   constexpr std::string_view how = text<Node>("reduction", "none");
   using enum ops::ScatterReduction;
   const auto inside = ops::select(ops::less(numbers, 0), ops::add(numbers, int(type<X>.extent[axis])), numbers);
-  return ops::tensor_scatter_elements < axis, how == "add" ? add : none > (x, inside, elements);
+  constexpr ops::ScatterReduction reduction = how == "add"   ? add
+                                              : how == "max" ? max
+                                              : how == "min" ? min
+                                              : how == "mul" ? mul
+                                                             : none;
+  return ops::tensor_scatter_elements<axis, reduction>(x, inside, elements);
 }
 template <class Node>
 constexpr auto Scatter(const auto& x, const auto& numbers, const auto& elements) {

@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/backend/cpu/attention/cached_attention.hpp>
 #include <tenon/backend/cpu/elementwise/random.hpp>
+#include <tenon/backend/cpu/linear/matrices.hpp>
 #include <tenon/backend/cpu/movement/full.hpp>
 #include <tenon/backend/cpu/movement/index/cumsum.hpp>
 #include <tenon/backend/cpu/movement/index/gather_elements.hpp>
@@ -11,4 +12,5 @@
 #include <tenon/backend/cpu/movement/resample.hpp>
 #include <tenon/backend/cpu/movement/reverse_sequence.hpp>
 #include <tenon/backend/cpu/pool/max_pool2d_taken.hpp>
+#include <tenon/backend/cpu/pool/pool_indices.hpp>
 #include <tenon/backend/cpu/recurrent/rnn.hpp>

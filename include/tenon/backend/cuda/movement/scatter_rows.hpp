@@ -47,7 +47,9 @@ struct ChangeElements {
     for (long j = 0; j < count; ++j) {
       const long from = given + j * s.inner,
                  row = table_row(a.operand<typename C::template Operand<0>>(0)[from], s.count);
-      if (row >= 0) a.result<T>()[first + row * s.inner] = a.operand<T>(1)[from];
+      if (row < 0) continue;
+      T& own = a.result<T>()[first + row * s.inner];
+      own = updated<c.update>(own, a.operand<T>(1)[from]);
     }
   }
 };

@@ -1,6 +1,7 @@
 // Rows and elements by number: other ones in their place, their sums.
 #pragma once
 #include <tenon/backend/reference/movement/gather.hpp>
+#include <tenon/core/math/wrapping.hpp>
 
 namespace tenon::inline TENON_ABI {
 
@@ -59,7 +60,12 @@ struct Kernel<Reference, ops::UpdateElements> : kernel::reference::Whole {
       long number = static_cast<long>(a.operand<typename Call::template Operand<0>>(0)[i]);
       if (number < 0) number += Call::result[axis];
       index[std::size_t(axis)] = number;
-      a.result<T>()[kernel::reference::place(index, Call::result, a.n)] = a.operand<T>(1)[i];
+      T& own = a.result<T>()[kernel::reference::place(index, Call::result, a.n)];
+      const T given = a.operand<T>(1)[i];
+      constexpr int update = Call::config().update;
+      if constexpr (update == 3)
+        own = static_cast<T>(math::wrapping_multiply(static_cast<Compute<T>>(own), static_cast<Compute<T>>(given)));
+      else if (update == 0 || given != given || (update == 1 ? given > own : given < own)) own = given;
     }
   }
 };

@@ -31,6 +31,17 @@ TENON_DEVICE constexpr T rounded_sum(A total) {
   return static_cast<T>(static_cast<Compute<T>>(total));
 }
 
+/// An element after one that is given for it: 0 replaces it, 1 keeps the larger, 2 the smaller, 3 multiplies; NaN wins.
+template <int update, class T>
+TENON_DEVICE constexpr T updated(T own, T given) {
+  if constexpr (update == 0) return given;
+  else {
+    const Compute<T> a = static_cast<Compute<T>>(own), b = static_cast<Compute<T>>(given);
+    if constexpr (update == 3) return static_cast<T>(math::wrapping_multiply(a, b));
+    else return (update == 1 ? b > a : b < a) || b != b ? given : own;
+  }
+}
+
 /// Elements of lines are added up by number.
 struct ScatterLines {
   template <class Call>
@@ -145,8 +156,10 @@ struct Kernel<Cpu, ops::UpdateElements> {
       T* const y = a.result<T>() + o * size;
       std::memcpy(static_cast<void*>(y), a.operand<T>(2) + o * size, std::size_t(size) * sizeof(T));
       for (long j = 0; j < given; ++j)
-        if (const long row = kernel::table_row(number[j], s.count); row >= 0)
-          y[row * s.inner + j % s.inner] = a.operand<T>(1)[o * given + j];
+        if (const long row = kernel::table_row(number[j], s.count); row >= 0) {
+          T& own = y[row * s.inner + j % s.inner];
+          own = kernel::updated<Call::config().update>(own, a.operand<T>(1)[o * given + j]);
+        }
     }
   }
 };

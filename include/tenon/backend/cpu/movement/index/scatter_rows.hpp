@@ -1,6 +1,6 @@
 // Rows by number: their places from several numbers, their sums, other rows in their place.
 #pragma once
-#include <tenon/backend/cpu/movement/index/gather.hpp>
+#include <tenon/backend/cpu/movement/index/gather_elements.hpp>
 
 namespace tenon::inline TENON_ABI {
 
@@ -10,18 +10,6 @@ struct UnsortedSegmentSum;
 struct UpdateRows;
 enum class RowUpdate : int;
 }  // namespace ops
-
-namespace kernel {
-/// An element of a row after one that is given for it: 0 replaces it, 1 keeps the larger, 2 the smaller; NaN wins.
-template <int update, class T>
-TENON_DEVICE constexpr T updated(T own, T given) {
-  if constexpr (update == 0) return given;
-  else {
-    const Compute<T> a = static_cast<Compute<T>>(own), b = static_cast<Compute<T>>(given);
-    return (update == 1 ? b > a : b < a) || b != b ? given : own;
-  }
-}
-}  // namespace kernel
 
 template <>
 struct Kernel<Cpu, ops::UnsortedSegmentSum> : Kernel<Cpu, ops::GatherGrad> {};
