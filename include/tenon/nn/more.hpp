@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/nn/jvp.hpp>
 #include <tenon/nn/layer/attention/key_value_cache.hpp>
+#include <tenon/nn/layer/attention/rotary_embedding.hpp>
 #include <tenon/nn/layer/attention/transformer.hpp>
 #include <tenon/nn/layer/bi_dense.hpp>
 #include <tenon/nn/layer/conv/conv1d.hpp>

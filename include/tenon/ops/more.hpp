@@ -48,6 +48,7 @@
 #include <tenon/ops/resample.hpp>
 #include <tenon/ops/reverse_sequence.hpp>
 #include <tenon/ops/rnn.hpp>
+#include <tenon/ops/rotary_embedding.hpp>
 #include <tenon/ops/rounding.hpp>
 #include <tenon/ops/sampling.hpp>
 #include <tenon/ops/scatter_rows.hpp>

@@ -1,6 +1,7 @@
 // Kernels of the target Cpu for the operators that tenon.hpp leaves out.
 #pragma once
 #include <tenon/backend/cpu/attention/cached_attention.hpp>
+#include <tenon/backend/cpu/attention/rotary_embedding.hpp>
 #include <tenon/backend/cpu/elementwise/random.hpp>
 #include <tenon/backend/cpu/linear/matrices.hpp>
 #include <tenon/backend/cpu/movement/full.hpp>

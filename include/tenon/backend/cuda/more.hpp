@@ -1,6 +1,7 @@
 // Kernels of the target Cuda for the operators that tenon.hpp leaves out.
 #pragma once
 #include <tenon/backend/cuda/attention/cached_attention.hpp>
+#include <tenon/backend/cuda/attention/rotary_embedding.hpp>
 #include <tenon/backend/cuda/linear.hpp>
 #include <tenon/backend/cuda/movement/full.hpp>
 #include <tenon/backend/cuda/movement/lines.hpp>

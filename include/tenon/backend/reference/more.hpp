@@ -12,3 +12,4 @@
 #include <tenon/backend/reference/pool_indices.hpp>
 #include <tenon/backend/reference/random.hpp>
 #include <tenon/backend/reference/recurrent/rnn.hpp>
+#include <tenon/backend/reference/rotary_embedding.hpp>
