@@ -24,6 +24,13 @@ struct RowsOfBytes {
 ///                                                     turn_random_state() of what is there
 ///     template <class F, class G> static void either(void* room, const bool* condition, F then, G otherwise)
 ///                                                     then() if it holds, else otherwise(); room for two words
+///     static void turn_flags(std::int32_t* flags, const void* count, long turn)
+///                                                     not on the host: of the 64-bit number of turns at `count` three
+///                                                     flags: other than 0 if `turn` is not the last of them, not one
+///                                                     before that, none of them
+///     template <class F> static void unless(const std::int32_t* flag, F f)
+///                                                     not on the host: f(), whose kernels a flag other than 0 keeps
+///                                                     back
 ///     static int threads()                            that share the work of a kernel
 template <class Target>
 struct Moves;

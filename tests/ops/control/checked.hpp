@@ -29,7 +29,7 @@ auto checked(const F& f, const X&... x) {
     CHECK(support::detail::equal_outcomes<support::SameBits>(graph, plain, operands));
     CHECK(support::detail::equal_outcomes<support::SameBits>(graph, shared, operands));
     CHECK(support::detail::equal_outcomes<support::detail::Near>(graph, eager, operands));
-#if defined(TENON_TARGET) && !defined(CONTROL_ON_CPU_ALONE)
+#if defined(TENON_TARGET)
     const ContextScope scope({.device_target = OtherTarget::name});
     const auto there = support::detail::run_graph<typename Graph::template On<OtherTarget>>(weight, x...);
     CHECK(support::detail::equal_outcomes<support::detail::Near>(graph, there, operands));

@@ -5,7 +5,6 @@
 
 #include <cmath>
 
-#define CONTROL_ON_CPU_ALONE  // a GPU refuses it
 #include "checked.hpp"
 
 using namespace tenon;
@@ -59,3 +58,48 @@ TEST_CASE("while_loop: gradients with a bound: the turns that were, none, and as
         x, w);
   }
 }
+
+TEST_CASE("while_loop in a condition and in a scan: each has turns of its own") {
+  const auto x = random_tensor<float, Shape<dyn, 3, 2>>(1, 0.2f, 1, 4);
+  const auto w = random_tensor<float, Shape<2, 2>>(2, -0.5, 0.5);
+  for (const float first : {0.3f, -0.3f}) {
+    CAPTURE(first);
+    const auto start = support::tensor_of<float, Shape<2>>({first, 0.25f});
+    control::checked(
+        [](const auto& all, const auto& weight, const auto& init) {
+          return scan(
+              [&](auto h, auto v) {
+                return cond(
+                    reduce_sum(h) > 0.2f,
+                    [&](auto u) {
+                      const auto [y, size] = while_loop<5>(
+                          [](auto, auto s) { return s > 0.3f; },
+                          [&](auto y, auto s) { return std::tuple(tanh(matmul(y, weight) + v), s * 0.5f); }, u,
+                          reduce_max(abs(u)) * 2.0f);
+                      return y + size;
+                    },
+                    [&](auto u) { return u * 0.5f + v; }, h);
+              },
+              zeros<Shape<dyn, 2>>(all) + init, all);
+        },
+        x, w, start);
+  }
+}
+
+#if defined(TENON_TARGET)
+TEST_CASE("while_loop on a GPU needs the most turns in a graph") {
+  const auto x = support::tensor_of<float, Shape<>>({3});
+  const auto halved = jit(
+      [](const auto& v) { return while_loop([](auto y) { return y > 1.0f; }, [](auto y) { return y * 0.5f; }, v); });
+  const auto bounded = jit(
+      [](const auto& v) { return while_loop<9>([](auto y) { return y > 1.0f; }, [](auto y) { return y * 0.5f; }, v); });
+  const ContextScope scope({.device_target = OtherTarget::name});
+  for (const int again : {0, 1, 2}) {  // a step that comes again is replayed
+    CAPTURE(again);
+    CHECK(bounded(x).item() == 0.75f);
+  }
+  if (OtherTarget::name == "GPU")
+    CHECK_THROWS_WITH_AS(halved(x).item(), doctest::Contains("Give it the most turns: while_loop<100>"), RuntimeError);
+  else CHECK(halved(x).item() == 0.75f);
+}
+#endif

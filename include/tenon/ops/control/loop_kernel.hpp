@@ -1,5 +1,6 @@
 // The kernels of Loop and LoopGrad: they run the graph of the body turn by turn.
 #pragma once
+#include <tenon/ops/control/loop_backward.hpp>
 #include <tenon/ops/control/while_run.hpp>
 
 TENON_INT_SIZES_BEGIN
@@ -100,6 +101,7 @@ struct BackwardBody {
   static LoopView view() {
     LoopView v = Tables::view();
     v.gradient_input = inputs.of, v.gradients = gradients;
+    v.counted = !shape.branch && Call::config().condition >= 0;
     return v;
   }
 };
@@ -201,7 +203,8 @@ void LoopGradKernel<Target>::run(const Arguments& a, long, long) {
   using Body = tenon::detail::LoopGradBody<Call>;
   tenon::detail::LoopView v = Body::view();
   tenon::detail::set_gradient_bundles<Call>(v, a, 0);
-  if constexpr (Call::config().condition >= 0) v.turns = *reinterpret_cast<const std::int64_t*>(v.kept_at);
+  if constexpr (Call::config().condition >= 0 && Moves<Target>::on_host)
+    v.turns = *reinterpret_cast<const std::int64_t*>(v.kept_at);
   tenon::detail::run_loop<Target, tenon::detail::LoopBackward<Target>>(v, Body::program, a);
 }
 }  // namespace kernel

@@ -73,7 +73,8 @@ auto run_while(const C& condition, const F& body, const V&... init) {
 /// init        what the first turn gets
 /// result      what the last turn returned, several values as a std::tuple; init if there was no turn
 /// derivative  with `most` the turns backward, as of scan
-/// errors      on a GPU a graph with it throws RuntimeError: the host would have to wait in each turn
+/// GPU         a graph starts `most` turns, and the device keeps back those after the last one, so that the host never
+///             waits. Without `most` it throws RuntimeError, and so does the derivative of more than 256 turns
 /// source      jax.lax.while_loop; MindSpore's WhileLoop
 template <int most = 0, class C, class F, Operand... V>
 constexpr auto while_loop(const C& condition, const F& body, const V&... init) {

@@ -25,26 +25,51 @@ class WhileForward {
         condition_(body.condition, n, rooms),
         in_(rooms.own.list<const void*>(body.asked.inputs)),
         out_(rooms.own.list<void*>(1)),
-        random_(rooms.values.take(alignment)) {}
+        random_(rooms.values.take(alignment)) {
+    if constexpr (!Moves<Target>::on_host) flags_ = rooms.values.take(flag_bytes * body.most);
+  }
   long workspace_bytes() const { return math::max(loop_.workspace_bytes(), condition_.workspace_bytes()); }
   void set_workspace(std::byte* begin) {
-    if constexpr (!Moves<Target>::on_host)
+    if (!Moves<Target>::on_host && of_.most == 0)
       throw_error<RuntimeError>(
-          "while_loop: ", Target::name,
-          " does not know when a loop ends without the host. Use scan, or device_target \"CPU\".");
+          "while_loop: in a graph ", Target::name,
+          " starts all turns that there may be. Give it the most turns: while_loop<100>(condition, "
+          "body, ...).");
     loop_.set_workspace(begin), condition_.begin(begin);
   }
 
   void run() {
     std::int64_t turn = 0;
     loop_.begin();
-    while ((of_.most == 0 || turn < of_.most) && holds(turn)) loop_.turn(turn++, false);
-    loop_.end();
-    if (v_.kept_at) Moves<Target>::put(v_.kept_at, std::uint64_t(turn));
+    if constexpr (Moves<Target>::on_host) {
+      while ((of_.most == 0 || turn < of_.most) && *condition(turn)) loop_.turn(turn++, false);
+      end_after(turn);
+    } else {
+      end_after(0);
+      start(0);
+    }
   }
 
  private:
-  bool holds(long turn) {
+  static constexpr long flag_bytes = 8;  // for Moves::either()
+
+  void end_after(long turns) {
+    loop_.end();
+    if (v_.kept_at) Moves<Target>::put(v_.kept_at, std::uint64_t(turns));
+  }
+  // Starts a turn and all after it on a device, which keeps them back from the one on whose condition does not hold.
+  void start(long turn) {
+    if (turn == of_.most) return;
+    Moves<Target>::either(
+        flags_ + turn * flag_bytes, condition(turn),
+        [&] {
+          loop_.turn(turn, false);
+          end_after(turn + 1);
+          start(turn + 1);
+        },
+        [] {});
+  }
+  const bool* condition(long turn) {
     for (int i = 0; i < of_.asked.inputs; ++i) {
       const BodyValue& value = of_.asked.input[i];
       if (value.role == BodyRole::carried) in_[i] = loop_.carried(i);
@@ -55,7 +80,7 @@ class WhileForward {
     }
     out_[0] = nullptr;
     condition_.run(in_, out_, {"condition", turn});
-    return *static_cast<const bool*>(condition_.output(0));
+    return static_cast<const bool*>(condition_.output(0));
   }
 
   const LoopView& v_;
@@ -65,7 +90,7 @@ class WhileForward {
   BodyRun<Target> condition_;
   const void** in_;
   void** out_;
-  std::byte* random_;
+  std::byte *random_, *flags_ = nullptr;
 };
 
 }  // namespace tenon::detail

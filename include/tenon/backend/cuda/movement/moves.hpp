@@ -75,6 +75,23 @@ struct BranchFlags {
     static_cast<std::int32_t*>(a.buffer[0])[1] = none || condition;
   }
 };
+/// buffer[0]: three flags that keep kernels of a turn back: if it is not the last of the turns that were, if it is not
+/// one before that, if it is none of them. buffer[1]: how many there were, buffer[2]: a flag around it, or null.
+struct TurnFlags {
+  static constexpr int threads = warp;
+  long turn;
+
+  __device__ void block(const Arguments& a) const {
+    if (threadIdx.x != 0) return;
+    const auto* const around = static_cast<const std::int32_t*>(a.buffer[2]);
+    const bool none = around && *around;
+    const long last = long(*static_cast<const std::int64_t*>(a.buffer[1])) - 1;
+    auto* const flags = static_cast<std::int32_t*>(a.buffer[0]);
+    flags[0] = none || turn != last;
+    flags[1] = none || turn >= last;
+    flags[2] = none || turn > last;
+  }
+};
 inline Arguments two_buffers(void* to, const void* from = nullptr) {
   Arguments a;
   a.buffer[0] = to, a.buffer[1] = const_cast<void*>(from);
@@ -139,17 +156,29 @@ struct Moves<Cuda> {
   template <class F, class G>
   static void either(void* room, const bool* condition, F then, G otherwise) {
     auto* const flags = static_cast<std::int32_t*>(room);
+    set_flags(kernel::cuda::BranchFlags(), flags, condition);
+    unless(flags, then);
+    unless(flags + 1, otherwise);
+  }
+  static void turn_flags(std::int32_t* flags, const void* count, long turn) {
+    set_flags(kernel::cuda::TurnFlags{turn}, flags, count);
+  }
+  template <class F>
+  static void unless(const std::int32_t* flag, F f) {
     kernel::cuda::Running where = kernel::cuda::running();
-    Arguments a = kernel::cuda::two_buffers(flags, condition);
-    a.buffer[2] = const_cast<std::int32_t*>(where.unless);
-    where.unless = nullptr;
-    kernel::cuda::run_with(where, [&] { kernel::cuda::launch_blocks(kernel::cuda::BranchFlags(), a, 1); });
-    where.unless = flags;
-    kernel::cuda::run_with(where, then);
-    where.unless = flags + 1;
-    kernel::cuda::run_with(where, otherwise);
+    where.unless = flag;
+    kernel::cuda::run_with(where, f);
   }
   static int threads() { return 1; }
+
+ private:
+  // Whatever keeps kernels back around it: then the new flags do, too.
+  template <class Body>
+  static void set_flags(const Body& body, std::int32_t* flags, const void* from) {
+    Arguments a = kernel::cuda::two_buffers(flags, from);
+    a.buffer[2] = const_cast<std::int32_t*>(kernel::cuda::running().unless);
+    unless(nullptr, [&] { kernel::cuda::launch_blocks(body, a, 1); });
+  }
 };
 
 }  // namespace tenon
