@@ -47,6 +47,16 @@ class Executor {
   }
   unsigned freeze_version() const { return freeze_version_; }
 
+  /// Takes the scratch memory of another executor on the CPU, whose outputs are then gone: of programs that run in
+  /// turns only one needs it.
+  void take_scratch(Executor& other) {
+    if (other.capacity_ <= capacity_) other.scratch_ = {};
+    else scratch_ = std::move(other.scratch_), capacity_ = other.capacity_;
+    other.scratch_ = {};
+    other.capacity_ = 0;
+    n_ = other.n_ = -1;
+  }
+
   /// Runs the graph on a batch of n. `inputs` has an address per Input node, which must stay valid until output() was
   /// read; kernels of an input that is null are left out (an update without a gradient). Throws ValueError where a
   /// value that is to be an index is out of range: then the instructions from this one on have not run, updates among

@@ -1,7 +1,6 @@
 // StepRunner: one step of training, evaluation, or prediction, in either mode.
 #pragma once
 #include <tenon/core/float/exact.hpp>
-#include <tenon/core/memory/growing.hpp>
 #include <tenon/core/memory/owned.hpp>
 #include <tenon/dataset/stage/stage.hpp>
 #include <tenon/graph/observe/watcher.hpp>
@@ -9,6 +8,7 @@
 #include <tenon/run/executor_pool.hpp>
 #include <tenon/run/unrolled.hpp>
 #include <tenon/train/model_options.hpp>
+#include <tenon/train/step/executor_cache.hpp>
 #include <tenon/train/step/graphs.hpp>
 #include <tenon/train/step/labels.hpp>
 #include <tenon/train/step/loss_scale.hpp>
@@ -29,19 +29,6 @@ struct KeyOfShape<T, Shape<E...>> {
 template <class C>
 struct ColumnKey {
   using type = typename KeyOfShape<typename C::type, typename C::shape>::type;
-};
-
-/// An executor per compiled graph of a training, made at first use. For one thread.
-class ExecutorCache {
- public:
-  Executor& get(const Program& program) {
-    for (auto& e : executors_)
-      if (&e->program() == &program) return *e;
-    return *executors_.push_back(Owned<Executor>(new Executor(program)));
-  }
-
- private:
-  Growing<Owned<Executor>> executors_;
 };
 
 /// Records on a tape until the end of the scope, also if an operator throws.
@@ -165,16 +152,23 @@ class StepRunner {
     if constexpr (options.graph)
       if (mode_here() == Mode::graph) run_graph<EvalGraph<C...>>(row, outputs, eval_scratch_);
   }
-  /// The same for a row of several buckets, each of which has its own graph; parameters and state are shared.
+  /// The same for a row of several buckets, each of which has its own graph; parameters, state, and, on the CPU, scratch
+  /// memory are shared.
   template <class... L>
   void train(const dataset::Row<dataset::BucketColumns<L...>>& row, dataset::BucketColumns<L...>,
              const Optimizer& optimizer, RunInfo& run, StepOutputs& outputs) {
-    row.visit([&]<class List>(const dataset::Row<List>& one) { train(one, List{}, optimizer, run, outputs); });
+    row.visit([&]<class List>(const dataset::Row<List>& one) {
+      if (mode_here() == Mode::graph) executors_.give_scratch(train_program(List{}), {train_program(L{})...});
+      train(one, List{}, optimizer, run, outputs);
+    });
   }
   template <class... L>
   void eval(const dataset::Row<dataset::BucketColumns<L...>>& row, dataset::BucketColumns<L...>, const RunInfo& run,
             StepOutputs& outputs) {
-    row.visit([&]<class List>(const dataset::Row<List>& one) { eval(one, List{}, run, outputs); });
+    row.visit([&]<class List>(const dataset::Row<List>& one) {
+      if (mode_here() == Mode::graph) executors_.give_scratch(eval_program(List{}), {eval_program(L{})...});
+      eval(one, List{}, run, outputs);
+    });
   }
   /// The compiled step for rows of such columns, of the last bucket if there are several; null where steps run operator
   /// by operator alone.
@@ -187,6 +181,12 @@ class StepRunner {
   template <class... L>
   const Program* train_program(dataset::BucketColumns<L...>) const {
     return train_program(typename dataset::BucketColumns<L...>::last{});
+  }
+  template <class... C>
+  const Program* eval_program(dataset::Columns<C...>) const {
+    const StepTarget scope(target_);
+    if constexpr (options.graph) return &program_here<EvalGraph<C...>>();
+    else return nullptr;
   }
   /// Writes output k of the network on x to results[k], in evaluation. n is the inputs' batch size. Several threads may
   /// do that at the same time.
