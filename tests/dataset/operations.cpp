@@ -213,6 +213,27 @@ TEST_CASE("bucket_batch_by_length: batches of similar samples, each bucket of it
   CHECK(has(message<ValueError>([] { bucket_batch_by_length<"text", 2>(0); }), "must be 1 or more"));
 }
 
+TEST_CASE("bucket_batch_by_length: stages after it, and a description") {
+  const auto data = texts(12) | bucket_batch_by_length<"text", 2, 4>({3, 2});
+  const auto changed = data | map_batch<"text">([](const BatchInfo&, std::span<std::int32_t> words) {
+                         for (auto& word : words) word += 1000;
+                       });
+  long batches = 0;
+  for (const auto& row : changed | take(4)) {
+    ++batches;
+    for (const std::int32_t word : row[0].as<std::int32_t>()) CHECK(word >= 1000);
+    for (const std::int32_t label : row[1].as<std::int32_t>()) CHECK(label < 1000);
+  }
+  CHECK(batches == 4);
+  long samples = 0, all = 0;
+  for (const auto& row : data | shuffle(5, 1)) samples += row.n, ++all;
+  CHECK((samples == 12 && all == 5));
+  const std::string said = describe(data);
+  CHECK(has(said, "5 rows of up to 3 samples"));
+  CHECK(has(said, "[n, 2] or [n, 4]"));
+  CHECK(has(said, "0 [3, 2] 0 .. 2: 0 0 1 0 2 2"));
+}
+
 TEST_CASE("bucket_batch_by_length: several ragged columns, each with its padding; images") {
   using Text = Column<std::int32_t, Ragged<any>, "text">;
   using Next = Column<std::int64_t, Ragged<any>, "next">;

@@ -54,6 +54,27 @@ std::string value_summary(const Row<List>& row) {
   return s + (shown < values.size() ? " ..." : "");
 }
 
+// The same of columns that differ from bucket to bucket.
+template <class List, int I>
+std::string shape_of() {
+  return column_shape<ColumnAt<List, I>>();
+}
+template <class List, int I>
+requires requires { List::buckets; }
+std::string shape_of() {
+  return []<class... L>(std::type_identity<BucketColumns<L...>>) {
+    std::string s;
+    ((s += (s.empty() ? "" : " or ") + column_shape<ColumnAt<L, I>>()), ...);
+    return s;
+  }(std::type_identity<List>{});
+}
+template <int I>
+std::string summary_of(const auto& row) {
+  if constexpr (requires { row.bucket; })
+    return row.visit([]<class List>(const Row<List>& one) { return value_summary<List, I>(one); });
+  else return []<class List>(const Row<List>& one) { return value_summary<List, I>(one); }(row);
+}
+
 /// Columns of text, two blanks between them.
 inline std::string aligned_table(const std::vector<std::vector<std::string>>& lines) {
   std::vector<std::size_t> width(lines[0].size());
@@ -81,7 +102,7 @@ std::string describe(const D& data, long rows = 2) {
     if (D::batched) s += text(" of ", List::types[0].batched() ? "up to " : "", data.max_rows(), " samples");
     std::vector<std::vector<std::string>> table{{"column", "name", "dtype", "shape"}};
     (table.push_back({std::to_string(I), std::string(ColumnAt<List, int(I)>::name.view()),
-                      std::string(name(List::types[I].dtype)), detail::column_shape<ColumnAt<List, int(I)>>()}),
+                      std::string(name(List::types[I].dtype)), detail::shape_of<List, int(I)>()}),
      ...);
     s += "\n" + detail::aligned_table(table);
     auto walk = data.open();
@@ -90,7 +111,7 @@ std::string describe(const D& data, long rows = 2) {
       const auto* const row = walk.next();
       if (!row) break;
       s += text("row ", i, "\n");
-      (s.append(text("  ", I, " ", detail::value_summary<List, int(I)>(*row), "\n")), ...);
+      (s.append(text("  ", I, " ", detail::summary_of<int(I)>(*row), "\n")), ...);
     }
     return s;
   }(std::make_index_sequence<std::size_t(List::count)>{});

@@ -90,6 +90,10 @@ template <class S, class... C>
 constexpr bool all_fit(Columns<C...>) {
   return (column_fits<C, S>() && ...);
 }
+template <class... S, class List>
+constexpr bool are_fitting(BucketShapes<S...>, List columns) {
+  return (all_fit<S>(columns) && ...);
+}
 /// Whether the first shape has room for the second.
 constexpr bool has_room(const TensorType& a, const TensorType& b) {
   for (int axis = 0; axis < a.rank; ++axis)
@@ -303,11 +307,9 @@ struct BatchSizes {
 
 namespace detail {
 template <ColumnKey Key, class Shapes, class... P>
-struct BucketMaker;
-template <ColumnKey Key, class... S, class... P>
-struct BucketMaker<Key, BucketShapes<S...>, P...> {
+struct BucketMaker {
   using makes_stage = void;
-  std::array<long, sizeof...(S)> sizes;
+  std::array<long, Shapes::count> sizes;
   BucketConfig config;
   std::tuple<P...> pads;
 
@@ -323,23 +325,27 @@ struct BucketMaker<Key, BucketShapes<S...>, P...> {
       using Wrong = Mistake<MissingColumn<List, P::key...>>;
       return Wrong::corrected;
     } else {
-      constexpr bool single = !D::batched, varies = single && List::ragged[I];
+      constexpr bool single = !D::batched, varies = single && ColumnAt<List, I>::ragged;
       static_assert(single, "this data set is batched already: bucket_batch_by_length is in place of batch");
       static_assert(!single || varies, "bucket_batch_by_length<\"text\", 32, 64>: samples of this column must vary in "
                                        "size, so it is Ragged<any>, or Ragged<any, any, 3>; batch has equal ones");
-      constexpr bool fit = !varies || (all_fit<S>(List{}) && ...);
+      constexpr bool fit = !varies || are_fitting(Shapes{}, List{});
       static_assert(fit, "a bucket of bucket_batch_by_length has one extent, or as many as vary in each ragged column: "
                          "bucket_batch_by_length<\"image\", Shape<24, 32>{}, Shape<48, 64>{}> for Ragged<any, any, 3>");
-      if constexpr (varies && fit) return Bucketed<D, I, S...>(data, sizes, config.drop_remainder, fills(List{}));
+      if constexpr (varies && fit) return made<I>(data, Shapes{});
     }
   }
 
  private:
+  template <int I, class D, class... S>
+  auto made(const D& data, BucketShapes<S...>) const {
+    return Bucketed<D, I, S...>(data, sizes, config.drop_remainder, fills(typename D::columns{}));
+  }
   template <class... C>
   std::array<std::array<std::byte, 8>, sizeof...(C)> fills(Columns<C...>) const {
     double value[sizeof...(C)];
     for (double& v : value) v = config.pad_value;
-    std::apply([&](const auto&... pad) { ((value[column_place<Columns<C...>, pad.key>] = pad.value), ...); }, pads);
+    ((value[column_place<Columns<C...>, P::key>] = std::get<P>(pads).value), ...);
     std::size_t k = 0;
     return {fill_of<typename C::type>(value[k++])...};
   }

@@ -16,7 +16,7 @@ struct BucketColumns {
   static constexpr int count = first::count;
   static constexpr bool any_ragged = false;
   /// Of each bucket the types of its columns.
-  static constexpr const TensorType* types_of[]{List::types...};
+  static constexpr const TensorType* types_of[sizeof...(List)]{List::types...};
 
  private:
   struct Largest {

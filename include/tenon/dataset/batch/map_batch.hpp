@@ -36,19 +36,21 @@ struct BatchMapped : RowByRow<BatchMapped<D, F, I...>, D> {
     if constexpr (std::is_invocable_v<const F&, const BatchInfo&,
                                       std::span<typename ColumnAt<typename D::columns, I>::type>..., Random&>) {
       Random random(hash_number(static_cast<std::uint64_t>(place.position), hash_number(place.epoch, seed)));
-      function(info, values<I>(out, n)..., random);
+      function(info, values<I>(out, n, scratch.bucket)..., random);
     } else {
-      function(info, values<I>(out, n)...);
+      function(info, values<I>(out, n, scratch.bucket)...);
     }
     return n;
   }
 
  private:
   template <int C>
-  static auto values(void* const* out, long n) {
+  static auto values(void* const* out, long n, [[maybe_unused]] int bucket) {
     using Changed = ColumnAt<typename D::columns, C>;
     using T = typename Changed::type;
-    return std::span<T>(static_cast<T*>(out[C]), static_cast<std::size_t>(Changed::tensor_type.count(n)));
+    long count = Changed::tensor_type.count(n);
+    if constexpr (requires { D::columns::types_of; }) count = D::columns::types_of[bucket][C].count(n);
+    return std::span<T>(static_cast<T*>(out[C]), static_cast<std::size_t>(count));
   }
 };
 

@@ -107,6 +107,8 @@ struct CacheMaker {
   template <class D>
   auto applied_to(const D& data) const {
     check_any_order<D>();
+    constexpr bool one_shape = !requires { D::columns::buckets; };
+    static_assert(one_shape, "cache keeps rows of one shape: write it before bucket_batch_by_length");
     PipelineDescription description;
     description.add_data(data);
     std::uint64_t number = description.number();

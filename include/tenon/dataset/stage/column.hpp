@@ -82,6 +82,10 @@ constexpr int place_of(Columns<C...>) {
    ...);
   return found;
 }
+template <ColumnKey Key, class First, class... More>
+constexpr int place_of(BucketColumns<First, More...>) {
+  return place_of<Key>(First{});
+}
 }  // namespace detail
 /// The position of a column in a list; -1 if the list has no such column.
 template <class List, ColumnKey Key>
