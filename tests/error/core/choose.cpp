@@ -1,4 +1,4 @@
-// expects: choose takes numbers, and a function with one of them as its template parameter, whose results have one type: choose<64, 128>(n, [&]<int N>() { ... })
+// expects: choose takes numbers, and a function with one of them as its template parameter
 // lines: g++ 9, clang 12, nvcc 18
 #include <tenon/core/choose.hpp>
 

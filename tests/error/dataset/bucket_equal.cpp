@@ -1,4 +1,4 @@
-// expects: bucket_batch_by_length<"text", 32, 64>: samples of this column must vary in size, so it is Ragged<any>, or Ragged<any, any, 3>; batch has equal ones
+// expects: bucket_batch_by_length<"text", 32, 64>: samples of this column must vary in size, so it is Ragged<any>
 // lines: g++ 9, clang 12, nvcc 18
 #include <tenon/dataset/dataset.hpp>
 #include <tenon/dataset/operations.hpp>
