@@ -152,7 +152,7 @@ class StepRunner {
     if constexpr (options.graph)
       if (mode_here() == Mode::graph) run_graph<EvalGraph<C...>>(row, outputs, eval_scratch_);
   }
-  /// The same for a row of several buckets, each of which has its own graph; parameters, state, and, on the CPU, scratch
+  /// The same for a row of several buckets, each of which has its own graph; parameters, state, and on the CPU scratch
   /// memory are shared.
   template <class... L>
   void train(const dataset::Row<dataset::BucketColumns<L...>>& row, dataset::BucketColumns<L...>,
