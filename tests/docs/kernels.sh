@@ -1,6 +1,7 @@
 #!/bin/sh
-# The table of docs/kernels.md is that of the headers: a row for each operator of ops/ and nn/, and which targets have a
-# kernel for it, written by a program with all of them. No operator of the CPU may be missing on the GPU.
+# The table of docs/kernels.md is that of the headers: a row for each operator of ops/ and nn/, the dtypes that its
+# docstring states, whether it has a derivative, and which targets have a kernel for it, written by a program with all
+# of them. No operator of the CPU may be missing on the GPU.
 #   kernels.sh [project root [CXX]]            compares the page with the headers
 #   kernels.sh [project root [CXX]] --write    writes it anew
 set -eu
@@ -17,6 +18,10 @@ trap 'rm -r "$work"' EXIT
 (cd "$root/include/tenon" && grep -roE '^struct \w+ : [A-Za-z0-9:]+<\w+(<\w+>)?, "\w+"' ops nn) |
   sed -nE 's/^(.*):struct (\w+) : [A-Za-z0-9:]+<\2(<\w+>)?, .*/\1 \2\3/p' | LC_ALL=C sort > "$work/operators"
 [ "$(wc -l < "$work/operators")" -gt 100 ] || { echo "FAILED: the operators are not found in the headers"; exit 1; }
+# "operator<tab>dtypes"
+(cd "$root/include/tenon" && for header in $(cut -d' ' -f1 "$work/operators" | uniq); do
+  awk -f "$root/tests/docs/operands.awk" "$header"
+done) > "$work/dtypes"
 
 {
   echo '#define TENON_TARGET reference,cuda'
@@ -73,14 +78,22 @@ const char* cell() {
   else return missing += std::is_same_v<Target, Cuda>, "missing";
 }
 template <class Op>
-void row(const char* header, const char* name) {
-  std::printf("| `%s` | `%s` | %s | %s | %s |\n", name, header, cell<Cpu, Op>(), cell<Reference, Op>(),
-              cell<Cuda, Op>());
+const char* derivative() {
+  if constexpr (Op::effect) return "an effect";
+  else return tenon::detail::has_derivative<Op>() ? "yes" : "no";
+}
+template <class Op>
+void row(const char* header, const char* name, const char* dtypes) {
+  std::printf("| `%s` | `%s` | %s | %s | %s | %s | %s |\n", name, header, dtypes, derivative<Op>(), cell<Cpu, Op>(),
+              cell<Reference, Op>(), cell<Cuda, Op>());
 }
 int main() {
-  std::puts("| Operator | Header | CPU | Reference | GPU |\n|---|---|---|---|---|");
+  std::puts("| Operator | Header | Dtypes | Derivative | CPU | Reference | GPU |\n|---|---|---|---|---|---|---|");
 PROGRAM
-  sed -E 's|^(\S+) (\S+)$|  row<ops::\2>("\1", "\2");|' "$work/operators"
+  awk 'NR == FNR { split($0, part, "\t"); dtypes[part[1]] = part[2]; next }
+    { name = $2; sub(/<.*/, "", name)
+      printf "  row<ops::%s>(\"%s\", \"%s\", \"%s\");\n", $2, $1, $2, ($1 ~ /^nn/ ? "-" : dtypes[name]) }' \
+    "$work/dtypes" "$work/operators"
   echo '  return missing != 0;'
   echo '}'
 } > "$work/tables.cpp"

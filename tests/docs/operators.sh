@@ -1,7 +1,8 @@
 #!/bin/sh
 # What docs/operators.md lists comes from the headers: one row for each that ops/ops.hpp, nn/nn.hpp,
 # dataset/dataset.hpp, ops/more.hpp, or nn/more.hpp includes, with the first sentence of its comment. Operators have the
-# names of their functions; a header of ops/ without such is a part of others and has no row.
+# names of their functions, and of those of MindSpore and PyTorch, which the docstrings state; a header of ops/ without
+# functions is a part of others and has no row.
 #   operators.sh [project root]            compares the page with the headers
 #   operators.sh [project root] --write    writes it anew
 set -eu
@@ -25,14 +26,36 @@ functions() {
     /^}  .. namespace .*(detail|kernel)/ { hidden = 0 }
     !hidden && /^constexpr auto [a-z_0-9]+[(]/ { sub(/[(].*/, ""); print $3 }' "$include/$1" | LC_ALL=C sort -u
 }
+# What the operators of a header are in MindSpore and PyTorch: the sources in its docstrings, and their sentences that
+# begin with one of the two.
+elsewhere() {
+  awk '
+    function take(text) { if (text ~ /MindSpore|PyTorch|torch\.|NumPy/ && !(text in seen)) { seen[text]; print text } }
+    function finish(  sentence, count, k) {
+      if (source != "") {
+        count = split(source, sentence, /; /)
+        for (k = 1; k <= count; ++k) take(sentence[k])
+      }
+      count = split(prose, sentence, /[.] /)
+      for (k = 1; k <= count; ++k)
+        if (sentence[k] ~ /^(MindSpore|PyTorch|NumPy).s/) { sub(/[.]$/, "", sentence[k]); take(sentence[k]) }
+      source = prose = ""; field = 0
+    }
+    /^ *\/\/\/ source  +/ { sub(/^ *\/\/\/ source +/, ""); source = $0; field = 1; next }
+    /^ *\/\/\/ [a-z][a-z, ]*  +/ { field = 2; next }
+    /^ *\/\/\/  +/ { if (field == 1) { sub(/^ *\/\/\/ +/, ""); source = source " " $0 } next }
+    /^ *\/\/\/ / { sub(/^ *\/\/\/ /, ""); prose = prose (prose == "" ? "" : " ") $0; next }
+    /^ *\/\/\/$/ { field = 0; next }
+    { finish() }' "$include/$1" | awk '{ printf "%s%s", (NR > 1 ? "; " : ""), $0 }'
+}
 # Headers of ops/ that are no operators for users, as docs/special_values.md has them.
 bases() { sed -n 's/^| `\(.*\)` | .*\(no operator |\|base of operators\).*/\1/p' "$root/docs/special_values.md"; }
 operators() {
-  printf '| Operators | Header | |\n|---|---|---|\n'
+  printf '| Operators | Header | | In MindSpore and PyTorch |\n|---|---|---|---|\n'
   for header in $(headers ops "$1"); do
     bases | grep -qx "$(basename "$header" .hpp)" && continue
     names=$(functions "$header" | sed 's/.*/`&`/' | tr '\n' ' ')
-    [ -z "$names" ] || echo "| $names| \`$header\` | $(what "$header") |"
+    [ -z "$names" ] || echo "| $names| \`$header\` | $(what "$header") | $(elsewhere "$header") |"
   done
 }
 cells() {

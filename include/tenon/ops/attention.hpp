@@ -52,7 +52,8 @@ struct AttentionGrad : Operator<AttentionGrad, "AttentionGrad"> {
 /// result      [..., T, heads · D]
 /// derivative  to all operands; the softmax is computed again, so that no T x S matrix is ever kept
 /// order       as matmul, mul, softmax, matmul: in float32 and float64 the bits of these operators, where v is finite
-/// source      Vaswani and others, arXiv 1706.03762; recomputation: Dao and others, arXiv 2205.14135
+/// source      Vaswani and others, arXiv 1706.03762; recomputation: Dao and others, arXiv 2205.14135; PyTorch's
+///             scaled_dot_product_attention
 struct Attention : Operator<Attention, "Attention"> {
   using Config = detail::AttentionSettings;
   // two products

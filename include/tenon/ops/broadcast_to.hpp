@@ -8,7 +8,7 @@ TENON_EXACT_BEGIN
 ///
 /// x           any dtype; its shape broadcasts to the wanted one
 /// derivative  dy summed over the repeated axes
-/// source      MindSpore's BroadcastTo
+/// source      MindSpore's BroadcastTo, PyTorch's expand
 struct BroadcastTo : Operator<BroadcastTo, "BroadcastTo"> {
   using Config = SumTo::Config;
   static constexpr TensorType shape(const OperandTypes& in, const Config& wanted, Sentence& error) {

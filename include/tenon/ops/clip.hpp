@@ -25,7 +25,7 @@ constexpr auto norm_of_squares(const Operand auto& sum, std::source_location at)
 ///
 /// derivative  dy where x is inside or NaN, 0 outside, dy / 2 where x is low or high and dy / 4 where it is both, as of
 ///             maximum and minimum. PyTorch's clamp has 0 at limits that are numbers, and where x is NaN
-/// source      MindSpore clip_by_value
+/// source      MindSpore's clip_by_value, PyTorch's clamp
 constexpr auto clip_by_value(const Operand auto& x, const OperandOrScalar auto& low, const OperandOrScalar auto& high,
                              std::source_location at = std::source_location::current()) {
   return maximum(minimum(x, high, at), low, at);

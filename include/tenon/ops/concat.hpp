@@ -9,10 +9,10 @@ namespace tenon::inline TENON_ABI::ops {
 
 /// Joins tensors along an axis that exists.
 ///
-/// a, b, ...   operands of one dtype with equal extents but along the axis
+/// a, b        and so on: operands of any dtype, the same for all, with equal extents but along the axis
 /// result      the extents along the axis add up; along a leading extent that depends on n, all of them must
 /// derivative  to each operand its part of dy
-/// source      MindSpore's Concat
+/// source      MindSpore's Concat, PyTorch's cat and stack
 struct Concat : Operator<Concat, "Concat"> {
   struct Config {
     int axis = 0;

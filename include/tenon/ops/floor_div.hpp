@@ -11,7 +11,7 @@ TENON_EXACT_BEGIN
 /// a, b        shapes that broadcast; any dtype but bool, the same for both
 /// derivative  zero almost everywhere, so none flows
 /// zero        an integer divided by zero gives 0, where C++ would trap; floating-point infinity or NaN
-/// source      MindSpore's FloorDiv
+/// source      MindSpore's FloorDiv, PyTorch's floor_divide
 struct FloorDiv : Elementwise<FloorDiv, "FloorDiv"> {
   static constexpr bool numbers_only = true;
   template <class V>

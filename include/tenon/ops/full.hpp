@@ -6,6 +6,7 @@ namespace tenon::inline TENON_ABI::ops {
 
 /// A tensor of one value. The operand determines the mode, the batch size, and the dtype.
 ///
+/// x           any dtype
 /// derivative  no gradient flows
 /// source      MindSpore's and PyTorch's zeros, ones, full
 struct Full : Operator<Full, "Full"> {

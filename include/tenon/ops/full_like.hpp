@@ -6,6 +6,7 @@
 namespace tenon::inline TENON_ABI::ops {
 /// A tensor of one value with shape and dtype of x, whose elements do not matter.
 ///
+/// x           any shape and dtype
 /// derivative  no gradient flows
 /// source      MindSpore's zeros_like, ones_like, full_like
 struct FullLike : Operator<FullLike, "FullLike"> {
@@ -15,6 +16,7 @@ struct FullLike : Operator<FullLike, "FullLike"> {
 
 /// The numbers start, start + step, ... in a fixed count. The operand only determines the mode.
 ///
+/// x           any dtype
 /// result      [count] of the wanted dtype
 /// derivative  no gradient flows
 /// source      MindSpore's arange

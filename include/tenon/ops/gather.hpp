@@ -40,11 +40,11 @@ struct GatherGrad : Operator<GatherGrad, "GatherGrad"> {
 /// Rows of a table by number, an embedding look-up:  y[i, j, ...] = table[numbers[i, j, ...]]
 ///
 /// table       [V, ...], a static shape, any dtype
-/// numbers     any shape; int32 or int64. -V .. -1 count from the end. Throws ValueError for any other number outside
+/// numbers     any shape; int32 or int64; -V .. -1 count from the end. Throws ValueError for any other number outside
 ///             of 0 .. V - 1, with its position
 /// result      [shape of numbers..., ...]
 /// derivative  to row v the sum of dy where the number is v; none to the numbers
-/// source      MindSpore's Gather with axis 0
+/// source      MindSpore's Gather with axis 0, PyTorch's embedding and index_select
 struct Gather : Operator<Gather, "Gather"> {
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence& error) {
     const TensorType &table = in[0], &numbers = in[1];

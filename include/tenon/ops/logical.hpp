@@ -6,6 +6,7 @@ namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN
 /// Base of the logical operators: element-wise on bool, with broadcasting.
 ///
+/// a, b        bool
 /// derivative  none: a bool has no gradient
 /// source      MindSpore's LogicalAnd, LogicalOr, LogicalXor, LogicalNot
 template <class Op, FixedString Name>

@@ -44,7 +44,7 @@ struct ProductUpdate : Operator<ProductUpdate, "MatMulUpdate"> {
 ///             one chain of fused multiply-adds from +0; of bfloat16 the second of two steps comes first: 1, 0, 3, 2,
 ///             ... In tiles of AMX (kernel::amx_permitted()) bfloat16 is summed by groups of 32 steps, see
 ///             kernel::Gemm.
-/// source      MindSpore's MatMul and BatchMatMul
+/// source      MindSpore's MatMul and BatchMatMul, PyTorch's matmul, mm, mv, and bmm
 struct MatMul : Operator<MatMul, "MatMul"> {
   struct Config {
     Transposed transposed = Transposed::none;

@@ -12,11 +12,13 @@
 #include <tenon/ops/conv3d.hpp>
 #include <tenon/ops/cumsum.hpp>
 #include <tenon/ops/determinant.hpp>
+#include <tenon/ops/diagonal.hpp>
 #include <tenon/ops/einsum.hpp>
 #include <tenon/ops/elu.hpp>
 #include <tenon/ops/erf.hpp>
 #include <tenon/ops/expm1.hpp>
 #include <tenon/ops/fast_gelu.hpp>
+#include <tenon/ops/finite.hpp>
 #include <tenon/ops/fmod.hpp>
 #include <tenon/ops/full.hpp>
 #include <tenon/ops/gather_elements.hpp>
@@ -28,9 +30,11 @@
 #include <tenon/ops/interpolate.hpp>
 #include <tenon/ops/l2_normalize.hpp>
 #include <tenon/ops/leaky_relu.hpp>
+#include <tenon/ops/lerp.hpp>
 #include <tenon/ops/lgamma.hpp>
 #include <tenon/ops/log1p.hpp>
 #include <tenon/ops/log_sigmoid.hpp>
+#include <tenon/ops/logaddexp.hpp>
 #include <tenon/ops/logsumexp.hpp>
 #include <tenon/ops/lrn.hpp>
 #include <tenon/ops/masked_attention.hpp>
@@ -42,6 +46,7 @@
 #include <tenon/ops/pool1d.hpp>
 #include <tenon/ops/pool3d.hpp>
 #include <tenon/ops/pool_indices.hpp>
+#include <tenon/ops/promote.hpp>
 #include <tenon/ops/random.hpp>
 #include <tenon/ops/reduce_all.hpp>
 #include <tenon/ops/reduce_var.hpp>

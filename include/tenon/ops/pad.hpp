@@ -16,7 +16,7 @@ namespace ops {
 /// x           any shape and dtype
 /// result      extents grown by the margins; a leading extent that depends on n gets none
 /// derivative  dy without the border
-/// source      MindSpore's Pad, mode constant
+/// source      MindSpore's and PyTorch's pad with mode constant
 struct Pad : Operator<Pad, "PadV3"> {
   struct Config {
     int last = 0, before[SliceWindow::axes]{}, after[SliceWindow::axes]{}, margins = 0;

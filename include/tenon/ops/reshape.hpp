@@ -8,7 +8,7 @@ namespace tenon::inline TENON_ABI::ops {
 ///
 /// x           any shape and dtype
 /// derivative  dy under the shape of x
-/// source      MindSpore's Reshape
+/// source      MindSpore's Reshape, PyTorch's reshape and view, unsqueeze and squeeze
 struct Reshape : Operator<Reshape, "Reshape"> {
   struct Config {
     int rank = 0, extent[max_rank]{};

@@ -10,7 +10,7 @@ TENON_EXACT_BEGIN
 /// a, b        any dtype, the same for both
 /// result      the dtype of a
 /// derivative  dy where the condition is true to a, where it is false to b; else 0
-/// source      MindSpore's Select
+/// source      MindSpore's Select, PyTorch's where
 struct Select : Elementwise<Select, "Select"> {
   template <class V>
   static constexpr V eval(bool condition, V a, V b) {

@@ -52,7 +52,7 @@ struct SliceGrad : Operator<SliceGrad, "StridedSliceGrad"> {
 /// x           any shape and dtype
 /// result      the elements of the ranges; a leading extent that depends on n stays whole
 /// derivative  dy in a tensor of zeros
-/// source      MindSpore's StridedSlice, Python's ranges
+/// source      MindSpore's StridedSlice, PyTorch's narrow, Python's ranges
 struct Slice : Operator<Slice, "StridedSlice"> {
   using Config = SliceWindow;
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {

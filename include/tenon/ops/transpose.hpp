@@ -8,7 +8,7 @@ namespace tenon::inline TENON_ABI::ops {
 ///
 /// x           any shape and dtype; a leading extent that depends on n stays leading
 /// derivative  dy transposed back
-/// source      MindSpore's Transpose
+/// source      MindSpore's Transpose, PyTorch's permute and transpose
 struct Transpose : Operator<Transpose, "Transpose"> {
   struct Config {
     int axes = 0, order[max_rank]{};  // negative orders count from the end
