@@ -31,6 +31,7 @@
 #include <tenon/backend/cpu/optimizer/adafactor.hpp>
 #include <tenon/backend/cpu/optimizer/norms.hpp>
 #include <tenon/backend/cpu/optimizer/update_kernel.hpp>
+#include <tenon/backend/cpu/pool/max_pool2d_taken.hpp>
 #include <tenon/backend/cpu/pool/pool2d_kernel.hpp>
 #include <tenon/backend/cpu/recurrent/recurrent.hpp>
 #include <tenon/backend/cpu/reduce/argmax.hpp>

@@ -12,6 +12,5 @@
 #include <tenon/backend/cpu/movement/moves.hpp>
 #include <tenon/backend/cpu/movement/resample.hpp>
 #include <tenon/backend/cpu/movement/reverse_sequence.hpp>
-#include <tenon/backend/cpu/pool/max_pool2d_taken.hpp>
 #include <tenon/backend/cpu/pool/pool_indices.hpp>
 #include <tenon/backend/cpu/recurrent/rnn.hpp>
