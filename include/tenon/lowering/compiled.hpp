@@ -184,6 +184,14 @@ struct Compiled {
   static constexpr auto plan = place_rest(graph, lives, BestJoined<Compiled, Tiles>::plan, Source::entries);
 
   static constexpr auto kernels = index_kernels(graph);
+  /// Whether kernel K runs only where a step is not computed sample by sample although the target has a kernel for it:
+  /// for an observer, a library's products, or a device with too little fast memory.
+  template <int K>
+  static constexpr bool is_rare() {
+    bool rare = groups.whole;
+    for (int id = 0; rare && id < graph.count; ++id) rare = kernels.of[id] != K || groups.of[id];
+    return rare;
+  }
   /// The first operator that has no kernel on the target: "network.act: ReLU has no kernel on Reference (net.cpp:7)".
   template <std::size_t... K>
   static constexpr Sentence find_missing(std::index_sequence<K...>) {

@@ -57,9 +57,25 @@ struct CallInGraph : C {
 };
 template <class C, class Tag>
 using CallIn = std::conditional_t<__is_base_of(WithBody, typename C::Op), CallInGraph<C, Tag>, C>;
+template <class C, class Target>
+concept HasRareKernel = requires { requires KernelOf<C, Target>::template runs_rarely<C>(); };
+template <class Tag, int K, class C, class Target>
+constexpr KernelUse kernel_use() {
+  if constexpr (!requires { typename Tag::target_type; }) return KernelUse::anywhere;
+  else if constexpr (HasRareKernel<C, Target>)
+    return Tag::template is_rare<K>() ? KernelUse::rarely : KernelUse::in_graph;
+  else return KernelUse::in_graph;
+}
+template <class Tag, int K>
+constexpr const KernelEntry* entry_at() {
+  using C = CallIn<CallOf<KeyAt<Tag, K>>, Tag>;
+  using Target = typename TargetOf<Tag>::type;
+  return entry_on<C, Target, kernel_use<Tag, K, C, Target>()>();
+}
 template <class Tag, std::size_t... K>
 constexpr EntryTable<int(sizeof...(K))> entry_table(std::index_sequence<K...>) {
-  return {{entry_on<CallIn<CallOf<KeyAt<Tag, int(K)>>, Tag>, typename TargetOf<Tag>::type>()...}};
+  if constexpr (several_targets) return {{entry_at<Tag, int(K)>()...}};
+  else return {{entry_on<CallIn<CallOf<KeyAt<Tag, int(K)>>, Tag>, typename TargetOf<Tag>::type>()...}};
 }
 }  // namespace detail
 

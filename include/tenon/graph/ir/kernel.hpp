@@ -211,6 +211,11 @@ inline constexpr IndexRange call_indices = C::Op::indices(call_operands<C>(), C:
 template <class C>
 inline constexpr LeastBatch call_least_batch = C::Op::least_batch(call_operands<C>());
 
+/// Where a kernel is called: in PyNative mode, which finds the kernels of other targets in the entry of the CPU; in a
+/// graph that is compiled for its target; or in such a graph, but hardly ever. The last calls `run_rarely`, where a
+/// kernel has it, which shares code with other calls instead of being as fast as possible.
+enum class KernelUse { anywhere, in_graph, rarely };
+
 namespace detail {
 constexpr LinearWork linear_between(const KernelWork& one, const KernelWork& two) {
   return {two.items - one.items, 2 * one.items - two.items, one.cost, one.workspace};
@@ -218,11 +223,12 @@ constexpr LinearWork linear_between(const KernelWork& one, const KernelWork& two
 
 template <class C, class Entry, class... Others>
 constexpr void put_entries(Entry& entry, TargetList<Others...>);
-template <class C, class Target>
+template <class C, class Target, KernelUse use>
 constexpr KernelEntry make_kernel_entry() {
   using K = KernelOf<C, Target>;
   KernelEntry entry;
-  if constexpr (requires { K::template kernel<C>(); }) entry.run = K::template kernel<C>();
+  if constexpr (use == KernelUse::rarely) entry.run = &K::template run_rarely<C>;
+  else if constexpr (requires { K::template kernel<C>(); }) entry.run = K::template kernel<C>();
   else entry.run = &K::template run<C>;
   if constexpr (tenon::detail::HasIndices<typename C::Op>)
     if constexpr (call_indices<C>.any()) entry.indices = &call_indices<C>;
@@ -245,7 +251,8 @@ constexpr KernelEntry make_kernel_entry() {
       else entry.is_nchw16n_linear = false, entry.nchw16n_work_of = &nchw16n_kernel_work<C, Target>;
     }
   }
-  if constexpr (several_targets && std::is_same_v<Target, Cpu>) put_entries<C>(entry, OtherTargets());
+  if constexpr (several_targets && std::is_same_v<Target, Cpu> && use == KernelUse::anywhere)
+    put_entries<C>(entry, OtherTargets());
   return entry;
 }
 }  // namespace detail
@@ -253,13 +260,13 @@ constexpr KernelEntry make_kernel_entry() {
 template <class C, class Target>
 concept HasKernel = requires { sizeof(KernelOf<C, Target>); };
 
-template <class C, class Target = Cpu>
-inline constexpr KernelEntry kernel_entry = detail::make_kernel_entry<C, Target>();
+template <class C, class Target = Cpu, KernelUse use = KernelUse::anywhere>
+inline constexpr KernelEntry kernel_entry = detail::make_kernel_entry<C, Target, use>();
 namespace detail {
 /// Null where the target has none: Compiled::sentence reports it.
-template <class C, class Target>
+template <class C, class Target, KernelUse use = KernelUse::anywhere>
 constexpr const KernelEntry* entry_on() {
-  if constexpr (HasKernel<C, Target>) return &kernel_entry<C, Target>;
+  if constexpr (HasKernel<C, Target>) return &kernel_entry<C, Target, use>;
   else return nullptr;
 }
 template <class C, class Entry, class... Others>
@@ -296,5 +303,17 @@ struct KeyAt {
 /// The Call of a key; Key has `static constexpr KernelKey value`.
 template <class Key>
 using CallOf = decltype(detail::call_from<Key>(std::make_index_sequence<std::size_t(Key::value.arguments)>{}));
+
+namespace detail {
+template <class C>
+struct KeyWithoutSteps {
+  static constexpr KernelKey value =
+      kernel_key(&info<typename C::Op>, C::result, C::description.operand, C::Op::operands_before_epilogue,
+                 C::description.attributes, nullptr, 0, C::parts);
+};
+}  // namespace detail
+/// The call C without its epilogue.
+template <class C>
+using WithoutSteps = CallOf<detail::KeyWithoutSteps<C>>;
 
 }  // namespace tenon

@@ -110,6 +110,16 @@ struct ConvWays : Whole {
     if constexpr (in_tiles<C>()) InTiles<C>::template run<Taps<C>>(a, sides<C>(), call_samples<C, at>(a.n));
     else launch_blocks<PerElement<Element, C>>(a);
   }
+  /// The epilogue in a launch of its own: the program then has no further kernels in tiles for it.
+  template <class C>
+  static constexpr bool runs_rarely() {
+    return C::steps > 0;
+  }
+  template <class C>
+  static void run_rarely(const Arguments& a, long begin, long end) {
+    run<WithoutSteps<C>>(a, begin, end);
+    launch_blocks<FinishImages<C>>(a);
+  }
 
  private:
   template <class C>

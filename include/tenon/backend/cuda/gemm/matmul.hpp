@@ -94,6 +94,19 @@ struct Kernel<Cuda, ops::MatMul> : kernel::cuda::Whole {
     if (kernel::cuda::multiply_fast<C, 0, kernel::cuda::PutProduct, true>(a)) return;
     kernel::cuda::launch_matrices<C, 0, kernel::cuda::PutProduct>(a);
   }
+  /// The epilogue in a launch of its own: the program then has no further kernels in tiles for it.
+  template <class C>
+  static constexpr bool runs_rarely() {
+    return C::steps > 0;
+  }
+  template <class C>
+  static void run_rarely(const Arguments& a, long, long) {
+    if (kernel::cuda::multiply_fast<C, 0, kernel::cuda::PutProduct, true>(a)) return;
+    kernel::cuda::launch_matrices<WithoutSteps<C>, 0, kernel::cuda::PutProduct>(a);
+    Arguments put = a;
+    put.workspace = static_cast<std::byte*>(a.buffer[0]);
+    kernel::cuda::launch_blocks<kernel::cuda::PutElements<C, kernel::cuda::PutProduct>>(put);
+  }
 };
 
 }  // namespace tenon
