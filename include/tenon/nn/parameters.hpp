@@ -176,7 +176,7 @@ TENON_INLINE bool ParameterDict::contains(std::string_view name) const { return 
 TENON_INLINE const ParameterRef& ParameterDict::operator[](std::string_view name) const {
   if (const auto found = find(name); found != list_.end()) return found->second;
   std::vector<std::string> names;
-  for (const auto& [known, parameter] : list_) names.push_back(known);
+  for (const auto& [known, parameter] : list_) names.push_back(std::string(known));
   throw_error<KeyError>("The network has no parameter '", name, "'.", did_you_mean(name, names));
 }
 TENON_INLINE ParameterDict::List::const_iterator ParameterDict::find(std::string_view name) const {

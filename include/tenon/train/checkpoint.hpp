@@ -207,7 +207,7 @@ void widen(const AnyTensor& from, const AnyTensor& to) {
   for (std::size_t i = 0; i < found.count; ++i) {
     const ParameterMatch& match = found.match[i];
     if (match.from >= foreign || !has_dtype(match) || !has_shape(match)) {
-      report.mismatched.push_back(match.to->name);
+      report.mismatched.push_back(std::string(match.to->name));
       continue;
     }
     copy_match(match);

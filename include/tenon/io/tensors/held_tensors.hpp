@@ -109,7 +109,7 @@ namespace detail {
   std::vector<std::string> candidates;
   for (const std::string& other : others)
     if (other.size() <= longest && candidates.size() < most_others && printable(other) == text("'", other, "'"))
-      candidates.push_back(other);
+      candidates.push_back(std::string(other));
   std::string result;
   for (std::size_t i = 0; i < names.size() && i < most; ++i) {
     const std::string& name = names[i];
@@ -128,7 +128,7 @@ namespace detail {
   const SortedNames asked(into), present(held);
   LoadReport report;
   for (const NamedTensor& needed : into)
-    if (present.find(needed.name) == SortedNames::none) report.missing.push_back(needed.name);
+    if (present.find(needed.name) == SortedNames::none) report.missing.push_back(std::string(needed.name));
   for (const std::string_view name : held)
     if (asked.find(name) == SortedNames::none) report.unexpected.push_back(std::string(name));
   return report;
@@ -183,7 +183,7 @@ TENON_INLINE LoadReport load_tensors(const HeldTensors& file, std::span<const Na
     const AnyTensor* const found = index == SortedNames::none ? nullptr : &file.tensors[index].tensor;
     if (!found && foreign_of(needed) == SortedNames::none) continue;  // missing
     if (!found || found->dtype != needed.tensor.dtype || !detail::same_shape(*found, needed.tensor))
-      report.mismatched.push_back(needed.name);
+      report.mismatched.push_back(std::string(needed.name));
     else if (found->bytes() != 0) std::memcpy(needed.tensor.data, found->data, found->bytes());
   }
   return report;

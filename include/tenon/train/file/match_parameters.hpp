@@ -175,7 +175,7 @@ struct ParameterSearch {
     }
   }
   [[gnu::cold, gnu::noinline]] void take(const std::string& prefix) {
-    prefixes.push_back(prefix);
+    prefixes.push_back(std::string(prefix));
     if (!prefix.empty()) notes.push_back(text("Names are found after the prefix ", io::printable(prefix), "."));
     take(ask.parameters, prefix);
     take(ask.pytorch, prefix);
@@ -306,7 +306,7 @@ TENON_INLINE MatchedParameters match_parameters(const MatchRequest& request) {
   for (std::size_t p = 0; p < search.count; ++p) {
     const io::NamedTensor& parameter = request.parameters[p];
     if (search.is_missing(p)) {
-      report.missing.push_back(parameter.name);
+      report.missing.push_back(std::string(parameter.name));
       continue;
     }
     result.match[result.count++] = {&request.held[search.place[p].index], &parameter};
@@ -320,7 +320,7 @@ TENON_INLINE MatchedParameters match_parameters(const MatchRequest& request) {
     const io::NamedTensor& tensor = search.held[i];
     if (!search.taken[i] && !is_optimizer_state(tensor, search.names) && !is_pytorch_buffer(tensor) &&
         !search.is_tied_copy(tensor))
-      report.unexpected.push_back(request.held[i].name);
+      report.unexpected.push_back(std::string(request.held[i].name));
   }
   return result;
 }
@@ -328,7 +328,7 @@ TENON_INLINE MatchedParameters match_parameters(const MatchRequest& request) {
 TENON_INLINE std::vector<io::NamedTensor> with_shared_tensors(
     std::span<const io::NamedTensor> tensors, std::span<const std::pair<std::string, std::string>> metadata) {
   std::vector<io::NamedTensor> all;
-  for (const io::NamedTensor& tensor : tensors) all.push_back(tensor);
+  for (const io::NamedTensor& tensor : tensors) all.push_back({tensor.name, tensor.tensor});
   const io::SortedNames names(tensors);
   for (const auto& [left_out, kept] : metadata) {
     const std::size_t found = names.find(kept);
