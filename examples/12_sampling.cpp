@@ -1,17 +1,17 @@
-// Lesson 12: a language model trained with clipping, warm-up, and cosine; interrupted, resumed, and sampled from by a
-// second form of the network, which shares its parameters.
+// Lesson 12: a language model trained with clipping, warm-up, and cosine; interrupted, resumed, and sampled from, with
+// the keys and values of the text so far in caches.
 //
 //     build/release/examples/12_sampling [FILE]    the training is saved there, language-model.safetensors by default
 #include <cstdio>
 #include <string>
 #include <vector>
 
-#include <tenon/tenon.hpp>
+#include <tenon/more.hpp>
 #include <tenon/train/training_file.hpp>
 
 using namespace tenon;
 
-constexpr int length = 24, width = 32, letters = 27;  // a .. z, and all other characters
+constexpr int length = 72, width = 32, layers = 2, letters = 27;  // a .. z, and all other characters
 
 struct Block : nn::Cell<Block> {
   nn::LayerNorm<Shape<width>> norm1, norm2;
@@ -20,28 +20,29 @@ struct Block : nn::Cell<Block> {
   nn::Dense<4 * width, width> down;
   nn::Dropout<nn::DropoutConfig{.p = 0.05f}> dropout;
 
-  constexpr auto construct(auto x) const {
-    auto y = x + attention(norm1(x));
-    return y + dropout(down(gelu(up(norm2(y)))));
+  constexpr auto construct(auto x) const { return transformed(x + attention(norm1(x))); }
+  // x are the letters after those in the cache
+  constexpr auto construct(auto x, auto at, const auto& cache) const {
+    return transformed(x + attention(norm1(x), at, cache));
   }
+  constexpr auto transformed(auto y) const { return y + dropout(down(gelu(up(norm2(y))))); }
 };
 
-enum class Form { training, sampling };
-
-// The training form gives logits for each position, the sampling form probabilities of the next letter.
-template <Form form>
-struct LanguageModel : nn::Cell<LanguageModel<form>> {
+// Logits for each position of a text, or, with a position, a draw of the letter after the one at this position.
+struct LanguageModel : nn::Cell<LanguageModel> {
   nn::Embedding<letters, width> token;
   nn::PositionalEmbedding<length, width> position;
-  nn::CellList<Block, 2> blocks;
+  nn::CellList<Block, layers> blocks;
   nn::LayerNorm<Shape<width>> norm;
   nn::Dense<width, letters> head;
   nn::Setting<1.0f> temperature;
+  nn::CellList<nn::KeyValueCache<1, length, width>, layers> caches;
 
-  constexpr auto construct(auto text) const {
-    const auto x = norm(blocks(position(token(text))));
-    if constexpr (form == Form::training) return head(x);
-    else return softmax(head(slice<1, Part{.begin = -1}>(x)) / temperature);
+  constexpr auto construct(auto text) const { return head(norm(blocks(position(token(text))))); }
+  constexpr auto construct(auto letter, auto at) const {
+    auto x = position(token(letter), at);
+    for (int i = 0; i < layers; ++i) x = blocks[i](x, at, caches[i]);
+    return random_categorical(top_k_filter<5>(head(norm(x)) / temperature));
   }
 };
 
@@ -57,17 +58,15 @@ static auto pieces_of(const std::string& text) {
          dataset::shuffle(1000) | dataset::batch(16);
 }
 
-// Continues the text; each letter is drawn with its probability.
-static std::string write(const LanguageModel<Form::sampling>& net, std::string text, int count, std::uint64_t seed) {
-  Random random(seed);
-  for (int i = 0; i < count; ++i) {
-    auto window = Tensor<std::int32_t, Shape<dyn, length>>::empty(1);
-    for (std::size_t k = 0; k < length; ++k) window.data()[k] = number_of(text[text.size() - length + k]);
-    const auto probability = net(window);
-    float rest = random.uniform(0, 1);
-    int letter = 0;
-    while (letter + 1 < letters && (rest -= probability.data()[letter]) > 0) ++letter;
-    text += letter == letters - 1 ? ' ' : char('a' + letter);
+// Continues the text up to `length` letters. A call takes the letter at a position, and draws the next one.
+static std::string write(const LanguageModel& net, std::string text) {
+  auto letter = Tensor<std::int32_t, Shape<1, 1>>::empty();
+  auto at = Tensor<std::int32_t, Shape<1>>::empty();
+  for (std::size_t i = 0; i + 1 < length; ++i) {
+    letter.data()[0] = number_of(text[i]);
+    at.data()[0] = std::int32_t(i);
+    const auto next = net(letter, at);
+    if (i + 1 == text.size()) text += next.item() == letters - 1 ? ' ' : char('a' + next.item());
   }
   return text;
 }
@@ -91,32 +90,29 @@ int main(int argc, char** argv) {
   const auto data = pieces_of(text);
   const long epochs = 8;
 
-  using Training = LanguageModel<Form::training>;
   const nn::ClipByGlobalNorm optimizer{
-      nn::AdamWeightDecay{.learning_rate = nn::WarmUpThen(40, nn::CosineDecayLR(1e-4, 5e-3, 8 * 37 - 40))}, 1.0f};
+      nn::AdamWeightDecay{.learning_rate = nn::WarmUpThen(40, nn::CosineDecayLR(1e-4, 5e-3, 8 * 36 - 40))}, 1.0f};
   const nn::SoftmaxCrossEntropyWithLogits loss;
   {
-    Training net;
+    LanguageModel net;
     Model model{net, loss, optimizer};
     model.train(epochs, data, LossMonitor{50}, Interrupt{100, file});
     std::printf("interrupted after step %ld\n", model.global_step());
   }
 
   // Another process would do the same, and resume with bit-identical results.
-  Training net;
+  LanguageModel net;
   Model model{net, loss, optimizer};
   load_training(file, model);
   model.train(epochs, data, LossMonitor{50});
 
-  LanguageModel<Form::sampling> sampler;
-  share_parameters(net, sampler);
   const std::string start = "one two three four five ";
   for (const float temperature : {0.3f, 1.5f}) {
-    sampler.temperature.set(temperature);
-    std::printf("temperature %.1f: %s\n", double(temperature), write(sampler, start, 48, 7).c_str());
+    net.temperature.set(temperature);
+    std::printf("temperature %.1f: %s\n", double(temperature), write(net, start).c_str());
   }
 
-  Training at_once;
+  LanguageModel at_once;
   Model whole{at_once, loss, optimizer};
   whole.train(epochs, data);
   const auto x = Tensor<std::int32_t, Shape<dyn, length>>::zeros(1);
