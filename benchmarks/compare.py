@@ -20,7 +20,7 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 import groups
-from harness import build, figures, isa, readme, report, shapes
+from harness import build, figures, isa, readme, report, shapes, table
 from harness.environment import Environment, variables
 from harness.measure import measure
 from harness.rivals import LIBRARIES, PROGRAMS
@@ -128,9 +128,9 @@ def print_list(some, kinds):
                 print(f"    row {bar.row}: {bar.ours} {bounds(bar)} {bar.rival}{threads}")
         for mean in group.means:
             if any(work.name in mean.works for work in works):
-                print(f"geometric mean of {len(mean.works)} {mean.what}")
+                print(f"{mean.middle} of {len(mean.works)} {mean.what}")
                 print(
-                    f"    {f'row {mean.row}: ' if mean.row else ''}{mean.ours} {bounds(mean)} {mean.rival}"
+                    f"    {f'row {mean.row}: ' if mean.row else ''}{mean.ours or 'ours'} {bounds(mean)} {mean.rival}"
                     + (f", none below {mean.least:g}" if mean.least else "")
                 )
     for name in kinds:
@@ -152,9 +152,9 @@ class Bench:
         self.isa = {"ours": build.instruction_set()}  # side: what it reports of its instruction set
         print(f"instruction set of ours: {self.isa['ours']}", flush=True)
 
-    def ours(self, program, *arguments):
+    def ours(self, program, *arguments, path=None):
         """One of our programs as a side."""
-        return Side(program, [build.program(program), *arguments], self.cpus, f"{self.logs}/{program}.txt")
+        return Side(program, [path or build.program(program), *arguments], self.cpus, f"{self.logs}/{program}.txt")
 
     def rival(self, name, group_name):
         reason = self.environment.missing(name)
@@ -224,7 +224,8 @@ class Bench:
                 return side
 
             peak = started(self.ours("peak"))
-            ours = started(self.ours(group.program, str(self.options.threads), self.folder.name))
+            program = table.program(group.rows, works) if group.rows else build.program(group.program)
+            ours = started(self.ours(group.program, str(self.options.threads), self.folder.name, path=program))
             rivals, results = {}, {}
             for rival in dict.fromkeys(rival for work in works if not work.lacks for rival in work.rivals):
                 try:
@@ -296,7 +297,7 @@ class Bench:
         readme.update(os.path.join(build.SOURCE, "docs", "figures.md"), lines, machine)
         readme.update(os.path.join(build.SOURCE, "README.md"), lines, machine, add=False)
 
-    def write(self, name="results", table=None):
+    def write(self, name="results", text=None):
         name += isa.suffix(self.options.isa)
         versions = {}
         for rival in {side for result in self.results for side in result.times if side not in result.work.ours}:
@@ -322,11 +323,11 @@ class Bench:
         }
         if self.options.readme:
             self.write_readme()
-        table = table or report.markdown(self.rows, self.figures)
+        text = text or report.markdown(self.rows, self.figures)
         with open(f"{self.options.out}/{name}.json", "w") as file:
             json.dump(report.as_json(self.results, self.rows, self.figures, facts), file, indent=1)
         with open(f"{self.options.out}/{name}.md", "w") as file:
-            print(table, file=file)
+            print(text, file=file)
         print(
             f"\n{facts['cpu']}, {self.isa['ours']}, {facts['threads']} thread(s);",
             f"{report.speeds(self.results)};" if self.results else "",
@@ -360,7 +361,7 @@ def main():
     some, kinds = chosen(options)
     if options.list:
         return print_list(some, kinds)
-    programs = [group.program for _, group, _ in some] + [program for kind in kinds for program in figures.ALL[kind][2]]
+    programs = [group.program for _, group, _ in some if not group.rows] + [program for kind in kinds for program in figures.ALL[kind][2]]
     if not options.no_build:
         build.build(
             dict.fromkeys(["peak", *programs, *(["blas"] if any(name == "gemm" for name, _, _ in some) else [])])

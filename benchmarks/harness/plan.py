@@ -45,8 +45,8 @@ class Work:
 
 @dataclass(frozen=True)
 class GeometricMean:
-    """A bar for the geometric mean of the ratios of many works; no single one may fall below `least`, if that is
-    above 0."""
+    """A bar for the geometric mean of the ratios of many works, or for another `middle`, the median; no single one may
+    fall below `least`, if that is above 0. `ours`: a variant, or "" for the one that each work has."""
     row: str
     what: str
     works: tuple
@@ -56,16 +56,18 @@ class GeometricMean:
     least: float = 0
     ours: str = "graph"
     threads: int | None = 1
+    middle: str = "geometric mean"
 
 
 @dataclass(frozen=True)
 class Group:
     """A file of groups/: its program in run/, its works, and what a rival needs to build the networks (see
-    harness/rivals/)."""
+    harness/rivals/). With `rows` the program is made of them (harness/table.py)."""
     program: str
     works: tuple
     means: tuple = ()
     networks: dict = field(default_factory=dict)
+    rows: tuple = ()
 
 
 @dataclass(frozen=True)

@@ -107,11 +107,15 @@ def rows_of(result, threads):
 
 
 def row_of_mean(mean, results, threads):
-    found = {name: ratio(results[name], mean.ours, mean.rival) for name in mean.works if name in results}
+    found = {
+        name: ratio(results[name], mean.ours or results[name].work.ours[0], mean.rival)
+        for name in mean.works
+        if name in results
+    }
     found = {name: value for name, value in found.items() if value}
     row = Row(
         mean.row,
-        f"{mean.what}: geometric mean of {len(found)}",
+        f"{mean.what}: {mean.middle} of {len(found)}",
         mean.ours,
         against=mean.rival,
         gate=mean.gate,
@@ -121,7 +125,8 @@ def row_of_mean(mean, results, threads):
     if len(found) < len(mean.works):
         row.met = "missing"
         return row
-    row.ratio, row.least = (math.exp(statistics.fmean(math.log(value[k]) for value in found.values())) for k in (0, 1))
+    middle = statistics.median if mean.middle == "median" else statistics.geometric_mean
+    row.ratio, row.least = (middle([value[k] for value in found.values()]) for k in (0, 1))
     slowest = min(found, key=lambda name: found[name][0])
     row.note = f"least {found[slowest][0]:.2f} at {slowest}" + (f", must be {mean.least}" if mean.least else "")
     row.met = (

@@ -7,7 +7,7 @@ from harness import plan
 from harness.isa import libraries_of, printed
 from harness.numbers import batch_of, safetensors
 from harness.plan import FLATTEN, MAX_POOL, MEAN, RELU, BatchNorm, Conv, Lstm, Transformer
-from harness.rivals import pytorch_gpt, pytorch_kernels, recurrent
+from harness.rivals import pytorch_gpt, pytorch_kernels, pytorch_table, recurrent
 
 
 class Residual(nn.Module):
@@ -131,6 +131,8 @@ def works(rival, group, threads, folder):
     torch.set_flush_denormal(True)
 
     def make(name):
+        if group.rows:
+            return pytorch_table.make(group.rows, name)
         parts = name.split("/")
         if parts[0] in pytorch_kernels.KINDS:
             return pytorch_kernels.make(name, LAYOUTS if group.program in ("random", "rows") else LAYOUTS[:1])
