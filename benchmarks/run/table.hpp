@@ -64,8 +64,7 @@ Work forward_of(F f, std::tuple<X...> operands) {
             const eager::NoGrad no_grad;
             const FlushDenormals flush;
             const double start = tenon::detail::now();
-            for (long i = 0; i < calls; ++i)
-              each_result(call(), [](const auto& one) { hide(one.storage().data()); });
+            for (long i = 0; i < calls; ++i) each_result(call(), [](const auto& one) { hide(one.storage().data()); });
             return tenon::detail::now() - start;
           }};
 }
@@ -109,7 +108,8 @@ template <class F, bool... wanted>
 struct WithGradients {
   constexpr auto operator()(const auto& dy, const auto&... x) const {
     const auto value = first_result(F{}(x...));
-    if constexpr (is_broken<decltype(value)> || !tenon::detail::is_traced<decltype(value)>) return value;
+    if constexpr (is_broken<decltype(value)> || !tenon::detail::is_traced<std::remove_const_t<decltype(value)>>)
+      return value;
     else {
       Builder& b = *value.builder;
       std::vector<char> mark(b.nodes.size(), 0);

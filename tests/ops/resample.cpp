@@ -107,6 +107,40 @@ void check_sizes() {
 }
 }  // namespace
 
+namespace {
+/// f along the last axis, where vectors are picked, and g along the one before, where rows are added: equal bits, also of
+/// the gradients. x is [n, 1, extent, 5].
+template <class F, class G>
+void check_axes(F f, G g, const auto& x) {
+  const auto squared = [](auto h) { return [=](const auto& v) { return square(h(v)); }; };
+  const auto lines = [&](const auto& v) { return swap_axes<2, 3>(f(swap_axes<2, 3>(v))); };
+  CHECK(same_bits(lines(x), g(x)));
+  CHECK(same_bits(grad(squared(lines))(x), grad(squared(g))(x)));
+}
+template <int in, int out, ops::Interpolation mode>
+void check_lines() {
+  check_axes([](const auto& v) { return interpolate<Pair{5, out}, mode>(v); },
+             [](const auto& v) { return interpolate<Pair{out, 5}, mode>(v); },
+             random_tensor<float, Shape<dyn, 1, in, 5>>(7, -1, 1, in));
+}
+}  // namespace
+
+TEST_CASE("lines by vectors and rows: equal bits, whatever the extents") {
+  check_lines<16, 17, ops::Interpolation::linear>();
+  check_lines<28, 56, ops::Interpolation::linear>();
+  check_lines<33, 66, ops::Interpolation::nearest>();
+  check_lines<70, 20, ops::Interpolation::area>();
+  check_lines<7, 80, ops::Interpolation::cubic>();
+  check_lines<200, 9, ops::Interpolation::area>();
+  const auto x = random_tensor<float, Shape<dyn, 1, 37, 5>>(3, -1, 1, 2);
+  check_axes([](const auto& v) { return pad_reflect<Margin{}, Margin{}, Margin{}, Margin{20, 9}>(v); },
+             [](const auto& v) { return pad_reflect<Margin{}, Margin{}, Margin{20, 9}>(v); }, x);
+  check_axes([](const auto& v) { return pad_replicate<Margin{}, Margin{}, Margin{}, Margin{2, 40}>(v); },
+             [](const auto& v) { return pad_replicate<Margin{}, Margin{}, Margin{2, 40}>(v); }, x);
+  check_axes([](const auto& v) { return flip<3>(roll<5, 3>(v)); }, [](const auto& v) { return flip<2>(roll<5, 2>(v)); },
+             x);
+}
+
 TEST_CASE("interpolate: every mode with all coordinates, larger and smaller") {
   check_sizes<ops::Interpolation::nearest, Coordinates::asymmetric>();
   check_sizes<ops::Interpolation::nearest, Coordinates::align_corners>();

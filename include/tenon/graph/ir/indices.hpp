@@ -10,12 +10,23 @@ namespace tenon::inline TENON_ABI {
 
 namespace detail {
 
-/// The first element outside of low .. high - 1, or `count`. The usual answer takes one pass without branches.
+/// The first element outside of low .. high - 1, or `count`. The usual answer takes one pass without branches, in blocks
+/// of which compilers make vectors.
 template <class I>
 [[gnu::noinline]] long first_outside(const I* numbers, long count, long low, long high) {
+  constexpr long block = 16;
   const I least = static_cast<I>(low), most = static_cast<I>(high - 1);
+  const long whole = count - count % block;
+  I smallest[block], largest[block];
+  for (long l = 0; l < block; ++l) smallest[l] = least, largest[l] = most;
+  for (long i = 0; i < whole; i += block)
+    for (long l = 0; l < block; ++l) {
+      smallest[l] = numbers[i + l] < smallest[l] ? numbers[i + l] : smallest[l];
+      largest[l] = numbers[i + l] > largest[l] ? numbers[i + l] : largest[l];
+    }
   bool outside = false;
-  for (long i = 0; i < count; ++i) outside |= (numbers[i] < least) | (numbers[i] > most);
+  for (long l = 0; l < block; ++l) outside |= (smallest[l] < least) | (largest[l] > most);
+  for (long i = whole; i < count; ++i) outside |= (numbers[i] < least) | (numbers[i] > most);
   long at = outside ? 0 : count;
   while (at < count && numbers[at] >= least && numbers[at] <= most) ++at;
   return at;

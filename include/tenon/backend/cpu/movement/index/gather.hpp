@@ -18,6 +18,12 @@ TENON_DEVICE inline long table_row(I number, long rows) {
   return row >= 0 && row < rows ? row : -1;
 }
 
+/// Row of the table for a number that may count from the end, of which is known that there is one.
+template <class I>
+[[gnu::always_inline]] inline I known_row(I number, long rows) {
+  return static_cast<I>(number + (number < 0 ? static_cast<I>(rows) : I(0)));
+}
+
 /// result[i] = table[index[i]], zeros where there is no such row; rows i = begin .. end - 1 of `length` elements.
 template <class T, class I>
 inline void gather(const T* table, long rows, long length, const I* index, T* result, long begin, long end) {

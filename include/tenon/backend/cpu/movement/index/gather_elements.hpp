@@ -26,6 +26,19 @@ TENON_DEVICE inline void add_by_number(const I* number, const T* values, long co
       own = math::wrapping_add(own, static_cast<A>(static_cast<Compute<T>>(values[j * inner + i])));
     }
 }
+/// The same for rows of one element. A number that does not count from the end takes one comparison.
+template <class A, class T, class I>
+inline void add_line_by_number(const I* number, const T* values, long count, long extent, A* total) {
+  store_unrolled(total, extent, [](long) { return A(0); });
+  for (long j = 0; j < count; ++j) {
+    std::uint64_t row = static_cast<std::uint64_t>(number[j]);
+    if (row >= static_cast<std::uint64_t>(extent)) {
+      row += static_cast<std::uint64_t>(extent);
+      if (row >= static_cast<std::uint64_t>(extent)) continue;
+    }
+    total[row] = math::wrapping_add(total[row], static_cast<A>(static_cast<Compute<T>>(values[j])));
+  }
+}
 template <class T, class A>
 TENON_DEVICE constexpr T rounded_sum(A total) {
   return static_cast<T>(static_cast<Compute<T>>(total));
@@ -40,6 +53,23 @@ TENON_DEVICE constexpr T updated(T own, T given) {
     if constexpr (update == 3) return static_cast<T>(math::wrapping_multiply(a, b));
     else return (update == 1 ? b > a : b < a) || b != b ? given : own;
   }
+}
+
+/// y[j] = x[number[j]]. Few lines have numbers that count from the end: others take one load each.
+template <class T, class I>
+[[gnu::noinline]] void gather_line(const T* x, long extent, const I* number, T* y, long count) {
+  constexpr long block = 16;
+  const long whole = count - count % block;
+  I signs[block]{}, all = 0;
+  for (long j = 0; j < whole; j += block)
+    for (long l = 0; l < block; ++l) signs[l] |= number[j + l];
+  for (long l = 0; l < block; ++l) all |= signs[l];
+  for (long j = whole; j < count; ++j) all |= number[j];
+  if (all < 0) return store_unrolled(y, count, [=](long j) { return x[known_row(number[j], extent)]; });
+  for (long j = 0; j < whole; j += block)
+#pragma GCC unroll 16
+    for (long l = 0; l < block; ++l) y[j + l] = x[number[j + l]];
+  for (long j = whole; j < count; ++j) y[j] = x[number[j]];
 }
 
 /// Elements of lines are added up by number.
@@ -76,10 +106,9 @@ struct ScatterLines {
       A* total;
       if constexpr (in_place<Call>) total = y;
       else total = reinterpret_cast<A*>(a.workspace);
-      if (s.inner == 1) add_by_number(number, values, count<Call>, 1, 1, s.count, total);
+      if (s.inner == 1) add_line_by_number(number, values, count<Call>, s.count, total);
       else add_by_number(number, values, count<Call>, s.inner, s.inner, s.count, total);
-      if constexpr (!in_place<Call>)
-        for (long i = 0; i < size; ++i) y[i] = rounded_sum<T>(total[i]);
+      if constexpr (!in_place<Call>) store_unrolled(y, size, [total](long i) { return rounded_sum<T>(total[i]); });
     }
   }
 };
@@ -122,14 +151,12 @@ struct Kernel<Cpu, ops::GatherElements> {
       const T* const x = a.operand<T>(0) + o * s.count * s.inner;
       T* const y = a.result<T>() + o * count * s.inner;
       // numbers are looked at before: none is outside
-      if (s.inner == 1)
-        for (long j = 0; j < count; ++j) y[j] = x[number[j] < 0 ? long(number[j]) + s.count : long(number[j])];
+      if (s.inner == 1) kernel::gather_line(x, s.count, number, y, count);
       else
         for (long j = 0; j < count; ++j)
-          for (long i = 0; i < s.inner; ++i) {
-            const long row = long(number[j * s.inner + i]);
-            y[j * s.inner + i] = x[(row < 0 ? row + s.count : row) * s.inner + i];
-          }
+          kernel::store_unrolled(y + j * s.inner, s.inner, [&, own = number + j * s.inner](long i) {
+            return x[long(kernel::known_row(own[i], s.count)) * s.inner + i];
+          });
     }
   }
 };
@@ -155,11 +182,13 @@ struct Kernel<Cpu, ops::UpdateElements> {
       const auto* const number = a.operand<typename Call::template Operand<0>>(0) + o * given;
       T* const y = a.result<T>() + o * size;
       std::memcpy(static_cast<void*>(y), a.operand<T>(2) + o * size, std::size_t(size) * sizeof(T));
-      for (long j = 0; j < given; ++j)
-        if (const long row = kernel::table_row(number[j], s.count); row >= 0) {
-          T& own = y[row * s.inner + j % s.inner];
-          own = kernel::updated<Call::config().update>(own, a.operand<T>(1)[o * given + j]);
-        }
+      const T* const elements = a.operand<T>(1) + o * given;
+      for (long j = 0; j < given; j += s.inner)
+        for (long i = 0; i < s.inner; ++i)
+          if (const long row = kernel::table_row(number[j + i], s.count); row >= 0) {
+            T& own = y[row * s.inner + i];
+            own = kernel::updated<Call::config().update>(own, elements[j + i]);
+          }
     }
   }
 };

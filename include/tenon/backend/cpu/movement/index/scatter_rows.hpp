@@ -25,11 +25,11 @@ struct Kernel<Cpu, ops::FlatNumber> {
     using I = typename Call::Result;
     constexpr I extent = I(Call::config().extent);
     const I* const number = a.operand<I>(Call::operands - 1);
-    for (long i = begin; i < end; ++i) {
-      const I own = number[i] < 0 ? number[i] + extent : number[i];
-      if constexpr (Call::operands == 1) a.result<I>()[i] = own;
-      else a.result<I>()[i] = a.operand<I>(0)[i] * extent + own;
-    }
+    kernel::store_unrolled(a.result<I>() + begin, end - begin, [&](long i) {
+      const I own = kernel::known_row(number[begin + i], extent);
+      if constexpr (Call::operands == 1) return own;
+      else return static_cast<I>(a.operand<I>(0)[begin + i] * extent + own);
+    });
   }
 };
 
