@@ -153,7 +153,10 @@ def compiled(path, text):
 
 def source_of(k, rows):
     lines = "\n".join(row.line() for row in rows)
-    return f'#include "table.hpp"\n\nusing namespace benchmark;\nusing namespace tenon::ops;\n\nvoid add_part{k}(Works& works) {{\n{lines}\n}}\n'
+    return (
+        '#include "table.hpp"\n\nusing namespace benchmark;\nusing namespace tenon::ops;\n\n'
+        f"void add_part{k}(Works& works) {{\n{lines}\n}}\n"
+    )
 
 
 def main_of(numbers):

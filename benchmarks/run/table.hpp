@@ -13,8 +13,8 @@ using namespace tenon;
 
 using Works = std::map<std::string, std::function<Work()>>;
 
-/// One operand: its type, and how the numbers u in [0, 1) become its elements: (low + u * width) / 8, rounded down if they
-/// are integers. `wanted`: "train" computes its gradient.
+/// One operand: its type, and how the numbers u in [0, 1) become its elements: (low + u * width) / 8, rounded down if
+/// they are integers. `wanted`: "train" computes its gradient.
 template <class T, class S, int low = 0, int width = 8, bool wanted = std::is_floating_point_v<T>>
 struct Filled {
   static constexpr bool has_gradient = wanted;
@@ -108,8 +108,7 @@ template <class F, bool... wanted>
 struct WithGradients {
   constexpr auto operator()(const auto& dy, const auto&... x) const {
     const auto value = first_result(F{}(x...));
-    if constexpr (is_broken<decltype(value)> || !tenon::detail::is_traced<std::remove_const_t<decltype(value)>>)
-      return value;
+    if constexpr (is_broken<decltype(value)>) return value;
     else {
       Builder& b = *value.builder;
       std::vector<char> mark(b.nodes.size(), 0);
@@ -128,27 +127,31 @@ struct WithGradients {
 };
 /// A function without captures as a graph. What is timed is a run without copies of its results, as in a step.
 template <class F, class... X>
-Work graph_of(F f, std::tuple<X...> operands) {
+Work graph_of(F, std::tuple<X...> operands) {
   using Graph = Compiled<tenon::detail::FunctionGraph<F, typename tenon::detail::KeyFor<X>::type...>>;
   const auto x = std::make_shared<std::tuple<X...>>(std::move(operands));
+  const long n = std::apply([](const auto&... one) { return tenon::detail::common_batch_size("graph", one...); }, *x);
+  const auto run = [=] {
+    Executor& executor = executor_here<Graph>();
+    std::apply(
+        [&](const auto&... one) {
+          const void* inputs[]{one.data()...};
+          (hide(one.data()), ...);
+          executor.run(inputs, n);
+        },
+        *x);
+    return &executor;
+  };
   return {[=] {
+            constexpr auto all = std::make_integer_sequence<int, Graph::graph.outputs>();
             std::vector<double> some;
-            each_result(std::apply(jit(f), *x), [&](const auto& one) { add_some(some, one); });
+            each_result(tenon::detail::results_of<Graph>(*run(), n, all),
+                        [&](const auto& one) { add_some(some, one); });
             return some;
           },
           [=](long calls) {
             const FlushDenormals flush;
-            Executor& executor = executor_here<Graph>();
-            return std::apply(
-                [&](const auto&... one) {
-                  const void* inputs[]{one.data()...};
-                  return seconds_of(calls, [&] {
-                    (hide(one.data()), ...);
-                    executor.run(inputs, std::get<0>(*x).n());
-                    return executor.output(0);
-                  });
-                },
-                *x);
+            return seconds_of(calls, [&] { return run()->output(0); });
           }};
 }
 

@@ -108,8 +108,8 @@ void check_sizes() {
 }  // namespace
 
 namespace {
-/// f along the last axis, where vectors are picked, and g along the one before, where rows are added: equal bits, also of
-/// the gradients. x is [n, 1, extent, 5].
+/// f along the last axis, where vectors are picked, and g along the one before, where rows are added: equal bits, also
+/// of the gradients. x is [n, 1, extent, 5].
 template <class F, class G>
 void check_axes(F f, G g, const auto& x) {
   const auto squared = [](auto h) { return [=](const auto& v) { return square(h(v)); }; };

@@ -213,3 +213,20 @@ TEST_CASE("what does not fit is said in one sentence") {
   CHECK(refusal<ops::GatherElements>({0}, {x, type<std::int32_t, 2, 4>()}) ==
         "GatherElements of [n,4] along axis 0, which depends on n: it needs a fixed extent");
 }
+
+TEST_CASE("gather_elements of long lines: numbers from the end, and the first one that is outside") {
+  const auto x = random_tensor<float, Shape<dyn, 50>>(1, -1, 1, 3);
+  auto numbers = Tensor<std::int32_t, Shape<dyn, 41>>::empty(3);
+  for (long i = 0; i < numbers.count(); ++i)
+    numbers.data()[i] = std::int32_t(i * 37 % 50) - (i == 20 || i / 41 == 1 ? 50 : 0);
+  const auto y = gather_elements<1>(x, numbers);
+  for (long i = 0; i < y.count(); ++i) CHECK(y.data()[i] == x.data()[i / 41 * 50 + i * 37 % 50]);
+  for (const long at : {0, 63, 122})
+    for (const std::int32_t wrong : {50, -51}) {
+      auto others = numbers.copy();
+      others.data()[at] = wrong;
+      CHECK_THROWS_WITH(
+          (void)gather_elements<1>(x, others),
+          doctest::Contains(("[" + std::to_string(at / 41) + "," + std::to_string(at % 41) + "]").c_str()));
+    }
+}

@@ -10,8 +10,8 @@ namespace tenon::inline TENON_ABI {
 
 namespace detail {
 
-/// The first element outside of low .. high - 1, or `count`. The usual answer takes one pass without branches, in blocks
-/// of which compilers make vectors.
+/// The first element outside of low .. high - 1, or `count`. The usual answer takes one pass without branches, in
+/// blocks of which compilers make vectors.
 template <class I>
 [[gnu::noinline]] long first_outside(const I* numbers, long count, long low, long high) {
   constexpr long block = 16;

@@ -70,7 +70,7 @@ struct ResampleAxis {
     if constexpr (by_picks<Call>) {
       Picks picks(room, out);
       if (picks.fill(list, x.count))
-        return resample_by_picks<weighted>(picks, from, to, x.outer, x.count, out, begin, end);
+        return resample_by_picks<weighted>(picks, list, from, to, x.outer, x.count, begin, end);
     }
     if (x.inner == 1) resample_elements<weighted>(list, from, to, x.count, begin, end);
     else if constexpr (weighted) resample_rows(list, from, to, x.count, x.inner, begin, end);

@@ -82,7 +82,7 @@ template <class A>
 
 /// Copies a row; short ones without a call.
 template <class T>
-inline void copy_row(const T* from, T* to, long count) {
+inline void copy_run(const T* from, T* to, long count) {
   constexpr long block = 32 / sizeof(T);
   const auto copy = [=](long i) { std::memcpy(static_cast<void*>(to + i), from + i, block * sizeof(T)); };
   if (count > 8 * block) std::memcpy(static_cast<void*>(to), from, std::size_t(count) * sizeof(T));
@@ -97,7 +97,7 @@ inline void copy_row(const T* from, T* to, long count) {
 namespace detail {
 /// y[i] = the sum of a list of rows, whose first elements are x[i]; i = 0 .. count - 1, in vectors of Width elements.
 template <int Width, class A>
-inline void add_rows(const A* x, long inner, const TapLists<A>& list, long j, A* y, long count) {
+inline void add_tap_rows(const A* x, long inner, const TapLists<A>& list, long j, A* y, long count) {
   const auto add = [&](long i) __attribute__((always_inline)) {
     Simd<A, Width> sum(A(0));
     for (std::int32_t e = list.start[j]; e < list.start[j + 1]; ++e)
@@ -119,8 +119,8 @@ template <class A, class T>
     const T* const from = x + row / list.lists * in * inner;
     T* const to = y + row * inner;
     if constexpr (std::is_same_v<A, T> && std::is_floating_point_v<T>) {
-      if (inner >= width) detail::add_rows<width>(from, inner, list, j, to, inner);
-      else if (inner >= 4) detail::add_rows<4>(from, inner, list, j, to, inner);
+      if (inner >= width) detail::add_tap_rows<width>(from, inner, list, j, to, inner);
+      else if (inner >= 4) detail::add_tap_rows<4>(from, inner, list, j, to, inner);
       if (inner >= 4) continue;
     }
     for (long i = 0; i < inner; ++i) {
@@ -141,7 +141,7 @@ template <class A, class T>
     while (count < rows && list.place(first + count) == (place < 0 ? -1 : place + count)) ++count;
     T* const to = y + row * inner;
     if (place < 0) std::memset(static_cast<void*>(to), 0, std::size_t(count * inner) * sizeof(T));
-    else copy_row(x + (outer * in + place) * inner, to, count * inner);
+    else copy_run(x + (outer * in + place) * inner, to, count * inner);
     row += count;
   }
 }
@@ -155,56 +155,96 @@ template <class T>
 inline constexpr bool has_picks = false;
 #endif
 
-/// The lists of elements that are neighbours, for vectors of them: each is picked out of up to four vectors of x.
+/// The lists of elements that are neighbours, for vectors of them. The elements of a slot, at most one of each list,
+/// are picked out of up to four vectors of x.
 struct Picks {
   static constexpr int width = simd_width<float>;
-  static constexpr long most = 8;  // elements of a list; with more, lists are walked one by one
+  static constexpr long most = 8;  // slots; longer lists are walked one by one
   struct Block {
-    std::int32_t base, vectors, count, partial;  // x from `base` on, of which this many vectors are read
+    std::int32_t count, vectors, partial, end;  // slots; vectors of each; whether lists lack one; what is read of x
   };
   Block* block;
-  std::int32_t* index;  // [blocks, most, width]; -1: no more of this list
+  std::int32_t *base, *index;  // [blocks, most]: where the vectors begin; [blocks, most, width]; -1: no element
   float* weight;
 
   static constexpr long blocks(long lists) { return (lists + width - 1) / width; }
   static constexpr long bytes(long lists) {
-    return aligned(blocks(lists) * long(sizeof(Block))) + 2 * blocks(lists) * most * width * 4;
+    return aligned(blocks(lists) * long(sizeof(Block) + most * sizeof(std::int32_t))) +
+           2 * blocks(lists) * most * width * long(sizeof(float));
   }
   Picks(std::byte* room, long lists)
       : block(reinterpret_cast<Block*>(room)),
-        index(reinterpret_cast<std::int32_t*>(room + aligned(blocks(lists) * long(sizeof(Block))))),
+        base(reinterpret_cast<std::int32_t*>(block + blocks(lists))),
+        index(reinterpret_cast<std::int32_t*>(
+            room + aligned(blocks(lists) * long(sizeof(Block) + most * sizeof(std::int32_t))))),
         weight(reinterpret_cast<float*>(index + blocks(lists) * most * width)) {}
 
-  /// False if some list is too long, or its elements too far from each other.
+  /// False if some list is too long, or the elements of a slot are too far from each other.
   [[gnu::noinline]] bool fill(const TapLists<float>& list, long in) {
-    for (long b = 0; b < blocks(list.lists); ++b) {
-      const long first = b * width, last = first + width < list.lists ? first + width : list.lists;
-      std::int32_t low = 0x7fffffff, high = -1, count = 0, least = most;
-      for (long j = first; j < last; ++j) {
-        const std::int32_t own = std::int32_t(list.count(j));
-        if (own > most) return false;
-        count = own > count ? own : count, least = own < least ? own : least;
-      }
-      for (std::int32_t e = list.start[first]; e < list.start[last]; ++e) {
-        low = list.from[e] < low ? list.from[e] : low;
-        high = list.from[e] > high ? list.from[e] : high;
-      }
-      if (high < 0) low = high = 0;
-      if (high - low >= 4 * width) return false;
-      const std::int32_t vectors = high - low < width ? 1 : high - low < 2 * width ? 2 : 4, reach = vectors * width;
-      if (low > in - reach) low = std::int32_t(in > reach ? in - reach : 0);
-      block[b] = {low, vectors, count, least < count};
-      for (long k = 0; k < count; ++k)
-        for (long l = 0; l < width; ++l) {
-          const long at = (b * most + k) * width + l, j = first + l;
-          const bool is = j < last && k < list.count(j);
-          index[at] = is ? list.from[list.start[j] + k] - low : j < last ? -1 : 0;
-          weight[at] = is ? list.weight[list.start[j] + k] : 0;
-        }
+    for (long b = 0; b < blocks(list.lists); ++b)
+      if (!fill(list, in, b, false) && !fill(list, in, b, true)) return false;
+    return true;
+  }
+
+ private:
+  /// Lists that lack elements have their first ones in the first slots, or their last ones in the last slots.
+  bool fill(const TapLists<float>& list, long in, long b, bool from_last) {
+    const long first = b * width, lanes = list.lists - first < width ? list.lists - first : width;
+    std::int32_t count = 0, least = most;
+    for (long l = 0; l < lanes; ++l) {
+      const std::int32_t own = std::int32_t(list.count(first + l));
+      count = own > count ? own : count, least = own < least ? own : least;
     }
+    if (count > most) return false;
+    const auto entry = [&](long k, long l) -> long {
+      const long own = list.count(first + l), e = from_last ? k - (count - own) : k;
+      return e >= 0 && e < own ? list.start[first + l] + e : -1;
+    };
+    std::int32_t vectors = 1, low[most], end = 0;
+    for (long k = 0; k < count; ++k) {
+      std::int32_t high = -1;
+      low[k] = 0x7fffffff;
+      for (long l = 0; l < lanes; ++l)
+        if (const long e = entry(k, l); e >= 0) {
+          low[k] = list.from[e] < low[k] ? list.from[e] : low[k];
+          high = list.from[e] > high ? list.from[e] : high;
+        }
+      if (high - low[k] >= 4 * width) return false;
+      while (high - low[k] >= vectors * width) vectors *= 2;
+    }
+    for (long k = 0; k < count; ++k) {
+      const std::int32_t last = std::int32_t(in) - vectors * width;
+      if (low[k] > last) low[k] = last > 0 ? last : 0;
+      if (low[k] + vectors * width > end) end = low[k] + vectors * width;
+      base[b * most + k] = low[k];
+      for (long l = 0; l < width; ++l) {
+        const long at = (b * most + k) * width + l, e = l < lanes ? entry(k, l) : -1;
+        index[at] = e >= 0 ? list.from[e] - low[k] : l < lanes ? -1 : 0;
+        weight[at] = e >= 0 ? list.weight[e] : 0;
+      }
+    }
+    block[b] = {count, vectors, least < count, end};
     return true;
   }
 };
+
+/// Element j of a line of the result, by its list.
+template <bool weighted, class A, class T>
+inline T resampled(const TapLists<A>& list, const T* x, long j) {
+  if constexpr (!weighted) return list.place(j) < 0 ? T{} : x[list.place(j)];
+  else {
+    A sum(0);
+    for (std::int32_t e = list.start[j]; e < list.start[j + 1]; ++e)
+      sum = add_weighted(list.weight[e], static_cast<A>(x[list.from[e]]), sum);
+    return static_cast<T>(sum);
+  }
+}
+/// Lines begin .. end - 1 of the result, whose elements are neighbours.
+template <bool weighted, class A, class T>
+[[gnu::noinline]] void resample_elements(const TapLists<A>& list, const T* x, T* y, long in, long begin, long end) {
+  for (long o = begin; o < end; ++o)
+    for (long j = 0; j < list.lists; ++j) y[o * list.lists + j] = resampled<weighted>(list, x + o * in, j);
+}
 
 namespace detail {
 using Lanes = Simd<float, Picks::width>;
@@ -231,86 +271,55 @@ template <int vectors>
   }
   return result;
 }
-/// Lines begin .. end - 1 of a block: of each the sum, or the one element, of its lists.
-template <bool weighted, int vectors, class Store>
-[[gnu::always_inline]] inline void lines_of_block(const Picks& picks, long b, const float* x, long in, long begin,
-                                                  long end, Store store) {
+/// Block b of lines begin .. end - 1.
+template <bool weighted, int vectors>
+[[gnu::noinline]] void block_by_picks(const Picks& picks, long b, const float* x, float* y, long in, long out,
+                                      long begin, long end) {
   const Picks::Block own = picks.block[b];
   const std::int32_t* const index = picks.index + b * Picks::most * Picks::width;
   const float* const weight = picks.weight + b * Picks::most * Picks::width;
-  const auto next = [&](long k, const Lanes(&value)[vectors], Lanes sum) __attribute__((always_inline)) {
-    const Indices at = Indices::load(index + k * Picks::width);
-    const Lanes one = picked<vectors>(value, at);
-    return weighted ? fmadd(Lanes::load(weight + k * Picks::width), one, sum) : one;
-  };
   for (long o = begin; o < end; ++o) {
-    Lanes value[vectors], sum(0.0f);
+    Lanes sum(0.0f);
+    for (long k = 0; k < own.count; ++k) {
+      Lanes value[vectors];
 #pragma GCC unroll 4
-    for (int v = 0; v < vectors; ++v) value[v] = Lanes::load(x + o * in + v * Picks::width);
-    if (!own.partial)
-      for (long k = 0; k < own.count; ++k) sum = next(k, value, sum);
-    else
-      for (long k = 0; k < own.count; ++k)
-        sum.lanes = Indices::load(index + k * Picks::width).lanes < 0 ? sum.lanes : next(k, value, sum).lanes;
-    store(o, sum);
-  }
-}
-template <bool weighted, int vectors>
-[[gnu::noinline]] void block_by_picks(const Picks& picks, long b, const float* x, float* y, long lines, long in,
-                                      long out, long begin, long end, long whole_end) {
-  constexpr long width = Picks::width;
-  const long base = picks.block[b].base, first = b * width;
-  // Lines after which x has what is read, and after which y has room for a vector.
-  const long readable = lines * in - base - vectors * width, room = end * out - first - width;
-  long fast = readable < 0 || room < 0 ? 0 : (readable / in < room / out ? readable / in : room / out) + 1;
-  if (fast > whole_end) fast = whole_end;
-  if (fast < begin) fast = begin;
-  lines_of_block<weighted, vectors>(picks, b, x + base, in, begin, fast,
-                                    [=](long o, Lanes sum) { sum.store(y + o * out + first); });
-  for (long o = fast; o < whole_end; ++o) {
-    float line[vectors * width]{}, result[width];
-    const long left = out - first < width ? out - first : width, given = in - base;
-    std::memcpy(line, x + o * in + base, std::size_t(given < vectors * width ? given : vectors * width) * 4);
-    lines_of_block<weighted, vectors>(picks, b, line, 0, 0, 1, [&](long, Lanes sum) { sum.store(result); });
-    std::memcpy(y + o * out + first, result, std::size_t(left) * 4);
+      for (int v = 0; v < vectors; ++v)
+        value[v] = Lanes::load(x + o * in + picks.base[b * Picks::most + k] + v * Picks::width);
+      const Indices at = Indices::load(index + k * Picks::width);
+      Lanes next = picked<vectors>(value, at);
+      if constexpr (weighted) next = fmadd(Lanes::load(weight + k * Picks::width), next, sum);
+      sum.lanes = own.partial ? (at.lanes < 0 ? sum.lanes : next.lanes) : next.lanes;
+    }
+    sum.store(y + o * out + b * Picks::width);
   }
 }
 }  // namespace detail
 
 /// Lines begin .. end - 1 of the result: `lines` of x have `in` elements each.
 template <bool weighted>
-[[gnu::noinline]] void resample_by_picks(const Picks& picks, const float* x, float* y, long lines, long in, long out,
-                                         long begin, long end) {
-  constexpr long together = 32;  // lines that stay in the cache while block after block is written
+[[gnu::noinline]] void resample_by_picks(const Picks& picks, const TapLists<float>& list, const float* x, float* y,
+                                         long lines, long in, long begin, long end) {
+  constexpr long width = Picks::width, together = 32;  // lines that stay in the cache from block to block
+  const long out = list.lists;
   for (long o = begin; o < end; o += together)
     for (long b = Picks::blocks(out), last = o + together < end ? o + together : end; b-- > 0;) {
-      // From the last block on: what a vector writes after the end of its line is written again.
+      // From the last block on: what a vector writes after the end of its line is written again. Single elements for
+      // lines at the end, after which x lacks what a vector reads, or y has no room for one.
+      const long readable = lines * in - picks.block[b].end, room = end * out - b * width - width,
+                 fitting = readable < 0 || room < 0 ? 0 : (readable / in < room / out ? readable / in : room / out) + 1,
+                 fast = fitting < o      ? o
+                        : fitting < last ? fitting
+                                         : last;
       const auto run = [&]<int vectors>(std::integral_constant<int, vectors>) {
-        detail::block_by_picks<weighted, vectors>(picks, b, x, y, lines, in, out, o, end, last);
+        detail::block_by_picks<weighted, vectors>(picks, b, x, y, in, out, o, fast);
       };
       if (picks.block[b].vectors == 1) run(std::integral_constant<int, 1>());
       else if (picks.block[b].vectors == 2) run(std::integral_constant<int, 2>());
       else run(std::integral_constant<int, 4>());
+      for (long line = fast; line < last; ++line)
+        for (long j = b * width; j < out && j < (b + 1) * width; ++j)
+          y[line * out + j] = resampled<weighted>(list, x + line * in, j);
     }
-}
-
-/// Lines begin .. end - 1 of the result, whose elements are neighbours: each element by its list.
-template <bool weighted, class A, class T>
-[[gnu::noinline]] void resample_elements(const TapLists<A>& list, const T* x, T* y, long in, long begin, long end) {
-  for (long o = begin; o < end; ++o) {
-    const T* const from = x + o * in;
-    T* const to = y + o * list.lists;
-    for (long j = 0; j < list.lists; ++j)
-      if constexpr (weighted) {
-        A sum(0);
-        for (std::int32_t e = list.start[j]; e < list.start[j + 1]; ++e)
-          sum = add_weighted(list.weight[e], static_cast<A>(from[list.from[e]]), sum);
-        to[j] = static_cast<T>(sum);
-      } else {
-        const long place = list.place(j);
-        to[j] = place < 0 ? T{} : from[place];
-      }
-  }
 }
 
 }  // namespace tenon::kernel
