@@ -131,8 +131,8 @@ MOVEMENT = (
 )
 
 LAYERS = (
-    Row("conv1d", "conv1d<Conv1dOptions{.pad_mode = PadMode::pad, .padding = 1}>(x, y)", "F.conv1d(x, y[:, :, 0], padding=1)",
-        "n.32.128 64.32.1.3", (1, 8, 32)),
+    Row("conv1d", "conv1d<Conv1dOptions{.pad_mode = PadMode::pad, .padding = 1}>(x, y)",
+        "F.conv1d(x, y[:, :, 0], padding=1)", "n.32.128 64.32.1.3", (1, 8, 32)),
     Row("conv3d", "conv3d<Conv3dOptions{.pad_mode = PadMode::pad, .padding = 1}>(x, y)", "F.conv3d(x, y, padding=1)",
         "n.8.8.16.16 16.8.3.3.3", (1, 4, 16)),
     Row("conv3d/volumes", "conv3d<Conv3dOptions{.stride = 2, .pad_mode = PadMode::valid}>(x, y)",
