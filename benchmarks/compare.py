@@ -361,7 +361,8 @@ def main():
     some, kinds = chosen(options)
     if options.list:
         return print_list(some, kinds)
-    programs = [group.program for _, group, _ in some if not group.rows] + [program for kind in kinds for program in figures.ALL[kind][2]]
+    programs = [group.program for _, group, _ in some if not group.rows]
+    programs += [program for kind in kinds for program in figures.ALL[kind][2]]
     if not options.no_build:
         build.build(
             dict.fromkeys(["peak", *programs, *(["blas"] if any(name == "gemm" for name, _, _ in some) else [])])

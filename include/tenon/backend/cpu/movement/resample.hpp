@@ -62,7 +62,7 @@ struct ResampleAxis {
         taps_of<Sum<Call>>(room, Call::config(), gradient ? out : x.count, gradient ? x.count : out);
     room += list_bytes<Call>(a.n, list.lists);
     if constexpr (gradient) {
-      list = transposed(room, list, out);
+      list = transposed_taps(room, list, out);
       room += list_bytes<Call>(a.n, out);
     }
     const T* const from = a.operand<T>(0);

@@ -64,7 +64,7 @@ template <class A, class Config>
 }
 /// The transposed map: for each of `in` elements of x those that are made of it, in ascending order.
 template <class A>
-[[gnu::noinline]] TapLists<A> transposed(std::byte* room, const TapLists<A>& of, long in) {
+[[gnu::noinline]] TapLists<A> transposed_taps(std::byte* room, const TapLists<A>& of, long in) {
   const std::int32_t entries = of.start[of.lists];
   const TapLists<A> list(room, in, entries);
   for (long i = 0; i <= in; ++i) list.start[i] = 0;
