@@ -87,7 +87,7 @@ class TracedOptimizerStep {
     Builder& b = gradients.builder();
     if (called_) return b.fail(Sentence{} << "the step calls its optimizer twice: one step is one update");
     called_ = true;
-    std::vector<EntryGradient> all = gradients_of<Net>(b, gradients.nodes());
+    EntryGradients<Net> all = gradients_of<Net>(b, gradients.nodes());
     append_updates<Net, Optimizer, false>(b, all);
   }
   constexpr void operator()(const BrokenGradients&) {}

@@ -17,18 +17,15 @@ struct Draw {
 class VisitCounts {
  public:
   constexpr std::uint64_t next(std::uint64_t key) {
-    for (Visit& v : visits_)
-      if (v.key == key) return hash_number(++v.count, key);
+    for (Draw& visit : visits_)
+      if (visit.site == key) return hash_number(++visit.stream, key);
     visits_.push_back({key, 0});
     return hash_number(0, key);
   }
   constexpr void clear() { visits_.clear(); }
 
  private:
-  struct Visit {
-    std::uint64_t key, count;
-  };
-  std::vector<Visit> visits_;
+  std::vector<Draw> visits_;  // keys and their counts: a vector of draws is there already
 };
 
 /// The random streams of one step. A stream is the hash of a cell's path and of how many random calls that cell has

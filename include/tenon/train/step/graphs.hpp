@@ -186,7 +186,7 @@ struct TrainStepIn {
           Sentence{}
           << "the optimizer got an empty parameter list: every parameter of the network is frozen, or it has none");
     const int seed = seed_of(b, b.nodes[std::size_t(loss)].type.dtype);
-    std::vector<EntryGradient> gradients = gradients_of<Net>(b, traced_parameter_gradients<Net>(b, loss, seed));
+    EntryGradients<Net> gradients = gradients_of<Net>(b, traced_parameter_gradients<Net>(b, loss, seed));
     append_updates<Net, Optimizer, precision.drops_overflow>(b, gradients);
   }
   // The gradient of the loss with respect to itself: 1, or the loss scale.
@@ -229,11 +229,11 @@ struct UpdateStep {
 
   static constexpr Builder trace() {
     Builder b = builder_for<Net>(true);
-    std::vector<EntryGradient> gradients;
+    EntryGradients<Net> gradients;
     for (int e = 0; e < b.entry_count; ++e)
       if (entries[e].trainable)
-        gradients.push_back({e, b.leaf(&info<ops::ParameterLeaf>, entries[e].dims, std::uint64_t(e)),
-                             b.leaf(&info<ops::Input>, entries[e].dims, std::uint64_t(e))});
+        gradients.add({e, b.leaf(&info<ops::ParameterLeaf>, entries[e].dims, std::uint64_t(e)),
+                       b.leaf(&info<ops::Input>, entries[e].dims, std::uint64_t(e))});
     append_updates<Net, Optimizer, drops_overflow>(b, gradients);
     return b;
   }

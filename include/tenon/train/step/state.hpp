@@ -106,20 +106,30 @@ constexpr void append_update(Builder& b, int entry, int parameter, int gradient,
 
 /// A trained parameter in a trace, and its gradient.
 struct EntryGradient {
-  int entry, parameter, gradient;
+  int entry = 0, parameter = 0, gradient = 0;
+};
+/// Those of a network, in the order of its entries. No std::vector: that is 60 functions.
+template <class Net>
+struct EntryGradients {
+  EntryGradient one[Structure<Net>::count + 1];
+  int count = 0;
+
+  constexpr void add(EntryGradient last) { one[count++] = last; }
+  constexpr EntryGradient* begin() { return one; }
+  constexpr EntryGradient* end() { return one + count; }
 };
 /// The parameters that have a gradient, of which `node` has the node for each entry, or -1.
 template <class Net>
-constexpr std::vector<EntryGradient> gradients_of(const Builder& b, const std::vector<int>& node) {
-  std::vector<EntryGradient> all;
+constexpr EntryGradients<Net> gradients_of(const Builder& b, const std::vector<int>& node) {
+  EntryGradients<Net> all;
   for (int e = 0; e < Structure<Net>::count; ++e)
-    if (node[std::size_t(e)] >= 0) all.push_back({e, b.parameter_node(e), node[std::size_t(e)]});
+    if (node[std::size_t(e)] >= 0) all.add({e, b.parameter_node(e), node[std::size_t(e)]});
   return all;
 }
 /// Appends the updates of all trained parameters, in the order of the entries, and what comes between them and the
 /// gradients: sums over batches, the look for overflow, clipping.
 template <class Net, class Optimizer, bool drops_overflow>
-constexpr void append_updates(Builder& b, std::vector<EntryGradient>& all) {
+constexpr void append_updates(Builder& b, EntryGradients<Net>& all) {
   int flag = -1;
   for (EntryGradient& one : all) one.gradient = append_sum<Net, Optimizer>(b, one.entry, one.gradient);
   if constexpr (drops_overflow)

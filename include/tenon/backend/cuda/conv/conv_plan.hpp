@@ -9,11 +9,15 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::cuda {
 
-/// The plan of a convolution of n samples by a tile. As many planes at a time as a stage has room for, at least one.
-template <class Tile>
-constexpr ConvPlan conv_plan(const ConvSides& s, long n, int parts, bool turns) {
+namespace detail {
+struct PlannedTile {
+  int runs, channels, pitch;
+  long stage_bytes, large_stage_bytes;
+};
+[[gnu::noinline]] constexpr ConvPlan plan_by(const PlannedTile& tile, const ConvSides& s, long n, int parts,
+                                             bool turns) {
   constexpr int most_planes = 32;
-  ConvPlan plan{s, ImageTile::of(s, n, Tile::runs), int(n), 1, parts, 0, 0, false, turns};
+  ConvPlan plan{s, ImageTile::of(s, n, tile.runs), int(n), 1, parts, 0, 0, false, turns};
   for (int h = 0; h < s.phases_h(); ++h)
     for (int w = 0; w < s.phases_w(); ++w) {
       const PixelAxis y = s.rows(h), x = s.columns(w);
@@ -25,11 +29,17 @@ constexpr ConvPlan conv_plan(const ConvSides& s, long n, int parts, bool turns) 
   const int place = s.columns(0).lowest() - s.unused();
   plan.quads = s.side() > 0 && s.columns(0).step == 1 && s.image_w % ImageTile::run == 0 && place % ImageTile::run == 0;
   const long most = std::min(most_planes, s.planes),
-             stage_bytes =
-                 plan.blocks(Tile::channels) > 2 * multiprocessors ? Tile::stage_bytes : Tile::large_stage_bytes,
-             room = stage_bytes / ((plan.size + plan.taps * Tile::pitch) * long(sizeof(float)));
+             stage_bytes = plan.blocks(tile.channels) > 2 * multiprocessors ? tile.stage_bytes : tile.large_stage_bytes,
+             room = stage_bytes / ((plan.size + plan.taps * tile.pitch) * long(sizeof(float)));
   plan.planes = int(room < 1 ? 1 : room < most ? room : most);
   return plan;
+}
+}  // namespace detail
+/// The plan of a convolution of n samples by a tile. As many planes at a time as a stage has room for, at least one.
+template <class Tile>
+constexpr ConvPlan conv_plan(const ConvSides& s, long n, int parts, bool turns) {
+  return detail::plan_by({Tile::runs, Tile::channels, Tile::pitch, Tile::stage_bytes, Tile::large_stage_bytes}, s, n,
+                         parts, turns);
 }
 template <class Tile>
 constexpr long conv_shared_bytes(const ConvPlan& p) {

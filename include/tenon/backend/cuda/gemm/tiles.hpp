@@ -48,7 +48,7 @@ struct TileChoice {
   int tile;
   long cost;
 };
-constexpr TileChoice cheapest_tile(unsigned tiles, const ProductExtent& e, long steps) {
+[[gnu::noinline]] constexpr TileChoice cheapest_tile(unsigned tiles, const ProductExtent& e, long steps) {
   return [&]<int... i>(std::integer_sequence<int, i...>) {
     const long cost[]{tiles >> i & 1 ? product_cost<ProductTileAt<i>>(e, steps) : LONG_MAX...};
     int best = 0;
