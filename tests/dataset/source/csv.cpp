@@ -7,6 +7,7 @@
 
 #include <tenon/dataset/batch/batch.hpp>
 #include <tenon/dataset/cache/pipeline_description.hpp>
+#include <tenon/dataset/map/map.hpp>
 #include <tenon/dataset/operation/prefetch.hpp>
 #include <tenon/dataset/operation/shuffle.hpp>
 #include <tenon/dataset/source/csv.hpp>
@@ -60,6 +61,20 @@ std::uint64_t known_as(const auto& data) {
   return description.unknown().empty() ? description.number() : 0;
 }
 }  // namespace
+
+TEST_CASE("csv: a text is a range of bytes, and a string_view") {
+  const File file("name,count\nRome,2\n,0\n");
+  const auto rows = Csv(file.path, as<Text<"name">, Number<"count">>) |
+                    dataset::map<dataset::Inputs<"name", "count">, dataset::Columns<Column<std::int32_t, Shape<3>>>>(
+                        [](auto name, auto count, std::span<std::int32_t> seen) {
+                          seen[2] = 0, seen[0] = name.text() == "Rome" && count[0] == 2;
+                          seen[1] = name.size() > 0 ? name[1] : -1;
+                          for (const std::uint8_t c : name) seen[2] += c;
+                        });
+  std::vector<std::int32_t> all;
+  for (const auto& row : rows) all.insert(all.end(), row.values<0>().begin(), row.values<0>().end());
+  CHECK(all == std::vector<std::int32_t>{1, 'o', 'R' + 'o' + 'm' + 'e', 0, -1, 0});
+}
 
 TEST_CASE("RFC 4180, section 2") {
   CHECK(fields_of("aaa,bbb\r\nzzz,yyy\r\n") == Fields{"aaa", "bbb", "zzz", "yyy"});  // 1

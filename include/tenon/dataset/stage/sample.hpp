@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 #include <span>
+#include <string_view>
+#include <type_traits>
 
 #include <tenon/core/shape.hpp>
 #include <tenon/dataset/batch/ragged.hpp>
@@ -41,6 +43,16 @@ class SampleView {
     else return C::tensor_type.count(1);
   }
   std::span<const type> values() const { return {data(), static_cast<std::size_t>(count())}; }
+  /// The elements as a range, as a sample of fixed shape has them: x[0], x.size(), std::ranges::sort ...
+  const type& operator[](std::size_t i) const { return data()[i]; }
+  std::size_t size() const { return static_cast<std::size_t>(count()); }
+  const type* begin() const { return data(); }
+  const type* end() const { return data() + count(); }
+  /// The bytes of a text.
+  std::string_view text() const requires std::is_same_v<type, std::uint8_t>
+  {
+    return {reinterpret_cast<const char*>(data()), size()};
+  }
 
  private:
   const RaggedValue& value() const { return *static_cast<const RaggedValue*>(memory_); }

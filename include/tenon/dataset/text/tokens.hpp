@@ -33,8 +33,7 @@ struct Tokens {
   void apply(SampleView<In> in, SampleSlot<result<In>> out, Random&) const {
     static_assert(std::is_same_v<typename In::type, std::uint8_t> && In::shape::rank == 1,
                   "Tokens encodes a column of texts: uint8 with one axis, as TextFile has it");
-    const std::string_view text(reinterpret_cast<const char*>(in.data()), static_cast<std::size_t>(in.count()));
-    const std::size_t count = coder->encode(text, out.resize(in.count()));
+    const std::size_t count = coder->encode(in.text(), out.resize(in.count()));
     out.resize(count);  // shorter, in the same memory
   }
 };
