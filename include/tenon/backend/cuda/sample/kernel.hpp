@@ -144,6 +144,10 @@ struct SampleSteps {
     if constexpr (id < 0) return false;
     else return S::shared_at(S::owner(id)) >= 0;
   }
+  template <int id, int... k>
+  static constexpr bool any_in_shared(std::integer_sequence<int, k...>) {
+    return in_shared<id>() || (in_shared<S::result(id, k + 1)>() || ...);
+  }
   template <int id>
   __device__ static void* where(const Block& block) {
     if constexpr (id < 0) return nullptr;
@@ -194,6 +198,8 @@ struct SampleSteps {
         (put_result<id, C::operands, k + 1>(block, own), ...);
       }(std::make_integer_sequence<int, max_results - 1>());
       constexpr bool shared = shared_items<C>() > 0;
+      if constexpr (!shared && !any_in_shared<id>(std::make_integer_sequence<int, max_results - 1>()))
+        if (block.own.rank > 0) return;  // other kernels read it: one block computes it
       if constexpr (!shared) which.rank = 0, which.ranks = 1;
       else if (which.ranks > 1) arrive_at_cluster();
       if constexpr (staged_bytes<C>() > 0 && S::staged() > 0)
