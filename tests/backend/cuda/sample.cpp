@@ -186,10 +186,18 @@ TEST_CASE("the control: without one of its barriers a step has other bits") {
   const auto data = target_test::images<1, 28, 28>(6, 2, 10);
   const Trained cpu = trained<support::LeNet>("CPU", Mode::graph, data, momentum, as_it_is);
   const int before = std::exchange(emulator::multiprocessors, 1);  // a block per sample
+  const auto same = [&] {
+    try {
+      return trained<support::LeNet>("GPU", Mode::graph, data, momentum, as_it_is) == cpu;
+    } catch (const Error&) {  // the loss is NaN: shared memory was read that nothing was written to
+      return false;
+    }
+  };
+  CHECK(same());
   for (const int left_out : {0, 1, 2, 8}) {
     CAPTURE(left_out);
     emulator::barrier_left_out = left_out;
-    CHECK_FALSE(trained<support::LeNet>("GPU", Mode::graph, data, momentum, as_it_is) == cpu);
+    CHECK_FALSE(same());
     emulator::barrier_left_out = -1;
   }
   emulator::multiprocessors = before;
