@@ -210,6 +210,18 @@ class Tape {
   mutable bool hides_outer_ = false;
 };
 
+/// Records on a tape until the end of the scope, also if an operator throws.
+class Recording {
+ public:
+  explicit Recording(Tape& tape) : tape_(tape) { tape.resume(); }
+  ~Recording() { tape_.pause(); }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+ private:
+  Tape& tape_;
+};
+
 #if TENON_DEFINES
 TENON_INLINE void Tape::resume() {
   if (active() == this) return;

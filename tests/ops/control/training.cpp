@@ -212,6 +212,34 @@ TEST_CASE("masks of turns differ") {
   CHECK(zero == doctest::Approx(1 - std::pow(0.75, length)).epsilon(0.1));
 }
 
+namespace {
+/// What a debugger would see in the body: the first value of what is carried.
+std::vector<float> seen;
+struct Debugged : nn::Cell<Debugged> {
+  nn::Dense<features, features> fc;
+  nn::Dense<features, 3> head;
+  nn::Setting<0.25f> rate;
+  constexpr auto construct(auto x) const {
+    return head(scan(
+        [&](auto h, auto v) {
+          const auto next = ops::dropout(tanh(fc(h) + v), rate);
+          if constexpr (requires { next.values(); }) seen.push_back(next.values()[0]);
+          return next;
+        },
+        zeros<Shape<dyn, features>>(x), x));
+  }
+};
+}  // namespace
+
+TEST_CASE("PyNative mode: a step of a Model runs construct operator by operator, with the values that the step has") {
+  const Trained graph = trained<Debugged>(Mode::graph);
+  CHECK(seen.empty());
+  CHECK(trained<Debugged>(Mode::pynative) == graph);
+  CHECK(seen.size() == graph.losses.size() * length);
+  CHECK(std::ranges::count(seen, 0.0f) > 0);
+  CHECK(std::ranges::count(seen, 0.0f) < long(seen.size()) / 2);
+}
+
 TEST_CASE_TEMPLATE("a step with a loop or a condition allocates nothing", Net, Reader<Scanned>, Branching) {
   for (const Mode mode : {Mode::graph, Mode::pynative}) {
     const ContextScope scope({.mode = mode});

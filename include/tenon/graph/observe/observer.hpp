@@ -167,7 +167,6 @@ template <class... C>
 using ObservingAmong = std::tuple<typename ObservingOrNot<C>::type...>;
 }  // namespace detail
 
-#if TENON_DEFINES
 namespace detail {
 /// Nobody looks in this scope.
 class Unobserved {
@@ -180,6 +179,10 @@ class Unobserved {
  private:
   Observation* innermost_;
 };
+}  // namespace detail
+
+#if TENON_DEFINES
+namespace detail {
 inline bool is_told(const Observation& o, const Operation& operation) { return o.tell->views || !operation.op->view; }
 TENON_INLINE void tell_before(Observation& innermost, const Operation& operation) {
   const Unobserved scope;

@@ -67,7 +67,7 @@ constexpr auto trace_cond(Builder& b, const P& p, const F& f, const G& g, const 
 ///             parameters and values from outside, which get gradients
 /// result      f(x...) if p, else g(x...): only one of them is computed. A GPU decides without the host
 /// derivative  that of the function that ran; zeros for what only the other one uses. It has none of its own. The
-///             training step of a Model is a graph in both modes
+///             training step of a Model is compiled in both modes
 /// source      jax.lax.cond; MindSpore's control flow, ops.cond
 template <Operand P, class F, class G, Operand... X>
 constexpr auto cond(const P& p, const F& f, const G& g, const X&... x) {

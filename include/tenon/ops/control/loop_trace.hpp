@@ -162,7 +162,7 @@ class BodyNode {
     c.kept = differentiable_ ? kept_ : 0;
     if (!builder_.error.empty()) return std::vector<int>(items_.size(), 0);
     const int call = builder_.call_list<Op>(c, operands.data(), int(operands.size()));
-    builder_.inner_gradient = true;  // the tape adds up in another order
+    builder_.has_bodies = true;  // the tape adds up in another order
     std::vector<int> nodes;
     for (const BundleItem& item : items_) {
       const BundleKind kind = bundle_kind(item.type());

@@ -87,8 +87,8 @@ auto run_scan(const F& body, const Init& init, const Xs& xs, const std::source_l
 /// xs          [n, T, ...], or [T, ...] without a batch, or a std::tuple of such: turn t gets slice t, [n, ...]
 /// result      what the last turn carried on, and the y of all turns, [n, T, ...]
 /// derivative  in a graph the turns backward, which read what the forward pass has kept of each turn. It has none of
-///             its own. PyNative mode runs the body operator by operator; the training step of a Model is a graph in
-///             both modes
+///             its own. PyNative mode runs the body operator by operator; the training step of a Model is compiled in
+///             both modes, after construct has run operator by operator in PyNative mode
 /// random      each turn draws other numbers, the same in both modes
 /// errors      all floating-point values that the body gets and uses have one dtype
 /// source      jax.lax.scan; MindSpore's Scan

@@ -95,6 +95,14 @@ constexpr void append_loss_checks(Builder& b) {
   for (const int loss : b.outputs) flag = b.template call<ops::OverflowCheck>(NoConfig{}, flag, loss);
 }
 
+/// Whether the forward pass of a step, which is all that b has, can run once more: it has bodies, and no effects.
+constexpr bool is_repeatable(const Builder& b) {
+  if (!b.has_bodies || b.inner_gradient) return false;
+  for (const Node& node : b.nodes)
+    if (node.op->effect) return false;
+  return true;
+}
+
 template <class Net>
 constexpr Builder builder_for(bool training, int cells = all_cells) {
   Builder b;
@@ -174,6 +182,7 @@ struct TrainStepIn {
     check_precision<precision>(b);
     if constexpr (!is_broken<decltype(total)>) {
       output_losses(b, loss);
+      b.repeatable = is_repeatable(b);
       if (b.error.empty() && b.enters_all()) {
         if constexpr (several_targets) append_loss_checks(b);
         append_training(b, total.id);

@@ -31,18 +31,6 @@ struct ColumnKey {
   using type = typename KeyOfShape<typename C::type, typename C::shape>::type;
 };
 
-/// Records on a tape until the end of the scope, also if an operator throws.
-class Recording {
- public:
-  explicit Recording(eager::Tape& tape) : tape_(tape) { tape.resume(); }
-  ~Recording() { tape_.pause(); }
-  Recording(const Recording&) = delete;
-  Recording& operator=(const Recording&) = delete;
-
- private:
-  eager::Tape& tape_;
-};
-
 /// The address from which the offsets of a network's table count, null if one of its parameters is elsewhere; a
 /// comparison per parameter.
 template <class Net>
@@ -124,8 +112,11 @@ class StepRunner {
     check_labels<TrainGraph<C...>>(row, run);
     if (ParameterArena* const arena = ParameterList(*net_).arena()) arena->change();
     write_numbers(optimizer);
-    // A tape has no derivatives of derivatives: then the step is compiled in both modes, whose bits are equal.
-    constexpr bool in_one_piece = TrainGraph<C...>::inner_gradient;
+    // A tape has no derivatives of derivatives, and adds up what turns of a loop give in another order: then the step
+    // is compiled in both modes, whose bits are equal. With a loop it first runs forward, for a debugger.
+    constexpr bool in_one_piece = TrainGraph<C...>::in_one_piece;
+    if constexpr (by_operators && TrainGraph<C...>::repeatable)
+      if (mode_ == Mode::pynative) run_forward<C...>(row);
     if constexpr (by_operators && !in_one_piece)
       if (mode_here() == Mode::pynative) pynative_train<C...>(row, outputs);
     if constexpr (options.graph || in_one_piece)
@@ -322,7 +313,7 @@ class StepRunner {
     const eager::RootScope root(*net_, true, state_.random(), draws_of<TrainGraph<C...>>());
     tape_.clear();
     with_tensors<C...>(row, [&](const auto&... x) {
-      Recording recording(tape_);
+      eager::Recording recording(tape_);
       const auto loss = loss_of<Loss>(predicted<Net, Loss, precision>(*net_, x...), x...);
       const auto total = total_loss(loss);
       tape_.pause();
@@ -337,6 +328,19 @@ class StepRunner {
     run_updates<Net, Optimizer>(bound(executors_.get(program_here<Update>())), parameters, gradients_);
   } catch (const OutOfMemory& error) {
     tape_.clear();
+    refuse_by_operators<TrainGraph<C...>>(error, row.n);
+  }
+  // Operator by operator; the step that follows computes the same again.
+  template <class... C, class List>
+  void run_forward(const dataset::Row<List>& row) try {
+    const FlushDenormals flush;
+    const eager::NoGrad no_grad;
+    const Unobserved unobserved;
+    const eager::RootScope root(*net_, true, state_.random(), draws_of<TrainGraph<C...>>());
+    with_tensors<C...>(row, [&](const auto&... x) {
+      static_cast<void>(loss_of<Loss>(predicted<Net, Loss, precision>(*net_, x...), x...));
+    });
+  } catch (const OutOfMemory& error) {
     refuse_by_operators<TrainGraph<C...>>(error, row.n);
   }
   template <class T, class S>
