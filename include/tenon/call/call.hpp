@@ -258,6 +258,7 @@ inline bool launched_there([[maybe_unused]] const EagerInfo& call, [[maybe_unuse
   Storage copy[max_operands];
   for (int k = 0; k < call.operands; ++k)
     x[k] = {a.buffer[Arguments::operand_at(k)], operand[k].storage, call.features[k]};
+  if (call.effect && eager::runs_again()) return;
   if (call.effect) begin_effect(call, operand);
   result = eager::run_on_images(call.kernel, call.nchw16n, call.effect, call.result, a, x, copy, call.operands);
   if (eager::Tape* tape = eager::Tape::active()) record_call(*tape, call, operand, copy, a, result, variable);
@@ -265,6 +266,7 @@ inline bool launched_there([[maybe_unused]] const EagerInfo& call, [[maybe_unuse
 [[gnu::noinline]] TENON_INLINE void run_call(const EagerInfo& call, const EagerOperand* operand,
                                              std::uint64_t immediate, Storage& result, TapeVariable& variable) {
   Arguments a = eager_arguments(call, operand, immediate);
+  if (call.effect && eager::runs_again()) return;
   if (call.effect) begin_effect(call, operand), a.buffer[Arguments::result_at] = a.buffer[Arguments::operand_at(0)];
   else if (!call.kernel) result = *operand[0].storage;
   else make_storage(result, call.result, a.n), a.buffer[Arguments::result_at] = result.address();

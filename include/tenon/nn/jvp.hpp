@@ -200,11 +200,11 @@ constexpr auto jvp(F f, const X& x, const V& v) {
 template <int... Positions, class F, class X, class V>
 constexpr auto vjp(F f, const X& x, const V& v) {
   const auto arguments = detail::as_tuple(x);
-  using Arguments = std::remove_const_t<decltype(arguments)>;
+  using Given = std::remove_const_t<decltype(arguments)>;
   return [&]<int... P>(std::integer_sequence<int, P...>) {
-    return detail::call_with_vectors(Cotangent<F, int(std::tuple_size_v<Arguments>), P...>{f}, arguments,
+    return detail::call_with_vectors(Cotangent<F, int(std::tuple_size_v<Given>), P...>{f}, arguments,
                                      detail::as_tuple(v));
-  }(detail::PositionsIn<Arguments, Positions...>{});
+  }(detail::PositionsIn<Given, Positions...>{});
 }
 
 }  // namespace tenon

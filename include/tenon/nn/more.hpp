@@ -23,3 +23,4 @@
 #include <tenon/nn/layer/time_distributed.hpp>
 #include <tenon/nn/loss/multi_loss.hpp>
 #include <tenon/nn/metric/for_output.hpp>
+#include <tenon/nn/recompute.hpp>

@@ -26,4 +26,10 @@ class NoGrad {
   Tape* tape_;
 };
 
+/// True while calls are run again for a backward pass (call/recomputation.hpp): their effects have happened.
+inline bool& runs_again() {
+  thread_local bool again = false;
+  return again;
+}
+
 }  // namespace tenon::eager

@@ -131,6 +131,7 @@ class Tape {
   [[gnu::cold]] void add_owners(tenon::detail::MemoryOwners& owners) const;
 
  private:
+  friend class Recomputation;
   using Record = TapeMemory::Record;
   using Variable = TapeMemory::Variable;
 
@@ -297,7 +298,11 @@ TENON_INLINE void Tape::run_backward(int root, Value seed) {
   try {
     while (at-- > 0) {
       const Record& r = memory_->records[std::size_t(order[at])];
-      if (const unsigned with = with_gradient(r)) replay(r, with);
+      const unsigned with = with_gradient(r);
+      if (!with) continue;
+      if (memory_->bring_back) [[unlikely]]
+        memory_->bring_back(*memory_, order[at]);
+      replay(r, with);
     }
   } catch (const OutOfMemory& error) {
     memory_->values.clear();

@@ -12,6 +12,8 @@
 
 namespace tenon::inline TENON_ABI::eager {
 
+class Recomputation;  // call/recomputation.hpp
+
 struct TapeMemory {
   /// An operand, result, or gradient: parameters have no storage of their own.
   struct Value {
@@ -50,8 +52,12 @@ struct TapeMemory {
   tenon::detail::Growing<ParameterArena*> kept;
   tenon::detail::Growing<Value> values;  // computed by the rule that is being replayed
   PostOrder order;
+  // of a tape with calls that are run again for the backward pass: brings the values of a record back; -1: ends it
+  void (*bring_back)(TapeMemory&, int record) = nullptr;
+  Recomputation* recomputation = nullptr;
 
   void clear() {
+    if (bring_back) bring_back(*this, -1);
     records.clear();
     recorded.clear();
     variables.clear();

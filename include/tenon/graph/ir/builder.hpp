@@ -29,6 +29,12 @@ constexpr bool is_foreign(const Location& at) {
 }
 }  // namespace detail
 
+/// Nodes begin .. end - 1, which the backward pass computes again (nn/recompute.hpp).
+struct RecomputedNodes {
+  int begin = 0, end = 0;
+  const OperatorInfo* again = nullptr;  // the operator that separates what is read then from what was read before
+};
+
 class Builder {
  public:
   std::vector<Node> nodes;
@@ -50,6 +56,7 @@ class Builder {
   std::vector<int> outputs;
   std::vector<Node> body_nodes;  // of all bodies; body_words says which nodes are whose (graph/ir/body.hpp)
   std::vector<int> body_words;
+  std::vector<RecomputedNodes> recomputed;
   Location location{};  // of the call being traced; derivatives inherit that of their node
 
   constexpr int push(Node node) {
@@ -215,6 +222,7 @@ class Builder {
     const auto move = [&](int& node) { node = node >= first ? to[std::size_t(node - first)] : node; };
     for (int& node : parameter_nodes_) move(node);
     move(random_state_);
+    while (!recomputed.empty() && recomputed.back().begin >= first) recomputed.pop_back();  // not in a body
   }
   /// The random state [2] of uint64: seed and step.
   constexpr int random_state() {

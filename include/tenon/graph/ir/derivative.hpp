@@ -150,6 +150,52 @@ constexpr ResultNodes result_gradients(const Builder& builder, const std::vector
 }
 }  // namespace detail
 
+namespace detail {
+/// The second values of nodes that are computed again, made when a backward pass first asks for one of them.
+class SecondValues {
+ public:
+  constexpr explicit SecondValues(Builder& builder) : builder_(builder) {}
+  /// The node whose value is read in the place of that of `id`.
+  constexpr int of(int id) {
+    for (const RecomputedNodes& range : builder_.recomputed)
+      if (id >= range.begin && id < range.end) {
+        second_.resize(builder_.nodes.size(), -1);
+        if (second_[std::size_t(id)] < 0) compute(range);
+        return second_[std::size_t(id)];
+      }
+    return id;
+  }
+
+ private:
+  constexpr void compute(const RecomputedNodes& range) {
+    std::vector<int> before(std::size_t(range.begin), -1);  // of values from before the range
+    for (int id = range.begin; id < range.end; ++id) {
+      Node node = builder_.nodes[std::size_t(id)];
+      int& second = second_[std::size_t(id)] = id;
+      if (node.op->leaf || node.op->effect) continue;
+      for (int k = 0; k < node.operands; ++k)
+        node.operand[k] = node.operand[k] < range.begin ? given(range, node.operand[k], before)
+                                                        : second_[std::size_t(node.operand[k])];
+      node.parts = 0;
+      if (node.op->part) builder_.nodes[std::size_t(node.operand[0])].parts |= 1 << part_number(node);
+      builder_.scope = node.scope, builder_.location = node.location;
+      second = builder_.push(node);
+    }
+  }
+  // Seen through a node of its own, so that no pass takes the first values for the second ones.
+  constexpr int given(const RecomputedNodes& range, int id, std::vector<int>& before) {
+    const Node& node = builder_.nodes[std::size_t(id)];
+    if (is<ops::ParameterLeaf>(node) || is<ops::StateLeaf>(node) || is<ops::Constant>(node)) return id;
+    int& seen = before[std::size_t(id)];
+    const int operand[]{id};
+    return seen < 0 ? seen = builder_.call(range.again, operand, 1, {}, node.type, std::uint64_t(range.begin)) : seen;
+  }
+
+  Builder& builder_;
+  std::vector<int> second_;
+};
+}  // namespace detail
+
 /// Appends the backward pass of `roots`, at least one, whose own gradients are the nodes `seeds`. Returns the gradient
 /// node of each node up to the last root, or -1. `wanted[i]` marks the nodes whose gradient is asked for; with 2 also
 /// those that it does not go beyond.
@@ -171,6 +217,7 @@ constexpr std::vector<int> backward(Builder& builder, const std::vector<int>& ro
   }
   const std::vector<int> order = post_order(builder, roots, size);
   const int outer_scope = builder.scope;
+  detail::SecondValues second(builder);
   for (std::size_t at = order.size(); at-- > 0;) {
     const int id = order[at];
     const Node node = builder.nodes[std::size_t(id)];
@@ -188,8 +235,9 @@ constexpr std::vector<int> backward(Builder& builder, const std::vector<int>& ro
       continue;
     }
     ResultNodes results;
-    results[0] = id;
-    Derivative d(builder, node, results, own);
+    results[0] = second.of(id);
+    builder.scope = node.scope, builder.location = node.location;
+    Derivative d(builder, Node(builder.nodes[std::size_t(results[0])]), results, own);
     const int first = int(builder.nodes.size());
     rules_of(node.op).derivative(d);
     detail::name_rule(builder.nodes, first, node);
