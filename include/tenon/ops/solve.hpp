@@ -10,8 +10,8 @@ namespace tenon::inline TENON_ABI::ops {
 /// b           [..., N, M]
 /// result      as b. A singular matrix gives NaN in all elements; PyTorch raises an error
 /// derivative  db = the solution of the transposed system for dx; da = -db xᵀ
-/// order       elimination of rows in float64; the pivot is the first of the largest elements of its column. One chain
-///             of fused multiply-adds in ascending order of columns, rounded once
+/// order       elimination of rows in float64; the pivot is the first of the largest elements of its column. Chains of
+///             fused multiply-adds in ascending order of columns, and as in SolveTriangular; rounded once
 /// source      PyTorch's linalg.solve, MindSpore's matrix_solve
 struct MatrixSolve : Operator<MatrixSolve, "MatrixSolve"> {
   struct Config {

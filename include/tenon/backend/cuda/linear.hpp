@@ -106,7 +106,7 @@ struct BlockMatrix {
     each(m, [=](long j) {
       for (long i = own.n; i-- > 0;) {
         double sum = own.x[i * own.m + j];
-        for (long k = i + 1; k < own.n; ++k) sum = fmadd(-own.a[i * own.n + k], own.x[k * own.m + j], sum);
+        for (long k = own.n; --k > i;) sum = fmadd(-own.a[i * own.n + k], own.x[k * own.m + j], sum);
         own.x[i * own.m + j] = unit_diagonal ? sum : sum / own.a[i * own.n + i];
       }
     });
@@ -213,7 +213,7 @@ struct Determinants {
     using T = typename C::Result;
     own.load(a.operand<T>(0) + i * own.n * own.n, false);
     const Elimination e = own.eliminate();
-    if (threadIdx.x == 0) a.result<T>()[i] = static_cast<T>(product_of_pivots(own.a, own.n, e));
+    if (threadIdx.x == 0) a.result<T>()[i] = static_cast<T>(product_of_pivots(own.a, own.n, own.n + 1, e));
   }
 };
 struct LogDeterminants {
@@ -223,7 +223,7 @@ struct LogDeterminants {
     own.load(a.operand<T>(0) + i * own.n * own.n, false);
     const Elimination e = own.eliminate();
     if (threadIdx.x != 0) return;
-    const LogOfPivots<T> y(own.a, own.n, e);
+    const LogOfPivots<T> y(own.a, own.n, own.n + 1, e);
     a.result<T>()[i] = y.sign;
     if constexpr (has_result<C, 1>) {
       result_of<C, 1>(a)[i] = y.log;

@@ -28,6 +28,10 @@ struct OnMatrices {
   template <class C>
   static constexpr long columns = has_columns ? C::result.last() : 0;
   template <class C>
+  static constexpr long system_doubles = extent<C> * (row_distance(extent<C>) + row_distance(columns<C>));
+  template <class C>
+  static constexpr long doubles = system_doubles<C> + LinearSystem::panel_columns * row_distance(extent<C>);
+  template <class C>
   static constexpr long items(long n) {
     return C::operand(0).count(n) / (extent<C> * extent<C>);
   }
@@ -37,21 +41,31 @@ struct OnMatrices {
   }
   template <class C>
   static constexpr long workspace(long) {
-    return extent<C> * (extent<C> + columns<C>)*long(sizeof(double));
+    return doubles<C> * long(sizeof(double));
+  }
+  template <class C>
+  static LinearSystem system(const Arguments& a) {
+    double* const matrix = reinterpret_cast<double*>(a.workspace);
+    constexpr long n = extent<C>, row = row_distance(n);
+    return {matrix, n, row, matrix + n * row, columns<C>, row_distance(columns<C>), matrix + system_doubles<C>};
   }
 };
 template <class T>
-inline void widen(const T* from, double* to, long count) {
-  for (long i = 0; i < count; ++i) to[i] = from[i];
+void widen(const T* from, long rows, long columns, double* to, long row) {
+  for (long i = 0; i < rows; ++i)
+    for (long j = 0; j < columns; ++j) to[i * row + j] = from[i * columns + j];
 }
 template <class T>
-inline void widen_transposed(const T* from, double* to, long n) {
-  for (long i = 0; i < n; ++i)
-    for (long j = 0; j < n; ++j) to[j * n + i] = from[i * n + j];
+void widen_matrix(const T* from, bool transposed, const LinearSystem& s) {
+  if (!transposed) return widen(from, s.n, s.n, s.a, s.row);
+  for (long i = 0; i < s.n; ++i)
+    for (long j = 0; j < s.n; ++j) s.a[j * s.row + i] = from[i * s.n + j];
 }
 template <class T>
-inline void narrow(const double* from, T* to, long count, bool valid = true) {
-  for (long i = 0; i < count; ++i) to[i] = valid ? static_cast<T>(from[i]) : std::numeric_limits<T>::quiet_NaN();
+void narrow(const LinearSystem& s, bool valid, T* to) {
+  for (long i = 0; i < s.n; ++i)
+    for (long j = 0; j < s.m; ++j)
+      to[i * s.m + j] = valid ? static_cast<T>(s.x[i * s.x_row + j]) : std::numeric_limits<T>::quiet_NaN();
 }
 
 }  // namespace kernel
@@ -62,15 +76,13 @@ struct Kernel<Cpu, ops::SolveTriangular> : kernel::OnMatrices<true> {
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
     constexpr auto c = Call::config();
-    constexpr long n = extent<Call>, m = columns<Call>;
-    double *const matrix = reinterpret_cast<double*>(a.workspace), *const x = matrix + n * n;
+    const kernel::LinearSystem s = system<Call>(a);
     for (long i = begin; i < end; ++i) {
-      if (c.transposed) kernel::widen_transposed(a.operand<T>(0) + i * n * n, matrix, n);
-      else kernel::widen(a.operand<T>(0) + i * n * n, matrix, n * n);
-      kernel::widen(a.operand<T>(1) + i * n * m, x, n * m);
-      if ((int(c.side) == 1) == (c.transposed != 0)) kernel::solve_lower(matrix, n, x, m, c.unit_diagonal);
-      else kernel::solve_upper(matrix, n, x, m, c.unit_diagonal);
-      kernel::narrow(x, a.result<T>() + i * n * m, n * m);
+      kernel::widen_matrix(a.operand<T>(0) + i * s.n * s.n, c.transposed, s);
+      kernel::widen(a.operand<T>(1) + i * s.n * s.m, s.n, s.m, s.x, s.x_row);
+      if ((int(c.side) == 1) == (c.transposed != 0)) s.solve_lower(c.unit_diagonal);
+      else s.solve_upper(c.unit_diagonal);
+      kernel::narrow(s, true, a.result<T>() + i * s.n * s.m);
     }
   }
 };
@@ -80,15 +92,13 @@ struct Kernel<Cpu, ops::MatrixSolve> : kernel::OnMatrices<true> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
-    constexpr long n = extent<Call>, m = columns<Call>;
-    double *const matrix = reinterpret_cast<double*>(a.workspace), *const x = matrix + n * n;
+    const kernel::LinearSystem s = system<Call>(a);
     for (long i = begin; i < end; ++i) {
-      if (Call::config().transposed) kernel::widen_transposed(a.operand<T>(0) + i * n * n, matrix, n);
-      else kernel::widen(a.operand<T>(0) + i * n * n, matrix, n * n);
-      kernel::widen(a.operand<T>(1) + i * n * m, x, n * m);
-      const bool singular = kernel::eliminate(matrix, n, x, m).singular;
-      if (!singular) kernel::solve_lower(matrix, n, x, m, true), kernel::solve_upper(matrix, n, x, m, false);
-      kernel::narrow(x, a.result<T>() + i * n * m, n * m, !singular);
+      kernel::widen_matrix(a.operand<T>(0) + i * s.n * s.n, Call::config().transposed, s);
+      kernel::widen(a.operand<T>(1) + i * s.n * s.m, s.n, s.m, s.x, s.x_row);
+      const bool singular = s.eliminate().singular;
+      if (!singular) s.solve_lower(true), s.solve_upper(false);
+      kernel::narrow(s, !singular, a.result<T>() + i * s.n * s.m);
     }
   }
 };
@@ -98,14 +108,14 @@ struct Kernel<Cpu, ops::MatrixInverse> : kernel::OnMatrices<true> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
-    constexpr long n = extent<Call>;
-    double *const matrix = reinterpret_cast<double*>(a.workspace), *const x = matrix + n * n;
+    const kernel::LinearSystem s = system<Call>(a);
     for (long i = begin; i < end; ++i) {
-      kernel::widen(a.operand<T>(0) + i * n * n, matrix, n * n);
-      for (long k = 0; k < n * n; ++k) x[k] = k % (n + 1) == 0;
-      const bool singular = kernel::eliminate(matrix, n, x, n).singular;
-      if (!singular) kernel::solve_lower(matrix, n, x, n, true), kernel::solve_upper(matrix, n, x, n, false);
-      kernel::narrow(x, a.result<T>() + i * n * n, n * n, !singular);
+      kernel::widen_matrix(a.operand<T>(0) + i * s.n * s.n, false, s);
+      for (long row = 0; row < s.n; ++row)
+        for (long k = 0; k < s.n; ++k) s.x[row * s.x_row + k] = row == k;
+      const bool singular = s.eliminate().singular;
+      if (!singular) s.solve_lower(true), s.solve_upper(false);
+      kernel::narrow(s, !singular, a.result<T>() + i * s.n * s.n);
     }
   }
 };
@@ -115,17 +125,16 @@ struct Kernel<Cpu, ops::Cholesky> : kernel::OnMatrices<false> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
-    constexpr long n = extent<Call>;
-    double* const matrix = reinterpret_cast<double*>(a.workspace);
+    const kernel::LinearSystem s = system<Call>(a);
     for (long i = begin; i < end; ++i) {
-      kernel::widen_transposed(a.operand<T>(0) + i * n * n, matrix, n);
-      const bool valid = kernel::factor_cholesky(matrix, n);
-      T* const y = a.result<T>() + i * n * n;
-      for (long row = 0; row < n; ++row)
-        for (long k = 0; k < n; ++k)
-          y[row * n + k] = !valid    ? std::numeric_limits<T>::quiet_NaN()
-                           : k > row ? T(0)
-                                     : static_cast<T>(matrix[k * n + row]);
+      kernel::widen_matrix(a.operand<T>(0) + i * s.n * s.n, true, s);
+      const bool valid = s.factor_cholesky();
+      T* const y = a.result<T>() + i * s.n * s.n;
+      for (long row = 0; row < s.n; ++row)
+        for (long k = 0; k < s.n; ++k)
+          y[row * s.n + k] = !valid    ? std::numeric_limits<T>::quiet_NaN()
+                             : k > row ? T(0)
+                                       : static_cast<T>(*s.at(k, row));
     }
   }
 };
@@ -135,12 +144,11 @@ struct Kernel<Cpu, ops::Determinant> : kernel::OnMatrices<false> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
-    constexpr long n = extent<Call>;
-    double* const matrix = reinterpret_cast<double*>(a.workspace);
+    const kernel::LinearSystem s = system<Call>(a);
     for (long i = begin; i < end; ++i) {
-      kernel::widen(a.operand<T>(0) + i * n * n, matrix, n * n);
-      const kernel::Elimination e = kernel::eliminate(matrix, n, nullptr, 0);
-      a.result<T>()[i] = static_cast<T>(kernel::product_of_pivots(matrix, n, e));
+      kernel::widen_matrix(a.operand<T>(0) + i * s.n * s.n, false, s);
+      const kernel::Elimination e = s.eliminate();
+      a.result<T>()[i] = static_cast<T>(kernel::product_of_pivots(s.a, s.n, s.row + 1, e));
     }
   }
 };
@@ -150,12 +158,11 @@ struct Kernel<Cpu, ops::LogDeterminant> : kernel::OnMatrices<false> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
-    constexpr long n = extent<Call>;
-    double* const matrix = reinterpret_cast<double*>(a.workspace);
+    const kernel::LinearSystem s = system<Call>(a);
     for (long i = begin; i < end; ++i) {
-      kernel::widen(a.operand<T>(0) + i * n * n, matrix, n * n);
-      const kernel::Elimination e = kernel::eliminate(matrix, n, nullptr, 0);
-      const kernel::LogOfPivots<T> y(matrix, n, e);
+      kernel::widen_matrix(a.operand<T>(0) + i * s.n * s.n, false, s);
+      const kernel::Elimination e = s.eliminate();
+      const kernel::LogOfPivots<T> y(s.a, s.n, s.row + 1, e);
       a.result<T>()[i] = y.sign;
       if constexpr (has_result<Call, 1>) result_of<Call, 1>(a)[i] = y.log;
     }
