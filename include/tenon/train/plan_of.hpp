@@ -34,8 +34,7 @@ struct StepOf<Runner, dataset::BucketColumns<L...>> : StepOf<Runner, typename da
 
 /// The plan of the step that model.train(epochs, data) runs in graph mode; of a Model without an optimizer, that of
 /// model.eval(data): `static_assert(plan_of(model, data).bytes(32, 1) < 1 << 20);`. Of several buckets it is the last
-/// one's; each has memory of its own. Errors of the step are compile
-/// errors here as they are there.
+/// one's. Errors of the step are compile errors here as they are there.
 template <class M, class D>
 constexpr StepPlan plan_of(const M&, const D&) {
   using Graph = typename detail::StepOf<typename M::runner_type, typename D::columns>::type;

@@ -25,8 +25,8 @@ struct BucketColumns {
   static constexpr Largest largest = [] {
     Largest most;
     for (int c = 0; c < count; ++c)
-      for (const TensorType* types : types_of)
-        if (types == types_of[0] || types[c].count(1) > most.type[c].count(1)) most.type[c] = types[c];
+      for (int b = 0; b < buckets; ++b)
+        if (b == 0 || types_of[b][c].count(1) > most.type[c].count(1)) most.type[c] = types_of[b][c];
     return most;
   }();
 
