@@ -4,6 +4,8 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <climits>
 #include <cmath>
 #include <cstring>
 #include <vector>
@@ -192,6 +194,36 @@ void check_weight(long n, long c, long h, long w, long o, int kh, int kw, int st
 }
 }  // namespace
 
+/// The least cost of a plan by this tile.
+template <class Tile>
+long least_cost(const ConvSides& s, long n) {
+  long least = LONG_MAX;
+  for (int parts = 1; parts <= 16 && parts <= s.segments(); ++parts)
+    for (const bool turns : {false, true})
+      if (const ConvPlan plan = conv_plan<Tile>(s, n, parts, turns); conv_shared_bytes<Tile>(plan) <= most_shared_bytes)
+        least = std::min(least, conv_cost<Tile>(plan));
+  return least;
+}
+TEST_CASE("wide tiles, which a convolution of few results is compiled without, are never the cheapest there") {
+  for (const long n : {1, 3, 16, 32, 100, 256, 1024})
+    for (const long results : {4, 16, 31, 32})
+      for (const long planes : {1, 6, 64, 512})
+        for (const long size : {7, 14, 56, 224})
+          for (const int k : {1, 3, 5, 7})
+            for (const int stride : {1, 2})
+              for (const bool input_gradient : {false, true}) {
+                const long c = input_gradient ? results : planes, o = input_gradient ? planes : results,
+                           of = (size - 1) / stride + 1;
+                Conv2dSizes sizes{n, c, size, size, o, of, of, k, k, stride, stride, k / 2, k / 2, 1, 1, 1};
+                sizes.input_gradient = input_gradient;
+                const ConvSides s = ConvSides::of(sizes);
+                if (!pays_in_tiles(s) || !fits_in_tiles(s)) continue;
+                INFO(n, " samples, ", c, " to ", o, " channels of ", size, ", taps ", k, ", stride ", stride);
+                CHECK(!may_be_wide(s));
+                if (s.is_fourfold()) CHECK(least_cost<NarrowFourfoldTile>(s, n) <= least_cost<WideFourfoldTile>(s, n));
+                else CHECK(least_cost<NarrowConvTile>(s, n) <= least_cost<WideConvTile>(s, n));
+              }
+}
 TEST_CASE("3 x 3: rows and samples of a tile, whole and cut; one segment, two, and a shorter last one") {
   check_sizes<3>(1, 3, 4, 5, 6, 3, 3, 1, 1, 1, 1);
   check_sizes<3>(2, 30, 9, 33, 66, 3, 3, 1, 1, 1, 1);

@@ -107,7 +107,8 @@ struct ConvWays : Whole {
   template <class C>
   static void run(const Arguments& a, long, long) {
     if (convolve_fast<C, at>(a)) return;
-    if constexpr (in_tiles<C>()) InTiles<C>::template run<Taps<C>>(a, sides<C>(), call_samples<C, at>(a.n));
+    if constexpr (in_tiles<C>())
+      InTiles<C>::template run<Taps<C>, may_be_wide(sides<C>())>(a, sides<C>(), call_samples<C, at>(a.n));
     else launch_blocks<PerElement<Element, C>>(a);
   }
   /// The epilogue in a launch of its own: the program then has no further kernels in tiles for it.

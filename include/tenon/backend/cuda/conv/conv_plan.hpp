@@ -73,6 +73,9 @@ constexpr long conv_cost(const ConvPlan& p) {
   return std::max(longest, shared) + joining + turning;
 }
 
+/// Whether a wide tile may be the cheapest: with fewer results half of it would be empty, and a narrow one is cheaper.
+constexpr bool may_be_wide(const ConvSides& s) { return s.results > NarrowConvTile::channels; }
+
 /// The cheapest plan.
 struct ConvChoice {
   ConvPlan plan;
@@ -91,8 +94,14 @@ struct ConvChoice {
           if (own < cost) cost = own, best = {plan, Tile::wide};
         }
     };
-    if (s.is_fourfold()) compare(NarrowFourfoldTile()), compare(WideFourfoldTile());
-    else compare(NarrowConvTile()), compare(WideConvTile());
+    const bool wide = may_be_wide(s);
+    if (s.is_fourfold()) {
+      compare(NarrowFourfoldTile());
+      if (wide) compare(WideFourfoldTile());
+    } else {
+      compare(NarrowConvTile());
+      if (wide) compare(WideConvTile());
+    }
     return best;
   }
 };
@@ -124,13 +133,15 @@ struct ConvInTiles {
     const ConvPlan plan = ConvChoice::of(s, n).plan;
     return plan.turned() + plan.slots() * n * s.result();
   }
-  template <class Taps>
+  /// `wide`: may_be_wide(s).
+  template <class Taps, bool wide>
   static void run(const Arguments& a, const ConvSides& s, long n) {
     const ConvChoice choice = ConvChoice::of(s, n);
     using Wide = std::conditional_t<Taps::fourfold, WideFourfoldTile, WideConvTile>;
     using Narrow = std::conditional_t<Taps::fourfold, NarrowFourfoldTile, NarrowConvTile>;
-    if (choice.wide) run_plan<Taps, Wide>(a, choice.plan);
-    else run_plan<Taps, Narrow>(a, choice.plan);
+    if constexpr (wide)
+      if (choice.wide) return run_plan<Taps, Wide>(a, choice.plan);
+    run_plan<Taps, Narrow>(a, choice.plan);
   }
   static void turn_weights(const Arguments& a, const ConvPlan& plan) {
     const ConvSides& s = plan.sides;
