@@ -11,6 +11,7 @@
 #include <tenon/ops/conv2d_transpose.hpp>
 #include <tenon/ops/conv3d.hpp>
 #include <tenon/ops/cumsum.hpp>
+#include <tenon/ops/custom_gradient.hpp>
 #include <tenon/ops/determinant.hpp>
 #include <tenon/ops/diagonal.hpp>
 #include <tenon/ops/einsum.hpp>
