@@ -29,7 +29,8 @@ of() { sed -n "s|^#include <tenon/\($2[a-z_0-9]*\.hpp\)>\$|\1|p" "$include/$1" |
     dataset/source/generator.hpp dataset/source/stream.hpp dataset/mind_record.hpp \
     $(cd "$include" && ls dataset/source/*.hpp | grep -v '_file[.]hpp') dataset/source/text_file.hpp
   section "Stages" 0 $(of dataset/dataset.hpp dataset/ | grep -E '/(batch|map|prefetch|repeat|shuffle|take)\.') \
-    dataset/map/transform.hpp $(of dataset/operations.hpp dataset/operation/) dataset/sampler/sample.hpp \
+    dataset/batch/bucket_batch_by_length.hpp dataset/batch/pad.hpp dataset/map/transform.hpp \
+    $(of dataset/operations.hpp dataset/operation/) dataset/sampler/sample.hpp \
     dataset/sampler/shard.hpp dataset/cache.hpp
   section "Samplers" 0 $(of dataset/operations.hpp dataset/sampler/ | grep sampler.hpp)
   section "Image transforms" 0 $(of dataset/vision/vision.hpp dataset/vision/)

@@ -66,12 +66,13 @@ auto pad(Shape<Extents...>, V value = {}) {
   return PadMaker<Key, Shape<Extents...>, V>{value};
 }
 
-/// The value that fills up a column, without a shape: an argument of bucket_batch_by_length.
+// What pad without a shape makes.
 template <ColumnKey Key>
 struct PadValue {
   static constexpr auto key = Key;
   double value;
 };
+/// The value that fills up a column, an argument of bucket_batch_by_length: `pad<"next">(-1)`.
 template <ColumnKey Key, class V>
 requires std::is_arithmetic_v<V>
 PadValue<Key> pad(V value) {
