@@ -29,20 +29,20 @@ void check_values(const X& x, std::initializer_list<double> expected) {
 
 TEST_CASE("max_pool3d and avg_pool3d: values of PyTorch") {
   const auto x = counted<Shape<1, 2, 3, 4, 5>>();
-  constexpr Pool3dOptions window{.kernel = {2, 3, 2}, .stride = {1, 1, 2}};
+  static constexpr Pool3dOptions window{.kernel = {2, 3, 2}, .stride = {1, 1, 2}};
   check_values(both_modes([](const auto& v) { return max_pool3d<window>(v); }, x).result,
                {9, 10, 7, 10, 9, 9, 10, 9, 8, 9, 7, 9, 10, 9, 7, 9});
   check_values(both_modes([](const auto& v) { return avg_pool3d<window>(v); }, x).result,
                {2.75, 3.91666667, 2.58333333, 4.41666667, 3.41666667, 2.75, 3.25, 3.25, 2.91666667, 4.08333333, 2.75,
                 4.58333333, 3.58333333, 2.91666667, 2.5, 3.41666667});
-  constexpr Pool3dOptions padded{.kernel = 3, .stride = 2, .pad_mode = PadMode::pad, .padding = 1};
+  static constexpr Pool3dOptions padded{.kernel = 3, .stride = 2, .pad_mode = PadMode::pad, .padding = 1};
   check_values(both_modes([](const auto& v) { return max_pool3d<padded>(v); }, x).result,
                {9, 9, 9, 7, 10, 8, 9, 9, 9, 10, 10, 9, 8, 8, 9, 7, 9, 9, 10, 8, 9, 7, 9, 9});
   check_values(both_modes([](const auto& v) { return avg_pool3d<padded>(v); }, x).result,
                {1.07407407, 1.62962963, 1.18518519, 1.14814815, 2.33333333,  1.25925926, 1.40740741,  1.51851852,
                 1.51851852, 1.44444444, 2.37037037, 1.55555556, 0.851851852, 1.2962963,  0.962962963, 1.22222222,
                 2.44444444, 1.74074074, 1.18518519, 1.18518519, 1.2962963,   1.11111111, 2.07407407,  1.22222222});
-  constexpr Pool3dOptions inside{
+  static constexpr Pool3dOptions inside{
       .kernel = 3, .stride = 2, .pad_mode = PadMode::pad, .padding = 1, .count_include_pad = false};
   check_values(
       both_modes([](const auto& v) { return avg_pool3d<inside>(v); }, x).result,
@@ -57,7 +57,7 @@ TEST_CASE("max_pool3d and avg_pool3d: values of PyTorch") {
 
 TEST_CASE("indices of maxima, and unpooling: values of PyTorch, ties, NaN") {
   const auto x = counted<Shape<1, 2, 5, 6>>();
-  constexpr Pool2dOptions window{.kernel = 3, .stride = 2, .pad_mode = PadMode::pad, .padding = 1};
+  static constexpr Pool2dOptions window{.kernel = 3, .stride = 2, .pad_mode = PadMode::pad, .padding = 1};
   const auto [y, indices] = max_pool2d_with_indices<window>(x);
   CHECK(same_bits(y, max_pool2d<window>(x)));
   check_values(indices, {1, 1, 4, 12, 15, 23, 18, 26, 23, 7, 7, 4, 18, 15, 15, 18, 26, 29});

@@ -25,17 +25,29 @@ struct Pool3dOptions {
 namespace ops {
 
 namespace detail {
-/// `pool` of the planes of a volume, then of their depth.
-template <Pool3dOptions o, class X, class Pool>
-constexpr auto pooled_volume(const X& x, const std::source_location& at, const Pool& pool) {
+struct LargestOfWindow {
+  template <Pool2dOptions o>
+  static constexpr auto of(const auto& image, const std::source_location& at) {
+    return max_pool2d<o>(image, at);
+  }
+};
+struct MeanOfWindow {
+  template <Pool2dOptions o>
+  static constexpr auto of(const auto& image, const std::source_location& at) {
+    return avg_pool2d<o>(image, at);
+  }
+};
+/// `Pool` of the planes of a volume, then of their depth.
+template <class Pool, Pool3dOptions o, class X>
+constexpr auto pooled_volume(const X& x, const std::source_location& at) {
   constexpr TensorType t = X::dims;
   constexpr TensorType planes{{t[0], t[1] * t[2], t[3], t[4]}, 4, t.dtype};
-  const auto flat = pool.template operator()<o.plane()>(apply<Reshape, Reshape::to(planes)>(at, x));
+  const auto flat = Pool::template of<o.plane()>(apply<Reshape, Reshape::to(planes)>(at, x), at);
   if constexpr (is_broken<decltype(flat)>) return flat;
   else {
     constexpr TensorType p = decltype(flat)::dims;
     constexpr TensorType rows{{t[0], t[1], t[2], p[2] * p[3]}, 4, t.dtype};
-    const auto deep = pool.template operator()<o.depth()>(apply<Reshape, Reshape::to(rows)>(at, flat));
+    const auto deep = Pool::template of<o.depth()>(apply<Reshape, Reshape::to(rows)>(at, flat), at);
     if constexpr (is_broken<decltype(deep)>) return deep;
     else {
       constexpr TensorType volume{{t[0], t[1], decltype(deep)::dims[2], p[2], p[3]}, 5, t.dtype};
@@ -53,10 +65,8 @@ constexpr auto pooled_volume(const X& x, const std::source_location& at, const P
 /// source      MindSpore's MaxPool3D; computed as max_pool2d of planes, then along the depth
 template <Pool3dOptions options, Operand X>
 constexpr auto max_pool3d(const X& x, std::source_location at = std::source_location::current()) {
-  return where_fits<InputRule<"MaxPool3d", "[n,C,D,H,W]", 5>>(at, x, [&](const auto& v) {
-    return detail::pooled_volume<options>(v, at,
-                                          [&]<Pool2dOptions o>(const auto& image) { return max_pool2d<o>(image, at); });
-  });
+  return where_fits<InputRule<"MaxPool3d", "[n,C,D,H,W]", 5>>(
+      at, x, [&](const auto& v) { return detail::pooled_volume<detail::LargestOfWindow, options>(v, at); });
 }
 template <int window, int stride = window>
 constexpr auto max_pool3d(const Operand auto& x, std::source_location at = std::source_location::current()) {
@@ -65,10 +75,8 @@ constexpr auto max_pool3d(const Operand auto& x, std::source_location at = std::
 /// The mean of each window, as max_pool3d: the mean along the depth of the means of planes.
 template <Pool3dOptions options, Operand X>
 constexpr auto avg_pool3d(const X& x, std::source_location at = std::source_location::current()) {
-  return where_fits<InputRule<"AvgPool3d", "[n,C,D,H,W]", 5>>(at, x, [&](const auto& v) {
-    return detail::pooled_volume<options>(v, at,
-                                          [&]<Pool2dOptions o>(const auto& image) { return avg_pool2d<o>(image, at); });
-  });
+  return where_fits<InputRule<"AvgPool3d", "[n,C,D,H,W]", 5>>(
+      at, x, [&](const auto& v) { return detail::pooled_volume<detail::MeanOfWindow, options>(v, at); });
 }
 template <int window, int stride = window>
 constexpr auto avg_pool3d(const Operand auto& x, std::source_location at = std::source_location::current()) {
