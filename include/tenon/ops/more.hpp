@@ -58,6 +58,7 @@
 #include <tenon/ops/rounding.hpp>
 #include <tenon/ops/sampling.hpp>
 #include <tenon/ops/scatter_rows.hpp>
+#include <tenon/ops/searchsorted.hpp>
 #include <tenon/ops/shrink.hpp>
 #include <tenon/ops/softsign.hpp>
 #include <tenon/ops/solve.hpp>

@@ -10,12 +10,12 @@
 #include <tenon/ops/cumsum.hpp>
 #include <tenon/ops/full_like.hpp>
 #include <tenon/ops/log.hpp>
+#include <tenon/ops/minimum.hpp>
 #include <tenon/ops/mul.hpp>
 #include <tenon/ops/neg.hpp>
 #include <tenon/ops/random_call.hpp>
-#include <tenon/ops/reduce_sum.hpp>
 #include <tenon/ops/refused.hpp>
-#include <tenon/ops/reshape.hpp>
+#include <tenon/ops/searchsorted.hpp>
 #include <tenon/ops/slice.hpp>
 #include <tenon/ops/softmax.hpp>
 #include <tenon/ops/sort.hpp>
@@ -189,8 +189,7 @@ constexpr auto multinomial(const X& p, std::source_location at = std::source_loc
     constexpr auto c = detail::drawn_beside<X, count>();
     const auto sums = cumsum<axis>(detail::as_drawn(p, at), at);
     const auto level = mul(random_call<RandomNumbers, c>(at, p), slice<axis, Part{classes - 1, classes}>(sums, at), at);
-    const auto below = less(expand_dims<axis>(sums, at), expand_dims<axis + 1>(level, at), at);
-    return reduce_sum<-1>(cast<std::int32_t>(below, at), at);
+    return minimum(searchsorted(sums, level, at), classes - 1, at);
   } else {
     const auto drawn = topk<count>(add(log(detail::as_drawn(p, at), at), detail::gumbel(p, at), at), at);
     if constexpr (is_broken<std::remove_cvref_t<decltype(drawn)>>) return drawn;

@@ -8,6 +8,7 @@
 #include <tenon/backend/cpu/movement/index/cumsum.hpp>
 #include <tenon/backend/cpu/movement/index/gather_elements.hpp>
 #include <tenon/backend/cpu/movement/index/scatter_rows.hpp>
+#include <tenon/backend/cpu/movement/index/searchsorted.hpp>
 #include <tenon/backend/cpu/movement/index/sort.hpp>
 #include <tenon/backend/cpu/movement/moves.hpp>
 #include <tenon/backend/cpu/movement/resample.hpp>

@@ -9,6 +9,7 @@
 #include <tenon/backend/cuda/movement/resample.hpp>
 #include <tenon/backend/cuda/movement/reverse_sequence.hpp>
 #include <tenon/backend/cuda/movement/scatter_rows.hpp>
+#include <tenon/backend/cuda/movement/searchsorted.hpp>
 #include <tenon/backend/cuda/movement/sort.hpp>
 #include <tenon/backend/cuda/pool/max_pool2d_taken.hpp>
 #include <tenon/backend/cuda/pool/pool_indices.hpp>

@@ -9,6 +9,7 @@
 #include <tenon/backend/reference/movement/resample.hpp>
 #include <tenon/backend/reference/movement/reverse_sequence.hpp>
 #include <tenon/backend/reference/movement/scatter_rows.hpp>
+#include <tenon/backend/reference/movement/searchsorted.hpp>
 #include <tenon/backend/reference/pool_indices.hpp>
 #include <tenon/backend/reference/random.hpp>
 #include <tenon/backend/reference/recurrent/rnn.hpp>
