@@ -9,20 +9,11 @@ struct Split;
 }
 
 template <>
-struct Kernel<Cpu, ops::Split> {
+struct Kernel<Cpu, ops::Split> : kernel::CopiesStrided<ops::Split> {
   template <class Call>
   static constexpr kernel::Strided copy(long n) {
     return kernel::window_sizes(Call::Op::window(Call::config(), Call::operand(0)), Call::operand(0), Call::result, n)
         .cut();
-  }
-  template <class Call>
-  static constexpr long items(long n) {
-    return kernel::strided_items(copy<Call>(n));
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = kernel::Moved<typename Call::Result>;
-    kernel::strided_copy(copy<Call>(a.n), a.operand<T>(0), a.result<T>(), begin, end);
   }
 };
 

@@ -107,4 +107,18 @@ using Moved = std::conditional_t<sizeof(T) == 1, std::uint8_t,
                                  std::conditional_t<sizeof(T) == 2, std::uint16_t,
                                                     std::conditional_t<sizeof(T) == 4, std::uint32_t, std::uint64_t>>>;
 
+/// Base of the kernel of Op if it moves each element of the result from operand 0: its copy<Call>(n) says from where.
+template <class Op>
+struct CopiesStrided {
+  template <class Call>
+  static constexpr long items(long n) {
+    return strided_items(Kernel<Cpu, Op>::template copy<Call>(n));
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    using T = Moved<typename Call::Result>;
+    strided_copy(Kernel<Cpu, Op>::template copy<Call>(a.n), a.operand<T>(0), a.result<T>(), begin, end);
+  }
+};
+
 }  // namespace tenon::kernel

@@ -9,7 +9,7 @@ struct Transpose;
 }
 
 template <>
-struct Kernel<Cpu, ops::Transpose> {
+struct Kernel<Cpu, ops::Transpose> : kernel::CopiesStrided<ops::Transpose> {
   template <class Call>
   static constexpr kernel::Strided copy(long n) {
     constexpr TensorType x = Call::operand(0);
@@ -20,15 +20,6 @@ struct Kernel<Cpu, ops::Transpose> {
     kernel::Strided s;
     for (int k = 0; k < x.rank; ++k) s.add(x.size(order[k], n), stride[order[k]]);
     return s;
-  }
-  template <class Call>
-  static constexpr long items(long n) {
-    return kernel::strided_items(copy<Call>(n));
-  }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end) {
-    using T = kernel::Moved<typename Call::Result>;
-    kernel::strided_copy(copy<Call>(a.n), a.operand<T>(0), a.result<T>(), begin, end);
   }
 };
 

@@ -51,29 +51,31 @@ struct NormGradientTerms {
     return scale * (static_cast<A>(dy) - mean_dy - (static_cast<A>(x) - mean) * slope);
   }
 };
-}  // namespace kernel
-
-template <>
-struct Kernel<Cpu, ops::BatchNorm> {
-  static constexpr KernelFacts facts{.epilogue = true, .channel_axis = 1, .cheap = true, .nchw16n = Nchw16n::follows};
-  // A unit of work is a plane, or a whole row where planes have one element.
+/// Base of the kernel of Op if it works on planes by run_planes<Call>(a, begin, end, elements of a plane); a unit of work
+/// is a plane, or a whole row where planes have one element.
+template <class Op>
+struct RunsPlanes {
   template <class Call>
   static constexpr long items(long n) {
-    using Layout = kernel::ChannelLayout<Call>;
+    using Layout = ChannelLayout<Call>;
     return Layout::spatial == 1 ? Layout::samples(n) : Layout::samples(n) * Layout::channels;
   }
   template <class Call>
   static constexpr KernelWork nchw16n_work(long n) {
-    return kernel::plane_nchw16n_work<Call>(n);
+    return plane_nchw16n_work<Call>(n);
   }
-  template <class Call>
-  static void run(const Arguments& a, long begin, long end);
   template <class Call>
   static void run_nchw16n(const Arguments& a, long begin, long end) {
-    run_planes<Call>(a, begin, end, kernel::ChannelLayout<Call>::spatial * block_samples);
+    Kernel<Cpu, Op>::template run_planes<Call>(a, begin, end, ChannelLayout<Call>::spatial * block_samples);
   }
+};
+}  // namespace kernel
 
- private:
+template <>
+struct Kernel<Cpu, ops::BatchNorm> : kernel::RunsPlanes<ops::BatchNorm> {
+  static constexpr KernelFacts facts{.epilogue = true, .channel_axis = 1, .cheap = true, .nchw16n = Nchw16n::follows};
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end);
   template <class Call>
   static void run_planes(const Arguments& a, long begin, long end, long plane);
 };
@@ -195,24 +197,10 @@ struct Kernel<Cpu, ops::BatchNormSums> {
 };
 
 template <>
-struct Kernel<Cpu, ops::BatchNormInputGrad> {
+struct Kernel<Cpu, ops::BatchNormInputGrad> : kernel::RunsPlanes<ops::BatchNormInputGrad> {
   static constexpr KernelFacts facts{.in_place = true, .nchw16n = Nchw16n::follows};
   template <class Call>
-  static constexpr long items(long n) {
-    return Kernel<Cpu, ops::BatchNorm>::items<Call>(n);
-  }
-  template <class Call>
-  static constexpr KernelWork nchw16n_work(long n) {
-    return kernel::plane_nchw16n_work<Call>(n);
-  }
-  template <class Call>
   static void run(const Arguments& a, long begin, long end);
-  template <class Call>
-  static void run_nchw16n(const Arguments& a, long begin, long end) {
-    run_planes<Call>(a, begin, end, kernel::ChannelLayout<Call>::spatial * block_samples);
-  }
-
- private:
   template <class Call>
   static void run_planes(const Arguments& a, long begin, long end, long plane);
 };

@@ -35,19 +35,23 @@ inline NormMoments<A> norm_moments(const T* x, long width, A epsilon) {
   return {moments.mean, A(1) / math::sqrt(moments.deviation / static_cast<A>(width) + epsilon)};
 }
 TENON_EXACT_END
+/// Base of kernels that work row by row, with this many operations per element.
+template <int operations>
+struct PerNormRow {
+  template <class Call>
+  static constexpr long items(long n) {
+    return NormRows<Call, 1>::rows(n);
+  }
+  template <class Call>
+  static constexpr long cost(long) {
+    return NormRows<Call, 1>::width * operations;
+  }
+};
 }  // namespace kernel
 
 TENON_EXACT_BEGIN
 template <>
-struct Kernel<Cpu, ops::LayerNorm> {
-  template <class Call>
-  static constexpr long items(long n) {
-    return kernel::NormRows<Call, 1>::rows(n);
-  }
-  template <class Call>
-  static constexpr long cost(long) {
-    return kernel::NormRows<Call, 1>::width * 3;
-  }
+struct Kernel<Cpu, ops::LayerNorm> : kernel::PerNormRow<3> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
@@ -67,15 +71,7 @@ struct Kernel<Cpu, ops::LayerNorm> {
 };
 
 template <>
-struct Kernel<Cpu, ops::LayerNormMoments> {
-  template <class Call>
-  static constexpr long items(long n) {
-    return kernel::NormRows<Call, 1>::rows(n);
-  }
-  template <class Call>
-  static constexpr long cost(long) {
-    return kernel::NormRows<Call, 1>::width * 2;
-  }
+struct Kernel<Cpu, ops::LayerNormMoments> : kernel::PerNormRow<2> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using A = typename Call::Result;
@@ -90,15 +86,7 @@ struct Kernel<Cpu, ops::LayerNormMoments> {
 };
 
 template <>
-struct Kernel<Cpu, ops::LayerNormInputGrad> {
-  template <class Call>
-  static constexpr long items(long n) {
-    return kernel::NormRows<Call, 1>::rows(n);
-  }
-  template <class Call>
-  static constexpr long cost(long) {
-    return kernel::NormRows<Call, 1>::width * 3;
-  }
+struct Kernel<Cpu, ops::LayerNormInputGrad> : kernel::PerNormRow<3> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
