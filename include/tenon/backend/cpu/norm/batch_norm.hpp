@@ -51,7 +51,7 @@ struct NormGradientTerms {
     return scale * (static_cast<A>(dy) - mean_dy - (static_cast<A>(x) - mean) * slope);
   }
 };
-/// Base of the kernel of Op if it works on planes, by its run_planes<Call>(a, begin, end, elements of a plane). A unit of
+/// Base of the kernel of Op if it works on planes, by run_planes<Call>(a, begin, end, elements of a plane). A unit of
 /// work is a plane, or a whole row where planes have one element.
 template <class Op>
 struct RunsPlanes {
