@@ -203,7 +203,7 @@ GROUP = Group(
     "operators",
     tuple(work for row in ROWS for work in row.works()),
     tuple(
-        GeometricMean("operators", what, tuple(work.name for row in rows for work in row.works()), "pytorch", 1.3,
+        GeometricMean("op/", what, tuple(work.name for row in rows for work in row.works()), "pytorch", 1.3,
                       least=0.8, ours="", middle="median")
         for what, rows in FAMILIES.items()
     ),

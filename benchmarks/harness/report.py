@@ -116,7 +116,7 @@ def row_of_mean(mean, results, threads):
     row = Row(
         mean.row,
         f"{mean.what}: {mean.middle} of {len(found)}",
-        mean.ours,
+        mean.ours or "ours",
         against=mean.rival,
         gate=mean.gate,
         goal=mean.goal,

@@ -68,6 +68,7 @@ struct Elementwise : Operator<Op, Name> {
     return Op::eval(static_cast<Compute<V>>(v)...);
   }
   struct Function {
+    using Of = Op;
     template <class... V>
     [[gnu::always_inline]] constexpr auto operator()(V... v) const {
       return evaluate(v...);

@@ -17,6 +17,10 @@ struct Rsqrt : Elementwise<Rsqrt, "Rsqrt"> {
   TENON_DEVICE static V eval(V x) {
     return V(1) / math::sqrt(x);
   }
+  template <int Width>
+  static Simd<float, Width> in_vectors(Simd<float, Width> x) {
+    return Simd<float, Width>(1.0f) / math::sqrt(x);
+  }
   static constexpr void derivative(Derivative& d) {
     const int y = d.result(), cube = d.call<Mul>(d.call<Mul>(y, y), y);
     d.flows_to(0, d.call<Mul>(d.call<Mul>(cube, d.constant(-0.5)), d.gradient()));

@@ -17,6 +17,10 @@ struct Sqrt : Elementwise<Sqrt, "Sqrt"> {
   TENON_DEVICE static V eval(V x) {
     return math::sqrt(x);
   }
+  template <int Width>
+  static Simd<float, Width> in_vectors(Simd<float, Width> x) {
+    return math::sqrt(x);
+  }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<Div>(d.call<Mul>(d.gradient(), d.constant(0.5)), d.result()));
   }

@@ -80,11 +80,26 @@ struct RowLayout {
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
+/// True of a function of one float32 operand whose operator has it `in_vectors`, too: what compilers make no vectors of.
+template <class F, class Result, class... T>
+inline constexpr bool has_vectors = false;
+template <class F>
+requires(requires(Simd<float> x) { F::Of::in_vectors(x); })
+inline constexpr bool has_vectors<F, float, float> = true;
+template <class F>
+inline void map_in_vectors(F f, float* out, long count, const float* in) {
+  constexpr int width = simd_width<float>;
+  const long whole = count - count % width;
+  for (long i = 0; i < whole; i += width) F::Of::in_vectors(Simd<float, width>::load(in + i)).store(out + i);
+  for (long i = whole; i < count; ++i) out[i] = f(in[i]);
+}
+
 /// out[i] = f(in[i]...), operands whose Moves is false at their first element: the loop after all shapes of an
 /// operator, which stands in a program once.
 template <class F, class Result, bool... Moves, class... T>
 [[gnu::noinline]] void map_row(F f, std::integer_sequence<bool, Moves...>, Result* out, long count, const T*... in) {
-  if constexpr (requires { typename F::Usual; }) map_usual<typename F::Usual, Moves...>(out, count, f, in...);
+  if constexpr (has_vectors<F, Result, T...> && (Moves && ...)) map_in_vectors(f, out, count, in...);
+  else if constexpr (requires { typename F::Usual; }) map_usual<typename F::Usual, Moves...>(out, count, f, in...);
   else map_unrolled<Moves...>(out, count, f, in...);
 }
 
