@@ -80,7 +80,7 @@ struct RowLayout {
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// True of a function of one float32 operand whose operator has it `in_vectors`, too, if compilers make none of its eval.
+/// True of a function of one float32 operand whose operator has it `in_vectors`, too.
 template <class F, class Result, class... T>
 inline constexpr bool has_vectors = false;
 template <class F>
