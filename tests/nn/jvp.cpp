@@ -89,6 +89,16 @@ TEST_CASE("the product with a Hessian matrix: forward over reverse; derivatives 
   CHECK(std::get<1>(jvp(grad(grad(cube)), number64(2), number64(7))).item() == 42);
 }
 
+TEST_CASE("gradients of single samples, with respect to what they share: a map of gradients") {
+  const auto x = tensor_of<double, Shape<3, 2>>({1, 2, 3, 4, 2, 1});
+  const auto w = tensor_of<double, Shape<2>>({1, -1});
+  const auto all = jit([](auto rows, auto weight) {
+    return map([&](auto row) { return grad<1>([](auto a, auto b) { return square(reduce_sum(a * b)); })(row, weight); },
+               rows);
+  })(x, w);
+  CHECK(same_bits(all, tensor_of<double, Shape<3, 2>>({-2, -4, -6, -8, 4, 2})));
+}
+
 TEST_CASE("a gradient that would be lost is an error") {
   eager::Tape tape;
   const Number64 x = number64(3);
