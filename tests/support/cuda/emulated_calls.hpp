@@ -92,6 +92,14 @@ cudaError_t call(F f, const char* name = __builtin_FUNCTION()) {
   if (error == cudaSuccess) f();
   return error;
 }
+/// The same for what frees `block`: a driver keeps what it could not free.
+template <class F>
+cudaError_t free(const void* block, F f, const char* name = __builtin_FUNCTION()) {
+  static auto* const kept = new std::vector<const void*>;
+  const cudaError_t error = call(f, name);
+  if (error != cudaSuccess) kept->push_back(block);
+  return error;
+}
 /// The type of the body of the kernel that is launched next.
 inline const char* next_body = nullptr;
 template <class F>
@@ -182,7 +190,7 @@ inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   return emulator::call([&] { *stream = new emulator::Stream, ++emulator::alive; });
 }
 inline cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  return emulator::call([&] { delete stream, --emulator::alive; });
+  return emulator::free(stream, [&] { delete stream, --emulator::alive; });
 }
 inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return emulator::call(); }
 inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
@@ -200,7 +208,7 @@ inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
   return emulator::call([&] { *event = new emulator::Event, ++emulator::alive; });
 }
 inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
-  return emulator::call([&] { delete event, --emulator::alive; });
+  return emulator::free(event, [&] { delete event, --emulator::alive; });
 }
 inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return emulator::call([&] { event->recorded = stream->recorded, event->last = stream->last; });
@@ -215,7 +223,7 @@ inline cudaError_t cudaMallocHost(void** block, std::size_t bytes) {
   return emulator::call([&] { *block = ::operator new(bytes, std::align_val_t(256)), ++emulator::alive; });
 }
 inline cudaError_t cudaFreeHost(void* block) {
-  return emulator::call([&] { ::operator delete(block, std::align_val_t(256)), --emulator::alive; });
+  return emulator::free(block, [&] { ::operator delete(block, std::align_val_t(256)), --emulator::alive; });
 }
 inline cudaError_t cudaMallocAsync(void** block, std::size_t bytes, cudaStream_t) {
   return emulator::call([&] {
@@ -224,7 +232,7 @@ inline cudaError_t cudaMallocAsync(void** block, std::size_t bytes, cudaStream_t
   });
 }
 inline cudaError_t cudaFreeAsync(void* block, cudaStream_t) {
-  return emulator::call([&] { ::operator delete(block, std::align_val_t(256)), --emulator::alive; });
+  return emulator::free(block, [&] { ::operator delete(block, std::align_val_t(256)), --emulator::alive; });
 }
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
   return emulator::call([&] { emulator::put(stream, [=] { std::memcpy(to, from, bytes); }); });
@@ -256,10 +264,10 @@ inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* made, cudaGraph_t graph
   return emulator::call([&] { *made = new emulator::Work(*graph), ++emulator::executables; });
 }
 inline cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-  return emulator::call([&] { delete graph, --emulator::alive; });
+  return emulator::free(graph, [&] { delete graph, --emulator::alive; });
 }
 inline cudaError_t cudaGraphExecDestroy(cudaGraphExec_t graph) {
-  return emulator::call([&] { delete graph, --emulator::executables; });
+  return emulator::free(graph, [&] { delete graph, --emulator::executables; });
 }
 inline cudaError_t cudaGraphLaunch(cudaGraphExec_t graph, cudaStream_t) {
   return emulator::call([&] {
