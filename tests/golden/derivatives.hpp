@@ -158,7 +158,7 @@ struct Source {
   static constexpr void differentiate(Builder& b, std::vector<int> roots, std::vector<int> seeds,
                                       const std::vector<int>& operands, const std::vector<int>& directions, int left) {
     if (left == 0) return;
-    std::vector<char> wanted(b.nodes.size(), 0);
+    std::vector<int> wanted(b.nodes.size(), 0);
     for (const int id : operands) wanted[std::size_t(id)] = 1;
     std::vector<int> gradients(b.nodes.size(), -1);
     if (!roots.empty()) gradients = backward(b, roots, seeds, wanted);

@@ -75,7 +75,7 @@ struct FunctionSource {
       b.outputs.push_back(y.id);
       if constexpr (is_floating_tensor<Result>) {
         const int seed = b.leaf(&tenon::info<tenon::ops::Input>, Result::dims, sizeof...(Keys));
-        std::vector<char> wanted{tenon::is_floating(Keys::value.dtype)...};
+        std::vector<int> wanted{tenon::is_floating(Keys::value.dtype)...};
         const std::vector<int> gradient = tenon::backward(b, y.id, seed, wanted);
         (output_gradient<Keys>(b, gradient[I]), ...);
       }

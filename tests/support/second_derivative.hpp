@@ -30,7 +30,7 @@ struct SecondSource {
     const Result y = F{}(std::get<I>(x)...);
     const int weight = b.leaf(&tenon::info<tenon::ops::Input>, Result::dims, sizeof...(Keys));
     const int direction = b.leaf(&tenon::info<tenon::ops::Input>, first[0], sizeof...(Keys) + 1);
-    const std::vector<char> wanted(sizeof...(Keys), 1);
+    const std::vector<int> wanted(sizeof...(Keys), 1);
     const std::vector<int> gradient = tenon::backward(b, y.id, weight, wanted);
     const int product = b.call<tenon::ops::Mul>({}, gradient[0], direction);
     const int total = b.call<tenon::ops::ReduceSum>({(1 << first[0].rank) - 1, 0, 0}, product);

@@ -9,11 +9,11 @@ namespace tenon::inline TENON_ABI::detail {
 
 /// A flag per node: an output or an effect on a parameter that is not frozen needs it. `frozen` has a flag per entry,
 /// or is null for none.
-[[gnu::cold]] std::vector<char> active_nodes(const Program& program, const bool* frozen);
+[[gnu::cold]] std::vector<int> active_nodes(const Program& program, const bool* frozen);
 
 #if TENON_DEFINES
-[[gnu::noinline]] TENON_INLINE std::vector<char> active_nodes(const Program& program, const bool* frozen) {
-  std::vector<char> needed(std::size_t(program.nodes), 0);
+[[gnu::noinline]] TENON_INLINE std::vector<int> active_nodes(const Program& program, const bool* frozen) {
+  std::vector<int> needed(std::size_t(program.nodes), 0);
   for (int k = 0; k < program.outputs; ++k) needed[std::size_t(program.output[k])] = 1;
   for (int id = program.nodes; id-- > 0;) {
     const Node& node = program.node[id];

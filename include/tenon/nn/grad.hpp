@@ -40,7 +40,7 @@ template <class V, class... X>
 constexpr auto traced_gradients(const V& value, const X&... x) {
   Builder& b = *value.builder;
   b.inner_gradient = true;
-  std::vector<char> wanted(b.nodes.size(), 0);
+  std::vector<int> wanted(b.nodes.size(), 0);
   ((wanted[std::size_t(x.id)] = 2), ...);
   int seed = b.constant(V::dims.dtype, 1);
   if (V::dims.rank > 0) seed = b.template call<ops::BroadcastTo>(ops::SumTo::to(V::dims), seed);

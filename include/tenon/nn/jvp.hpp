@@ -49,7 +49,7 @@ constexpr std::tuple<V...> traced_zeros(Builder& b, const std::tuple<V...>&) {
 template <class Values, class X>
 constexpr X traced_products(Builder& b, const Values& values, const std::vector<int>& seeds, const X& x) {
   b.inner_gradient = true;
-  std::vector<char> wanted(b.nodes.size(), 0);
+  std::vector<int> wanted(b.nodes.size(), 0);
   for (const int id : nodes_of(x)) wanted[std::size_t(id)] = 2;
   const std::vector<int> gradient = backward(b, nodes_of(values), seeds, wanted);
   X result = traced_zeros(b, x);

@@ -119,7 +119,7 @@ namespace detail {
 template <class Net>
 constexpr std::vector<int> traced_parameter_gradients(Builder& b, int loss, int seed) {
   constexpr const Entry* table = Structure<Net>::table.entry;
-  std::vector<char> wanted(b.nodes.size(), 0);
+  std::vector<int> wanted(b.nodes.size(), 0);
   for (std::size_t id = 0; id < b.nodes.size(); ++id)
     wanted[id] = is<ops::ParameterLeaf>(b.nodes[id]) && table[b.nodes[id].immediate].trainable;
   const std::vector<int> gradient = backward(b, loss, seed, wanted);

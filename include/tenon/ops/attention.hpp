@@ -177,7 +177,7 @@ constexpr void AttentionGrad::derivative(Derivative& d) {
   const std::size_t inputs = given.size();
   given.push_back(d.call<Identity>(cast(dtype, d.operand(int(inputs)))));
   const int y = detail::PlainAttention(d, d.config<AttentionGrad>())(parts);
-  std::vector<char> wanted(d.builder().nodes.size(), 0);
+  std::vector<int> wanted(d.builder().nodes.size(), 0);
   for (const int id : given) wanted[std::size_t(id)] = 2;
   const std::vector<int> gradient = backward(d.builder(), y, given[inputs], wanted);
   std::vector<int> roots;

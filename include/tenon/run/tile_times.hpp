@@ -91,8 +91,8 @@ class TileTimes {
   ObserverClock clock_;
   TileShares shares_;
   std::size_t instructions_;
-  std::vector<Span> span_;       // tile by tile
-  std::vector<char> by_worker_;  // of each part
+  std::vector<Span> span_;      // tile by tile
+  std::vector<int> by_worker_;  // of each part
   std::vector<OperationRun> runs_;
   Observation* const* caller_ = &observation();  // an address that each thread has for itself
   std::int64_t forked_ = 0, joined_ = 0;

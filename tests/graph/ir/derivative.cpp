@@ -82,7 +82,7 @@ TEST_CASE("post-order follows operands, not the order of the trace") {
   const int second = b.call<ops::Relu>(NoConfig{}, x), first = b.call<ops::Relu>(NoConfig{}, x),
             unused = b.call<ops::Relu>(NoConfig{}, x);
   const int root = b.call<ops::Add>(NoConfig{}, first, second);
-  CHECK(post_order(b, root) == std::vector<int>{x, first, second, root});
+  CHECK(post_order(b, {root}, b.nodes.size()) == std::vector<int>{x, first, second, root});
   CHECK(unused == 3);
 }
 

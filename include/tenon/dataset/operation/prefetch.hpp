@@ -224,7 +224,7 @@ struct PrefetchThreads::State {
   void* const queue;
   tenon::detail::Mutex mutex;
   tenon::detail::Condition wake_fillers, wake_reader;
-  std::vector<char> ready;                // of each slot: the row is read
+  std::vector<int> ready;                 // of each slot: the row is read
   std::uint64_t epoch = 0, walk = 0;      // walks are counted from start() to start()
   long first = 0;                         // row of the walk
   long claimed = 0, taken = 0, last = 0;  // rows of this epoch that a thread has begun, that the reader got, that are
@@ -248,7 +248,7 @@ TENON_INLINE void PrefetchThreads::start(std::uint64_t epoch, long position, lon
   ++s.walk;
   s.first = s.claimed = s.taken = position;
   s.last = size;
-  for (char& ready : s.ready) ready = 0;
+  for (int& ready : s.ready) ready = 0;
   s.holds_row = false;
   s.failure = nullptr;
   s.running = true;

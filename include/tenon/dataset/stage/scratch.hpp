@@ -2,10 +2,10 @@
 #pragma once
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 #include <tenon/core/math/min_max.hpp>
 #include <tenon/core/memory/aligned_bytes.hpp>
+#include <tenon/core/memory/growing.hpp>
 #include <tenon/core/memory/owned.hpp>
 #include <tenon/core/random/philox.hpp>
 #include <tenon/dataset/batch/ragged.hpp>
@@ -76,7 +76,7 @@ class Scratch : public SampleOrigin {
 
   AlignedBytes block_[most_blocks];
   std::size_t size_[most_blocks];
-  std::vector<tenon::detail::Owned<RaggedValue>> ragged_;
+  tenon::detail::Growing<tenon::detail::Owned<RaggedValue>> ragged_;
   Frame::Mark mark_;
 };
 
@@ -138,7 +138,7 @@ TENON_INLINE Scratch& Scratch::operator=(Scratch&&) noexcept = default;
   return begin;
 }
 [[gnu::noinline]] TENON_INLINE RaggedValue& Scratch::ragged() {
-  if (mark_.ragged == ragged_.size()) ragged_.emplace_back(new RaggedValue);
+  if (mark_.ragged == ragged_.size()) ragged_.push_back(tenon::detail::Owned<RaggedValue>(new RaggedValue));
   return *ragged_[mark_.ragged++];
 }
 #endif  // TENON_DEFINES

@@ -110,12 +110,12 @@ struct BodyGradient {
   int inputs = 0, forward = 0;
   std::vector<int> seed;      // of each output the node of its gradient; -1: it is no floating-point number
   std::vector<int> gradient;  // of each input the node of its gradient, or -1
-  std::vector<char> read;     // of each node: whether the derivative reads it
+  std::vector<int> read;      // of each node: whether the derivative reads it
 
   /// A flag for each node that the gradients `roots` need, up to what the forward pass keeps. A view is made again of
   /// what it shows.
-  constexpr std::vector<char> needed_by(const std::vector<int>& roots) const {
-    std::vector<char> needed(builder.nodes.size(), 0);
+  constexpr std::vector<int> needed_by(const std::vector<int>& roots) const {
+    std::vector<int> needed(builder.nodes.size(), 0);
     for (const int id : roots)
       if (id >= 0) needed[std::size_t(id)] = 1;
     for (int id = int(builder.nodes.size()); id-- > 0;) {
@@ -163,7 +163,7 @@ constexpr BodyGradient differentiate(const Builder& outer, int number) {
     if (d.seed[std::size_t(k)] >= 0) roots.push_back(body.output[k]), seeds.push_back(d.seed[std::size_t(k)]);
   d.gradient.assign(std::size_t(d.inputs), -1);
   if (!roots.empty()) {
-    std::vector<char> wanted(b.nodes.size(), 0);
+    std::vector<int> wanted(b.nodes.size(), 0);
     for (int i = 0; i < d.inputs; ++i) wanted[std::size_t(i)] = is_floating(b.nodes[std::size_t(i)].type.dtype);
     const std::vector<int> all = backward(b, roots, seeds, wanted);
     for (int i = 0; i < d.inputs && i < int(all.size()); ++i)
@@ -208,7 +208,7 @@ constexpr Builder backward_of_body(const Builder& outer, int number, const std::
   Builder b = detail::builder_of_body(outer);
   std::vector<int> roots, to(d.builder.nodes.size(), -1);
   for (const int i : wanted) roots.push_back(d.gradient[std::size_t(i)]);
-  const std::vector<char> needed = d.needed_by(roots);
+  const std::vector<int> needed = d.needed_by(roots);
   int inputs = d.inputs;
   std::vector<int> input(d.builder.nodes.size(), -1);
   for (int i = 0; i < d.inputs; ++i) input[std::size_t(i)] = i;

@@ -201,11 +201,11 @@ class SecondValues {
 /// those that it does not go beyond.
 template <class Plus = ops::Add, class View = ops::Reshape>
 constexpr std::vector<int> backward(Builder& builder, const std::vector<int>& roots, const std::vector<int>& seeds,
-                                    const std::vector<char>& wanted) {
+                                    const std::vector<int>& wanted) {
   std::size_t size = 0;
   for (const int root : roots) size = std::size_t(root) < size ? size : std::size_t(root) + 1;
   std::vector<int> gradients(size, -1);
-  std::vector<char> needed(size, 0);
+  std::vector<int> needed(size, 0);
   for (int id = 0; id < int(size); ++id) {
     const Node& node = builder.nodes[std::size_t(id)];
     needed[std::size_t(id)] = std::size_t(id) < wanted.size() && wanted[std::size_t(id)];
@@ -262,7 +262,7 @@ constexpr std::vector<int> backward(Builder& builder, const std::vector<int>& ro
 }
 /// The same of one root.
 template <class Plus = ops::Add, class View = ops::Reshape>
-constexpr std::vector<int> backward(Builder& builder, int root, int seed, const std::vector<char>& wanted) {
+constexpr std::vector<int> backward(Builder& builder, int root, int seed, const std::vector<int>& wanted) {
   return backward<Plus, View>(builder, std::vector<int>(1, root), std::vector<int>(1, seed), wanted);
 }
 
