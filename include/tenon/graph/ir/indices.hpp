@@ -1,6 +1,7 @@
 // Operands whose elements are places in another tensor: they are looked at before a kernel uses them.
 #pragma once
 #include <cstdint>
+#include <type_traits>
 
 #include <tenon/core/error.hpp>
 #include <tenon/graph/ir/node.hpp>
@@ -14,19 +15,20 @@ namespace detail {
 /// blocks of which compilers make vectors.
 template <class I>
 [[gnu::noinline]] long first_outside(const I* numbers, long count, long low, long high) {
+  using Distance = std::make_unsigned_t<I>;  // from the least one: of a number below it larger than any inside
   constexpr long block = 16;
   const I least = static_cast<I>(low), most = static_cast<I>(high - 1);
+  const auto from_least = [least](I number) { return static_cast<Distance>(Distance(number) - Distance(least)); };
   const long whole = count - count % block;
-  I smallest[block], largest[block];
-  for (long l = 0; l < block; ++l) smallest[l] = least, largest[l] = most;
+  Distance largest[block]{};
   for (long i = 0; i < whole; i += block)
     for (long l = 0; l < block; ++l) {
-      smallest[l] = numbers[i + l] < smallest[l] ? numbers[i + l] : smallest[l];
-      largest[l] = numbers[i + l] > largest[l] ? numbers[i + l] : largest[l];
+      const Distance distance = from_least(numbers[i + l]);
+      largest[l] = distance > largest[l] ? distance : largest[l];
     }
-  bool outside = false;
-  for (long l = 0; l < block; ++l) outside |= (smallest[l] < least) | (largest[l] > most);
-  for (long i = whole; i < count; ++i) outside |= (numbers[i] < least) | (numbers[i] > most);
+  bool outside = high <= low;
+  for (long l = 0; l < block; ++l) outside |= largest[l] > from_least(most);
+  for (long i = whole; i < count; ++i) outside |= from_least(numbers[i]) > from_least(most);
   long at = outside ? 0 : count;
   while (at < count && numbers[at] >= least && numbers[at] <= most) ++at;
   return at;
