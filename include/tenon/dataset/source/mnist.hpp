@@ -97,10 +97,10 @@ inline std::string_view mnist_prefix(Usage usage) { return usage == Usage::train
 
 [[gnu::noinline]] TENON_INLINE void scale_pixels(const std::uint8_t* __restrict in, float* __restrict out, long count) {
   constexpr long block = 16;  // a length that the compiler knows: it divides vectors
-  long i = 0;
-  for (; i + block <= count; i += block)
+  const long whole = count - count % block;
+  for (long i = 0; i < whole; i += block)
     for (long k = 0; k < block; ++k) out[i + k] = static_cast<float>(in[i + k]) / 255.0f;
-  for (; i < count; ++i) out[i] = static_cast<float>(in[i]) / 255.0f;
+  for (long i = whole; i < count; ++i) out[i] = static_cast<float>(in[i]) / 255.0f;
 }
 [[gnu::cold]] inline void check_mnist(const MnistFiles& files, const std::string& images, const std::string& labels) {
   const auto shape = files.images.shape();
