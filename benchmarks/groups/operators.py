@@ -181,7 +181,7 @@ LOSSES = (
     loss("l1", "L1Loss<>", "F.l1_loss(x, y)"),
     loss("huber", "HuberLoss<>", "F.huber_loss(x, y)"),
     loss("smooth_l1", "SmoothL1Loss<>", "F.smooth_l1_loss(x, y)"),
-    loss("bce", "BCELoss<>", "F.binary_cross_entropy(x, y)", "u:n.64 q:n.64"),
+    loss("bce", "BCELoss<>", "F.binary_cross_entropy(x, y)", "h:n.64 q:n.64"),
     loss("bce_with_logits", "BCEWithLogitsLoss<>", "F.binary_cross_entropy_with_logits(x, y)", "n.64 q:n.64"),
     loss("kl_div", "KLDivLoss<>", "F.kl_div(x, y, reduction='mean')", "n.64 q:n.64"),
     loss("soft_margin", "SoftMarginLoss<>", "F.soft_margin_loss(x, y)"),

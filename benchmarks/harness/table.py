@@ -5,6 +5,7 @@ Operands are x, y, z, v, w, named in this order by their types: `n.64` is a floa
 says what its numbers are, and whether "train" computes its gradient:
 
     (none)  in [-2, 2)      u:  in [0, 1)      p:  in [1, 3)      s:  in [-1/8, 1/8)
+    h:      in [1/8, 7/8), with a gradient, too
     c:      in [-2, 2), without a gradient     q:  in [0, 1), without a gradient
     b:      bool            i100:  int32 in [0, 100)
 """
@@ -23,6 +24,7 @@ FILLS = {  # the least number and how many more there are, in eighths
     "u": (0, 8, True),
     "p": (8, 16, True),
     "s": (-1, 2, True),
+    "h": (1, 6, True),
     "c": (-16, 32, False),
     "q": (0, 8, False),
 }

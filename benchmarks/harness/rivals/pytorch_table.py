@@ -39,6 +39,12 @@ def ssim(x, y, size=11, sigma=1.5):
     return ((product + 1e-4) / (squares + 1e-4) * structure).mean((1, 2, 3))
 
 
+def attention(q, k, v, heads, mask):
+    split = lambda t: t.unflatten(2, (heads, -1)).transpose(1, 2)
+    y = F.scaled_dot_product_attention(split(q), split(k), split(v), mask)
+    return y.transpose(1, 2).flatten(2)
+
+
 def results_of(result):
     return result if isinstance(result, (tuple, list)) else (result,)
 
