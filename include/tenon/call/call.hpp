@@ -2,7 +2,7 @@
 #pragma once
 #include <utility>
 
-#include <tenon/graph/ir/indices.hpp>
+#include <tenon/graph/ir/index/indices.hpp>
 #include <tenon/graph/ir/leaf.hpp>
 #include <tenon/run/layout.hpp>
 #include <tenon/run/tape.hpp>

@@ -38,10 +38,10 @@
 #include <tenon/nn/loss/mse.hpp>
 #include <tenon/nn/loss/nll.hpp>
 #include <tenon/nn/loss/operand/class_labels.hpp>
+#include <tenon/nn/loss/operand/smallest.hpp>
 #include <tenon/nn/loss/operand/weight.hpp>
 #include <tenon/nn/loss/reduction.hpp>
 #include <tenon/nn/loss/rmse.hpp>
-#include <tenon/nn/loss/smallest.hpp>
 #include <tenon/nn/loss/smooth_l1.hpp>
 #include <tenon/nn/loss/soft_margin.hpp>
 #include <tenon/nn/loss/softmax_cross_entropy.hpp>
@@ -51,7 +51,7 @@
 #include <tenon/nn/metric/mae.hpp>
 #include <tenon/nn/metric/metric.hpp>
 #include <tenon/nn/metric/mse.hpp>
-#include <tenon/nn/metric/named.hpp>
+#include <tenon/nn/metric/naming/named.hpp>
 #include <tenon/nn/metric/precision.hpp>
 #include <tenon/nn/metric/recall.hpp>
 #include <tenon/nn/metric/top_k_categorical_accuracy.hpp>

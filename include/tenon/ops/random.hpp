@@ -3,7 +3,7 @@
 #pragma once
 #include <tuple>
 
-#include <tenon/core/math/random_number.hpp>
+#include <tenon/core/random/random_number.hpp>
 #include <tenon/ops/add.hpp>
 #include <tenon/ops/cast.hpp>
 #include <tenon/ops/compare.hpp>

@@ -1,6 +1,6 @@
 // Runs the graph of a body, as often as its node asks for, with memory that the node's kernel has.
 #pragma once
-#include <tenon/graph/ir/indices.hpp>
+#include <tenon/graph/ir/index/indices.hpp>
 #include <tenon/lowering/compiled.hpp>
 #include <tenon/run/graph_observer.hpp>
 #include <tenon/run/launch.hpp>

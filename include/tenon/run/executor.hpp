@@ -9,13 +9,13 @@
 #include <tenon/core/memory/growing.hpp>
 #include <tenon/core/memory/storage.hpp>
 #include <tenon/core/tensor/any_tensor.hpp>
-#include <tenon/graph/ir/indices.hpp>
+#include <tenon/graph/ir/index/indices.hpp>
 #include <tenon/lowering/active.hpp>
 #include <tenon/lowering/kept_operand.hpp>
 #include <tenon/run/graph_observer.hpp>
 #include <tenon/run/launch.hpp>
-#include <tenon/run/program_there.hpp>
 #include <tenon/run/refuse_scratch.hpp>
+#include <tenon/run/there/program.hpp>
 #include <tenon/run/tile_sums.hpp>
 #include <tenon/run/tile_times.hpp>
 
@@ -171,7 +171,7 @@ class Executor {
     if constexpr (several_targets && !std::is_same_v<Policy, NoPolicy>)
       if (is_there()) submit_there(), detail::wait_there();
   }
-  // Of a program of another target (run/executor_there.hpp).
+  // Of a program of another target (run/there/executor.hpp).
   void copy_constants(), begin_there(bool unseen), list_there(Resolved& r), submit_there(bool ends = false);
   void list_look(const Resolved& r);
   bool is_computed(const Resolved& r) const;
@@ -386,5 +386,5 @@ extern template void Executor::run(const void* const*, long, const NoPolicy&);
 }  // namespace tenon
 #include <tenon/run/run_tiles.hpp>
 #if defined(TENON_TARGET)
-#include <tenon/run/executor_there.hpp>
+#include <tenon/run/there/executor.hpp>
 #endif

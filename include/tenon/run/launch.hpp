@@ -1,12 +1,12 @@
 // How kernels of the CPU are started. start_kernel() is the one way: for the instructions of a graph, for tiles, and by
 // launch() for the calls and derivatives of PyNative mode. Two places need less: run_small_call (call/call.hpp), where
 // one more comparison is 1.5 % of a call, and run/unrolled.hpp, which names kernels by type so that the compiler can
-// inline them. On another target submit() starts the kernels of a step (run/launch_there.hpp).
+// inline them. On another target submit() starts the kernels of a step (run/there/launch.hpp).
 #pragma once
 #include <tenon/core/math/min_max.hpp>
 #include <tenon/core/memory/storage.hpp>
 #include <tenon/core/thread/parallel.hpp>
-#include <tenon/run/launch_there.hpp>
+#include <tenon/run/there/launch.hpp>
 
 namespace tenon::inline TENON_ABI {
 

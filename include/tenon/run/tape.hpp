@@ -339,5 +339,5 @@ TENON_INLINE void Tape::run_backward(int root, Value seed) {
 
 }  // namespace tenon::eager
 #if TENON_DEFINES
-#include <tenon/run/replay.hpp>
+#include <tenon/run/there/replay.hpp>
 #endif

@@ -2,7 +2,7 @@
 // kernels.
 #pragma once
 #include <tenon/graph/ir/guard.hpp>
-#include <tenon/graph/ir/indices.hpp>
+#include <tenon/graph/ir/index/indices.hpp>
 #include <tenon/lowering/compiled.hpp>
 #include <tenon/run/executor.hpp>
 

@@ -1,7 +1,7 @@
 // Metrics under names of the user's, and lists of numbers, in a Model.
 #include <tenon/nn/metric/confusion_matrix.hpp>
 #include <tenon/nn/metric/cosine_similarity.hpp>
-#include <tenon/nn/metric/named.hpp>
+#include <tenon/nn/metric/naming/named.hpp>
 #include <tenon/nn/metric/precision.hpp>
 #include <tenon/nn/metric/top_k_categorical_accuracy.hpp>
 

@@ -1,7 +1,7 @@
 // Random numbers: a thread has the elements of one Philox block.
 #pragma once
 #include <tenon/backend/cuda/device.hpp>
-#include <tenon/core/math/random_number.hpp>
+#include <tenon/core/random/random_number.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {

@@ -1,14 +1,11 @@
 // All kernels of the target Reference.
 #pragma once
-#include <tenon/backend/reference/argmax.hpp>
-#include <tenon/backend/reference/attention.hpp>
-#include <tenon/backend/reference/batch_norm.hpp>
+#include <tenon/backend/reference/attention/attention.hpp>
 #include <tenon/backend/reference/conv.hpp>
 #include <tenon/backend/reference/ctc_loss.hpp>
 #include <tenon/backend/reference/dropout.hpp>
 #include <tenon/backend/reference/elementwise.hpp>
 #include <tenon/backend/reference/index_checks.hpp>
-#include <tenon/backend/reference/layer_norm.hpp>
 #include <tenon/backend/reference/matmul.hpp>
 #include <tenon/backend/reference/movement/broadcast.hpp>
 #include <tenon/backend/reference/movement/cast.hpp>
@@ -20,14 +17,17 @@
 #include <tenon/backend/reference/movement/slice.hpp>
 #include <tenon/backend/reference/movement/transpose.hpp>
 #include <tenon/backend/reference/movement/triangle.hpp>
+#include <tenon/backend/reference/norm/batch_norm.hpp>
+#include <tenon/backend/reference/norm/layer_norm.hpp>
 #include <tenon/backend/reference/optimizer/adafactor.hpp>
 #include <tenon/backend/reference/optimizer/norms.hpp>
 #include <tenon/backend/reference/optimizer/overflow_check.hpp>
 #include <tenon/backend/reference/optimizer/update.hpp>
-#include <tenon/backend/reference/pool.hpp>
+#include <tenon/backend/reference/pool/pool.hpp>
 #include <tenon/backend/reference/recurrent/recurrent.hpp>
-#include <tenon/backend/reference/reduction.hpp>
-#include <tenon/backend/reference/reduction_grad.hpp>
+#include <tenon/backend/reference/reduce/argmax.hpp>
+#include <tenon/backend/reference/reduce/reduction.hpp>
+#include <tenon/backend/reference/reduce/reduction_grad.hpp>
+#include <tenon/backend/reference/reduce/softmax.hpp>
 #include <tenon/backend/reference/rounded.hpp>
 #include <tenon/backend/reference/rows.hpp>
-#include <tenon/backend/reference/softmax.hpp>

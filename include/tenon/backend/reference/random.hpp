@@ -1,7 +1,7 @@
 // Random numbers: each element by its own words.
 #pragma once
 #include <tenon/backend/reference/index.hpp>
-#include <tenon/core/math/random_number.hpp>
+#include <tenon/core/random/random_number.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {

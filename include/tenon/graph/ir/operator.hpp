@@ -7,7 +7,7 @@
 
 #include <tenon/core/text/fixed_string.hpp>
 #include <tenon/core/text/type_name.hpp>
-#include <tenon/graph/ir/index_range.hpp>
+#include <tenon/graph/ir/index/index_range.hpp>
 #include <tenon/target/kernel.hpp>
 #if defined(TENON_OBSERVE)
 #include <tenon/graph/observe/config_members.hpp>

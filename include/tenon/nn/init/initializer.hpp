@@ -2,8 +2,8 @@
 #pragma once
 
 #include <tenon/core/math/libm.hpp>
-#include <tenon/core/math/random_group.hpp>
 #include <tenon/core/random/philox.hpp>
+#include <tenon/core/random/random_group.hpp>
 #include <tenon/core/shape.hpp>
 #include <tenon/core/thread/parallel.hpp>
 

@@ -1,9 +1,9 @@
 // Binary cross entropy of probabilities as a loss.
 #pragma once
 #include <tenon/nn/cell.hpp>
+#include <tenon/nn/loss/operand/smallest.hpp>
 #include <tenon/nn/loss/operand/target.hpp>
 #include <tenon/nn/loss/operand/weight.hpp>
-#include <tenon/nn/loss/smallest.hpp>
 #include <tenon/ops/add.hpp>
 #include <tenon/ops/log.hpp>
 #include <tenon/ops/maximum.hpp>

@@ -1,8 +1,8 @@
 // The angle between two vectors as a loss: small for pairs that belong together, large for others.
 #pragma once
 #include <tenon/nn/cell.hpp>
+#include <tenon/nn/loss/operand/smallest.hpp>
 #include <tenon/nn/loss/reduction.hpp>
-#include <tenon/nn/loss/smallest.hpp>
 #include <tenon/ops/compare.hpp>
 #include <tenon/ops/maximum.hpp>
 #include <tenon/ops/mul.hpp>

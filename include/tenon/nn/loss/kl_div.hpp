@@ -1,9 +1,9 @@
 // Kullback-Leibler divergence as a loss.
 #pragma once
 #include <tenon/nn/cell.hpp>
+#include <tenon/nn/loss/operand/smallest.hpp>
 #include <tenon/nn/loss/operand/target.hpp>
 #include <tenon/nn/loss/reduction.hpp>
-#include <tenon/nn/loss/smallest.hpp>
 #include <tenon/ops/log.hpp>
 #include <tenon/ops/maximum.hpp>
 #include <tenon/ops/mul.hpp>

@@ -1,8 +1,8 @@
 // Root of the mean squared error as a loss.
 #pragma once
 #include <tenon/nn/cell.hpp>
+#include <tenon/nn/loss/operand/smallest.hpp>
 #include <tenon/nn/loss/operand/target.hpp>
-#include <tenon/nn/loss/smallest.hpp>
 #include <tenon/ops/compare.hpp>
 #include <tenon/ops/maximum.hpp>
 #include <tenon/ops/reduce_mean.hpp>

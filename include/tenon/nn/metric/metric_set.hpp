@@ -13,7 +13,7 @@
 #include <tenon/nn/metric/loss.hpp>
 #include <tenon/nn/metric/mae.hpp>
 #include <tenon/nn/metric/mse.hpp>
-#include <tenon/nn/metric/named.hpp>
+#include <tenon/nn/metric/naming/named.hpp>
 #include <tenon/nn/metric/perplexity.hpp>
 #include <tenon/nn/metric/precision.hpp>
 #include <tenon/nn/metric/recall.hpp>

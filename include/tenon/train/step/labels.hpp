@@ -1,7 +1,7 @@
 // Class numbers and other indices in a data set: checked before a step uses them.
 #pragma once
 #include <tenon/dataset/stage/column.hpp>
-#include <tenon/graph/ir/indices.hpp>
+#include <tenon/graph/ir/index/indices.hpp>
 #include <tenon/graph/ir/leaf.hpp>
 #include <tenon/train/callback/callback.hpp>
 

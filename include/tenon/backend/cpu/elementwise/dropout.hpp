@@ -1,6 +1,6 @@
 // Dropout: elements become 0 where a random word is small, the rest is scaled.
 #pragma once
-#include <tenon/core/math/random_group.hpp>
+#include <tenon/core/random/random_group.hpp>
 #include <tenon/graph/ir/kernel.hpp>
 
 TENON_EXACT_BEGIN

@@ -1,6 +1,6 @@
 // Random numbers: 64 elements at a time, from the words of 16 Philox blocks.
 #pragma once
-#include <tenon/core/math/random_number.hpp>
+#include <tenon/core/random/random_number.hpp>
 #include <tenon/graph/ir/kernel.hpp>
 
 TENON_EXACT_BEGIN

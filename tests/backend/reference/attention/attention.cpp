@@ -6,7 +6,7 @@
 
 #include <tenon/ops/ops.hpp>
 
-#include "../../support/both_modes.hpp"
+#include "../../../support/both_modes.hpp"
 
 using namespace tenon;
 using namespace support;

@@ -7,8 +7,8 @@
 #include <tenon/core/memory/storage.hpp>
 #include <tenon/graph/ir/kernel_entry.hpp>
 #if defined(TENON_TARGET)
-#include <tenon/run/batch_there.hpp>
 #include <tenon/run/refuse_scratch.hpp>
+#include <tenon/run/there/batch.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI {

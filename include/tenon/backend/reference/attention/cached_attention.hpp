@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include <tenon/backend/reference/softmax.hpp>
+#include <tenon/backend/reference/reduce/softmax.hpp>
 
 namespace tenon::inline TENON_ABI {
 

@@ -1,6 +1,6 @@
 // Which pixel of its plane is the largest of each window.
 #pragma once
-#include <tenon/backend/reference/pool.hpp>
+#include <tenon/backend/reference/pool/pool.hpp>
 
 namespace tenon::inline TENON_ABI {
 

@@ -9,7 +9,7 @@
 #include <tenon/ops/reduce_prod.hpp>
 #include <tenon/ops/structural.hpp>
 
-#include "../../support/both_modes.hpp"
+#include "../../../support/both_modes.hpp"
 
 using namespace tenon;
 using namespace support;

@@ -3,8 +3,8 @@
 #include <tenon/core/config.hpp>
 #if defined(TENON_TARGET)
 #include <tenon/core/memory/growing.hpp>
-#include <tenon/run/batch_there.hpp>
-#include <tenon/run/launch_there.hpp>
+#include <tenon/run/there/batch.hpp>
+#include <tenon/run/there/launch.hpp>
 #include <tenon/target/index_checks.hpp>
 
 namespace tenon::inline TENON_ABI::detail {

@@ -1,6 +1,6 @@
 // One random number from the words of a Philox block, the same on all targets.
 #pragma once
-#include <tenon/core/math/random_group.hpp>
+#include <tenon/core/random/random_group.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <vector>
 
-#include <tenon/backend/reference/softmax.hpp>
+#include <tenon/backend/reference/reduce/softmax.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {
