@@ -9,10 +9,14 @@
 #include <tenon/nn/layer/dense.hpp>
 #include <tenon/ops/argmax.hpp>
 #include <tenon/ops/cast.hpp>
+#include <tenon/ops/constant.hpp>
+#include <tenon/ops/mul.hpp>
 #include <tenon/ops/reduce_prod.hpp>
 #include <tenon/ops/reduce_sum.hpp>
 #include <tenon/ops/relu.hpp>
+#include <tenon/ops/slice.hpp>
 #include <tenon/ops/softmax_cross_entropy.hpp>
+#include <tenon/ops/square.hpp>
 
 #include "../support/tensors.hpp"
 
@@ -249,6 +253,43 @@ TEST_CASE("what has no derivative is refused with its name, and the tape goes on
   CHECK(Tape::active() == &tape);
   tape.backward(logits + logits);
   CHECK(tape.gradient(logits).data()[0] == 2);
+}
+
+TEST_CASE("a part or a copy of a watched value is refused by operators, and is a number like others elsewhere") {
+  using Matrix = Tensor<float, Shape<2, 2>>;
+  const auto x = Matrix::from({1, 2, 3, 4});
+  const auto refused = [](const auto& f) {
+    const auto make = [&] { grad([&](auto v) { return reduce_sum(square(f(v))); })(Matrix::from({1, 2, 3, 4})); };
+    CHECK_THROWS_WITH_AS(make(), doctest::Contains("slice<Part{0, 2}>(x) or cast<T>(x), or say that no gradient"),
+                         ValueError);
+  };
+  refused([](const auto& v) { return v[1]; });
+  refused([](const auto& v) { return v[Range{0, 1}]; });
+  refused([](const auto& v) { return v.template slice<0, 0, 1>(); });
+  refused([](const auto& v) { return v.template slice<1, 0, 1>(); });
+  refused([](const auto& v) { return v.template to<double>(); });
+  refused([](const auto& v) { return v.copy(); });
+  refused([](const auto& v) { return (v * v)[0]; });
+
+  // as a constant, and outside of the calculation
+  const auto slope = grad([](auto v) {
+    CHECK(v[1].data()[0] == 3);
+    return reduce_sum(v * stop_gradient(v)[0]);
+  })(x);
+  CHECK(slope.data()[3] == 2);
+  Tape tape;
+  tape.watch(x);
+  const auto y = square(x);
+  tape.pause();
+  CHECK(reduce_sum(y[1]).item() == 25);
+  // a part may be watched itself
+  Tape other;
+  const auto row = x[1];
+  other.watch(row);
+  other.backward(reduce_sum(square(row)));
+  CHECK(other.gradient(row).data()[1] == 8);
+  // of a tape that is no longer there it is a number
+  CHECK(grad([&](auto v) { return reduce_sum(v * y[0]); })(x).data()[0] == 1);
 }
 
 TEST_CASE("no gradient flows through integers, as in a graph") {

@@ -124,7 +124,8 @@ template <class I>
 inline constexpr SeveralResults several_results = describe_several<I>();
 
 template <class I>
-constexpr bool has_rule = !I::Op::effect && eager::all_gradients<I>() != 0;
+constexpr bool has_rule =
+    !I::Op::effect && !requires { requires I::Op::stops_gradient; } && eager::all_gradients<I>() != 0;
 template <class I>
 constexpr bool has_right_rule() {
   if constexpr (has_rule<I>) return eager::RuleOf<I>::sentence.empty();

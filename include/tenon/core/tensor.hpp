@@ -19,8 +19,12 @@ namespace tenon::inline TENON_ABI {
 
 /// Which value of which tape a tensor is; not for users.
 struct TapeVariable {
-  int index = -1;
+  static constexpr int none = -1,
+                       lost = -2;  // lost: a part or a copy of a value with a variable, which has no gradient
+  int index = none;
   unsigned tape = 0;
+  /// What a part or a copy carries: the tape refuses it in a calculation, instead of losing its gradient in silence.
+  TapeVariable of_part() const { return {index == none ? none : lost, tape}; }
 };
 
 namespace detail {
@@ -202,6 +206,7 @@ class Tensor : public ops::Value<Tensor<T, S>> {
     if (!storage_) return {};
     Tensor t = empty(n_);
     std::memcpy(t.data(), data(), static_cast<std::size_t>(dims.bytes(n_)));
+    t.variable = variable.of_part();
     return t;
   }
   /// For operators: the block as it is. An image that an operator made may be in NCHW16n; data() has it row-major.
@@ -224,14 +229,14 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   }
 
   // Reading and writing parts. An index may count from the end: x[-1]. What is returned shares the elements of this
-  // tensor; a part made while a tape records is a new value, through which no gradient flows (ops/slice.hpp has the
-  // operator). All throw ValueError that names index, axis and extent.
+  // tensor. No gradient flows through it: an operator that gets a part of a value that a tape watches throws ValueError
+  // (ops/slice.hpp has the operator). All throw ValueError that names index, axis and extent.
 
   /// Part i of the leading axis.
   auto operator[](long i) const requires(rank > 1)
   {
     using Part = Tensor<T, detail::Without<S>>;
-    return Part(part(checked(i, 0) * static_cast<std::size_t>(Part::dims.bytes(1))), 1);
+    return as_part(Part(part(checked(i, 0) * static_cast<std::size_t>(Part::dims.bytes(1))), 1));
   }
   T& operator[](long i) requires(rank == 1)
   {
@@ -247,7 +252,7 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   {
     using Part = Tensor<T, detail::WithLeading<S, dyn>>;
     const auto [begin, end] = detail::checked_range(range, dims.size(0, needed()));
-    return Part(part(static_cast<std::size_t>(begin * Part::dims.bytes(1))), end - begin);
+    return as_part(Part(part(static_cast<std::size_t>(begin * Part::dims.bytes(1))), end - begin));
   }
   /// One element.
   template <std::integral... I>
@@ -271,11 +276,11 @@ class Tensor : public ops::Value<Tensor<T, S>> {
     using Part = Tensor<T, detail::WithExtent<S, axis, End - Begin>>;
     if constexpr (axis == 0) {
       (void)detail::checked_range({Begin, End}, dims.size(0, needed()));
-      return Part(part(static_cast<std::size_t>(Begin * dims.span(1, rank)) * sizeof(T)), 1);
+      return as_part(Part(part(static_cast<std::size_t>(Begin * dims.span(1, rank)) * sizeof(T)), 1));
     } else {
       Part part = Part::empty(needed());
       detail::copy_columns(dims, n_, axis, Begin, End, elements(), part.storage().data());
-      return part;
+      return as_part(std::move(part));
     }
   }
 
@@ -285,12 +290,17 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   Tensor<U, S> to() const {
     Tensor<U, S> t = Tensor<U, S>::empty(needed());
     for (long i = 0; i < count(); ++i) t.data()[i] = static_cast<U>(data()[i]);
-    return t;
+    return as_part(std::move(t));
   }
 
   mutable TapeVariable variable{};  // set by the tape that watches this value
 
  private:
+  template <class Part>
+  Part as_part(Part part) const {
+    part.variable = variable.of_part();
+    return part;
+  }
   template <class... I>
   static constexpr bool one_per_axis = sizeof...(I) == std::size_t(rank);
   template <class U>

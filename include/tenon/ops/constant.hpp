@@ -15,6 +15,7 @@ struct Copy : Elementwise<Op, Name> {
 };
 /// x itself, through which no gradient flows. MindSpore's stop_gradient.
 struct StopGradient : Copy<StopGradient, "StopGradient"> {
+  static constexpr bool stops_gradient = true;  // a tape does not record it
   static constexpr void derivative(Derivative&) {}
 };
 /// x itself; a copy in PyNative mode, nothing in a graph.

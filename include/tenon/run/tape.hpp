@@ -41,12 +41,12 @@ class Tape {
   /// Asks for gradients with respect to x (an input; parameters that require_grad are watched by themselves).
   template <class T, class S>
   void watch(const Tensor<T, S>& x) {
-    if (x.variable.tape != generation_) x.variable = {new_variable(), generation_};
+    if (x.variable.tape != generation_ || x.variable.index < 0) x.variable = {new_variable(), generation_};
   }
   int variable(const TapeVariable& x) const {
-    if (x.tape == generation_) return x.index;
+    if (x.tape == generation_) return x.index == TapeVariable::lost ? refuse_part() : x.index;
     for (const Tape* outer = outer_; outer; outer = outer->outer_)
-      if (x.index >= 0 && x.tape == outer->generation_) hides_outer_ = true;
+      if (x.index != TapeVariable::none && x.tape == outer->generation_) hides_outer_ = true;
     return -1;
   }
   template <class T, class S>
@@ -145,6 +145,7 @@ class Tape {
   void release_arenas();
   // Parameters of a second network in one tape: searched, since this is rare.
   int foreign_variable(const ParameterHandle& p);
+  [[noreturn, gnu::cold]] static int refuse_part();
   void* foreign_gradient(const ParameterHandle& p) const;
 
   // Operands and results of a record.
@@ -273,6 +274,12 @@ TENON_INLINE void Tape::keep(ParameterArena* arena) {
 TENON_INLINE void Tape::release_arenas() {
   for (ParameterArena* kept : memory_->kept) kept->release();
   memory_->kept.clear();
+}
+[[noreturn, gnu::cold]] TENON_INLINE int Tape::refuse_part() {
+  throw_error<ValueError>(
+      "A part or a copy of a tensor (x[i], x.slice<...>(), x.to<T>(), x.copy()) has no gradient, but a "
+      "tape records this calculation: use an operator, slice<Part{0, 2}>(x) or cast<T>(x), or say "
+      "that no gradient is wanted, stop_gradient(x)[i].");
 }
 TENON_INLINE int Tape::foreign_variable(const ParameterHandle& p) {
   for (const auto& [handle, v] : memory_->foreign)

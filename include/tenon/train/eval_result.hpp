@@ -1,5 +1,6 @@
 // What an evaluation returns: a number per metric.
 #pragma once
+#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@ class EvalResult {
  public:
   /// Throws KeyError with the names of all metrics.
   double operator[](std::string_view name) const;
+  double operator[](std::nullptr_t) const = delete;  // result[0]: metrics have names
   /// The result of that name, or null.
   const double* find(std::string_view name) const;
   void add(std::string_view name, double value);
