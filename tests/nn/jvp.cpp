@@ -1,6 +1,8 @@
 // Products with the Jacobian: jvp and vjp.
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include <tenon/more.hpp>
 
 #include "../support/tensors.hpp"
