@@ -4,6 +4,7 @@
 #include <tuple>
 
 #include <tenon/ops/compare.hpp>
+#include <tenon/ops/full_like.hpp>
 #include <tenon/ops/mul.hpp>
 #include <tenon/ops/select.hpp>
 #include <tenon/ops/solve.hpp>

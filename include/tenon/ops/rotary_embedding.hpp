@@ -1,6 +1,6 @@
 // Rotary positions: queries and keys turned by angles that grow with the position.
 #pragma once
-#include <tenon/call/apply.hpp>
+#include <tenon/ops/accumulate.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
