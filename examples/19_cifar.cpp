@@ -1,11 +1,11 @@
 // Lesson 19: a residual network on CIFAR-10 from JPEG files, with augmentation, batch norms, and a learning rate that
 // rises and falls.
+// link: png jpeg
 //
 //     19_cifar FOLDER [EPOCHS]    FOLDER/train and FOLDER/test have a folder of images for each of the ten classes.
 //                                 Without a folder, pictures are drawn: they take seconds to learn
 //
 // It is ResNet-18 (He and others, arXiv 1512.03385) for images of 32 x 32 pixels with a quarter of its channels.
-// link: png jpeg
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>

@@ -59,8 +59,9 @@ constexpr auto traced_gradients(const V& value, const X&... x) {
                       "with a Model, or make one graph of it, jit(step, net, optimizer) or jit(grad(grad(f))), with "
                       "functions that capture nothing.");
 }
-/// The value of f(x...) and its gradients at Positions. `backward(tape, value)` starts the backward pass.
-template <int... Positions, class F, class Backward, class... X>
+/// The gradients of f(x...) at Positions, after the value if it is wanted. `backward(tape, value)` starts the backward
+/// pass.
+template <bool with_value, int... Positions, class F, class Backward, class... X>
 auto taped_gradients(const F& f, Backward backward, const X&... x) {
   const FlushDenormals flush;
   eager::Tape tape;
@@ -73,7 +74,8 @@ auto taped_gradients(const F& f, Backward backward, const X&... x) {
   else {
     if (tape.variable(value) >= 0) backward(tape, value);  // else all gradients are zero, as in a graph
     auto gradients = one_or_tuple(tape.gradient(nth<Positions>(x...))...);
-    return std::tuple(std::move(value), std::move(gradients));
+    if constexpr (with_value) return std::tuple(std::move(value), std::move(gradients));
+    else return gradients;
   }
 }
 }  // namespace detail
@@ -94,7 +96,9 @@ struct Gradient {
     else if (const eager::Tape* outer = eager::Tape::active(); outer && ((outer->variable(x) >= 0) || ...))
       throw detail::lost_gradient();
     else if constexpr (detail::only_compiled<Gradient>) return jit(*this)(x...);
-    else return eager(X(x)...);  // copies: one tensor given twice is two variables
+    else  // copies: one tensor given twice is two variables
+      return detail::taped_gradients<with_value, Positions...>(
+          f, [](eager::Tape& tape, const auto& value) { tape.backward(value); }, X(x)...);
   }
 
  private:
@@ -113,13 +117,6 @@ struct Gradient {
       if constexpr (with_value) return std::tuple(value, gradients);
       else return gradients;
     }
-  }
-  template <class... X>
-  auto eager(const X&... x) const {
-    auto both = detail::taped_gradients<Positions...>(
-        f, [](eager::Tape& tape, const auto& value) { tape.backward(value); }, x...);
-    if constexpr (with_value || is_broken<decltype(both)>) return both;
-    else return std::get<1>(std::move(both));
   }
 };
 

@@ -124,7 +124,7 @@ struct Cotangent {
     else if (const eager::Tape* outer = eager::Tape::active(); outer && ((outer->variable(x) >= 0) || ...))
       throw detail::lost_gradient();
     else if constexpr (std::tuple_size_v<All> == arguments + 1) {
-      return detail::taped_gradients<Positions...>(
+      return detail::taped_gradients<true, Positions...>(
           f, [&](eager::Tape& tape, const auto& value) { tape.backward(value, std::get<arguments>(all).copy()); },
           X(x)...);
     } else {
