@@ -11,8 +11,8 @@ namespace tenon::inline TENON_ABI::ops {
 ///
 /// a           [..., N, N], symmetric and positive definite; float32 or float64. Only the lower triangle is read
 /// result      as a. A matrix that is not positive definite gives NaN in all elements; PyTorch raises an error
-/// derivative  symmetric: half of s + sᵀ, where  s = l⁻ᵀ p l⁻¹  and p is the lower triangle of lᵀ dl with half of its
-///             diagonal
+/// derivative  symmetric: half of s + sᵀ, where  s = l⁻ᵀ p l⁻¹.  p is the lower triangle of lᵀ dl, with
+///             half of its diagonal
 /// order       in float64, one chain of fused multiply-adds in ascending order of columns, rounded once
 /// source      MindSpore's and PyTorch's cholesky
 struct Cholesky : Operator<Cholesky, "Cholesky"> {

@@ -7,8 +7,8 @@
 
 namespace tenon::inline TENON_ABI::ops {
 
-/// Stands for all operators below in nodes: clang gives lambdas of several instances of a template one name, and nobody
-/// looks for the kernel of a view.
+/// Nodes name this type instead of CustomGradient<...>, because clang gives different lambdas of a template the same
+/// name. A view has no kernel, so nobody looks for one by this name.
 struct AnyCustomGradient;
 
 /// The value of a function (operand 0) with the gradients of its arguments (the further operands) that Backward

@@ -191,8 +191,8 @@ constexpr auto einsum_of(const std::source_location& at, const First& first, con
 /// `einsum<"ii->i">(a)` a diagonal, `einsum<"...ij->...ji">(a)` a transposition.
 ///
 /// text        letters of the operands, separated by commas, and of the result. Axes of one letter have one extent; an
-///             extent of 1 is repeated. `...` stands for axes that broadcast. Without `->` the result has the axes of
-///             `...`, then those of letters that occur once, in alphabetical order. Blanks are ignored
+///             extent of 1 is repeated. `...` stands for axes that broadcast. Without `->`, the axes of `...` come
+///             first in the result; letters that occur once follow in alphabetical order. Blanks are ignored
 /// operands    1 to 4 of one dtype, floating-point or integer
 /// result      the sum over all letters that it lacks. An axis whose extent depends on n is its first one, or summed
 /// derivative  of the operators it consists of

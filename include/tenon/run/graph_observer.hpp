@@ -122,7 +122,7 @@ inline std::string_view unique_name(const Program& program, const Node& node, Wo
   if (!operations) operations = address_word(name_operations(program));
   return reinterpret_cast<const Operation*>(operations);
 }
-// An observer without values is told one name for all turns: it adds up.
+// An observer that takes no values, as the profiler, adds up the times of all turns: they have one name.
 [[gnu::noinline]] TENON_INLINE std::string_view GraphObserver::name_in_body(std::string_view name) const {
   constexpr std::string_view network = "Default/";
   if (const std::size_t at = name.find(network); at != name.npos) name.remove_prefix(at + network.size());
