@@ -68,6 +68,14 @@ void narrow(const LinearSystem& s, bool valid, T* to) {
       to[i * s.m + j] = valid ? static_cast<T>(s.x[i * s.x_row + j]) : std::numeric_limits<T>::quiet_NaN();
 }
 
+/// Solves a system whose matrix and right sides are there; NaN if the matrix is singular.
+template <class T>
+void solve(const LinearSystem& s, T* to) {
+  const bool singular = s.eliminate().singular;
+  if (!singular) s.solve_lower(true), s.solve_upper(false);
+  narrow(s, !singular, to);
+}
+
 }  // namespace kernel
 
 template <>
@@ -96,9 +104,7 @@ struct Kernel<Cpu, ops::MatrixSolve> : kernel::OnMatrices<true> {
     for (long i = begin; i < end; ++i) {
       kernel::widen_matrix(a.operand<T>(0) + i * s.n * s.n, Call::config().transposed, s);
       kernel::widen(a.operand<T>(1) + i * s.n * s.m, s.n, s.m, s.x, s.x_row);
-      const bool singular = s.eliminate().singular;
-      if (!singular) s.solve_lower(true), s.solve_upper(false);
-      kernel::narrow(s, !singular, a.result<T>() + i * s.n * s.m);
+      kernel::solve(s, a.result<T>() + i * s.n * s.m);
     }
   }
 };
@@ -113,9 +119,7 @@ struct Kernel<Cpu, ops::MatrixInverse> : kernel::OnMatrices<true> {
       kernel::widen_matrix(a.operand<T>(0) + i * s.n * s.n, false, s);
       for (long row = 0; row < s.n; ++row)
         for (long k = 0; k < s.n; ++k) s.x[row * s.x_row + k] = row == k;
-      const bool singular = s.eliminate().singular;
-      if (!singular) s.solve_lower(true), s.solve_upper(false);
-      kernel::narrow(s, !singular, a.result<T>() + i * s.n * s.n);
+      kernel::solve(s, a.result<T>() + i * s.n * s.n);
     }
   }
 };
