@@ -11,22 +11,23 @@ BEGIN {
   # by -DTENON_TARGET=FOLDER core/target.hpp includes backend/FOLDER/target.hpp, too, which needs the core alone
   allowed["core"]    = ""
   allowed["target"]  = ""
+  # bytes between ranks; the operators on them are in ops, what a training does with them in train
+  allowed["dist"]    = ""
   allowed["graph"]   = "target"
   allowed["backend"] = "target graph"
   allowed["lowering"] = "target graph backend"
   allowed["run"]     = "target graph backend lowering"
   allowed["call"]    = "target graph backend lowering run"
-  allowed["ops"]     = "target graph lowering run call"
+  allowed["ops"]     = "target graph lowering run call dist"
   allowed["nn"]      = "target graph lowering run call ops"
   # a Model draws batches from a dataset, and its callbacks write files
-  allowed["train"]   = "target graph lowering run call ops nn io dataset"
+  allowed["train"]   = "target graph lowering run call ops nn io dataset dist"
     allowed["io"]      = ""
   # images as memory; operations on columns of images are in dataset/vision
   allowed["vision"]  = "io"
   allowed["dataset"] = "io vision"
   # one include has the tools and all else
-  allowed["debug"]   = "target graph lowering run call ops nn train io dataset tenon.hpp"
-  allowed["dist"]    = "target graph lowering run call ops nn train io dataset"
+  allowed["debug"]   = "target graph lowering run call ops nn train io dataset dist tenon.hpp"
   allowed["fwd.hpp"] = ""                                      # names only; anybody may include it
 }
 function folder(path) { return path ~ /\// ? substr(path, 1, index(path, "/") - 1) : path }

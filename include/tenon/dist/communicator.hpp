@@ -1,0 +1,194 @@
+// Communicator: the ranks of a group, and how bytes get from one to another. MPI is behind it, or threads.
+#pragma once
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <span>
+#include <utility>
+
+#include <tenon/core/error.hpp>
+#include <tenon/core/memory/owned.hpp>
+
+namespace tenon::inline TENON_ABI::dist {
+
+class Communicator;
+
+/// Tags of a program's own messages are 0 to most_tag. The tags above are Tenon's, up to 32767, which every MPI has.
+inline constexpr int most_tag = 16383;
+
+/// A message that has been started: what its transport needs in order to find it again.
+struct Message {
+  bool outgoing;
+  int peer, tag;
+  std::byte* data;
+  std::size_t bytes;
+  std::size_t done = 0;       // bytes of those that have arrived, for transports that cut messages
+  std::uint64_t request = 0;  // the transport's own
+};
+
+/// What carries messages. `start` takes note of one; `finish` says whether it has arrived, and waits for it if `wait`;
+/// `split` is called by all ranks of the group. Messages from one rank to another with one tag arrive in the order in
+/// which they were started. One with another number of bytes than its receiver expects is a RuntimeError there.
+template <class T>
+concept Transport = requires(T& transport, Message& message, bool wait, int number) {
+  { transport.rank() } -> std::same_as<int>;
+  { transport.size() } -> std::same_as<int>;
+  transport.start(message);
+  { transport.finish(message, wait) } -> std::same_as<bool>;
+  { transport.split(number, number) } -> std::same_as<Communicator>;
+};
+
+namespace detail {
+/// A transport's functions, whatever its type.
+struct TransportFunctions {
+  void (*start)(void*, Message&);
+  bool (*finish)(void*, Message&, bool wait);
+  Communicator (*split)(void*, int color, int key);
+};
+template <class T>
+inline constexpr TransportFunctions functions_of{
+    [](void* transport, Message& message) { static_cast<T*>(transport)->start(message); },
+    [](void* transport, Message& message, bool wait) { return static_cast<T*>(transport)->finish(message, wait); },
+    [](void* transport, int color, int key) { return static_cast<T*>(transport)->split(color, key); }};
+}  // namespace detail
+
+/// A message on its way. Its bytes belong to it until wait() returns or test() says true; what goes away before waits.
+class Pending {
+ public:
+  Pending() = default;  // of nothing: has arrived
+  Pending(Pending&& other) noexcept
+      : transport_(std::move(other.transport_)),
+        functions_(std::exchange(other.functions_, nullptr)),
+        message_(other.message_) {}
+  Pending& operator=(Pending&& other) noexcept {
+    if (this == &other) return *this;
+    drop();
+    transport_ = other.transport_;
+    functions_ = std::exchange(other.functions_, nullptr);
+    message_ = other.message_;
+    return *this;
+  }
+  ~Pending() { drop(); }
+
+  /// Returns when the message has left, or has arrived. Throws RuntimeError if it cannot any more.
+  void wait() { static_cast<void>(finish(true)); }
+  /// True if it has. Never waits; makes progress.
+  bool test() { return finish(false); }
+
+ private:
+  friend Communicator;
+  Pending(tenon::detail::Shared<void> transport, const detail::TransportFunctions* functions, const Message& message)
+      : transport_(std::move(transport)), functions_(functions), message_(message) {
+    functions_->start(transport_.get(), message_);
+  }
+  bool finish(bool wait) {
+    if (!functions_) return true;
+    const detail::TransportFunctions* const functions = std::exchange(functions_, nullptr);  // an error is the end, too
+    if (functions->finish(transport_.get(), message_, wait)) return true;
+    functions_ = functions;
+    return false;
+  }
+  void drop() noexcept {
+    try {
+      wait();
+    } catch (const std::exception&) {  // whoever waits for what comes next hears of it
+    }
+  }
+
+  tenon::detail::Shared<void> transport_;
+  const detail::TransportFunctions* functions_ = nullptr;
+  Message message_{};
+};
+
+/// The ranks of a group, seen by one of them: 0 to size() - 1. A value; copies are the same group. Made of nothing, it
+/// is the only rank of a group of one.
+///
+/// Calls throw ValueError for a rank or tag that there is not, RuntimeError if a message cannot arrive. Any thread may
+/// call, but all ranks call in the same order where they meet: barrier, split, collectives.
+class Communicator {
+ public:
+  Communicator() = default;
+  /// Over a transport, which it makes of the arguments: `Communicator::over<MyTransport>(...)`.
+  template <Transport T, class... A>
+  static Communicator over(A&&... arguments) {
+    Communicator made;
+    made.transport_ = tenon::detail::Shared<void>::make<T>(std::forward<A>(arguments)...);
+    T& transport = *static_cast<T*>(made.transport_.get());
+    made.rank_ = transport.rank();
+    made.size_ = transport.size();
+    made.functions_ = &detail::functions_of<T>;
+    return made;
+  }
+
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+
+  /// Returns when the bytes may be changed again. The receiver may have to have called receive() by then.
+  void send(int to, int tag, std::span<const std::byte> bytes) const {
+    refuse_itself(to);
+    start_send(to, tag, bytes).wait();
+  }
+  /// Returns when exactly bytes.size() bytes of the next message of this rank and tag are there.
+  void receive(int from, int tag, std::span<std::byte> bytes) const {
+    refuse_itself(from);
+    start_receive(from, tag, bytes).wait();
+  }
+  /// The same, but return at once. Here a rank may also send to itself.
+  [[nodiscard]] Pending start_send(int to, int tag, std::span<const std::byte> bytes) const {
+    // a transport only reads what is outgoing
+    return start({true, to, tag, const_cast<std::byte*>(bytes.data()), bytes.size()});
+  }
+  [[nodiscard]] Pending start_receive(int from, int tag, std::span<std::byte> bytes) const {
+    return start({false, from, tag, bytes.data(), bytes.size()});
+  }
+
+  /// Returns when all ranks have called it.
+  void barrier() const {
+    for (int distance = 1; distance < size_; distance *= 2) {
+      std::byte here{}, there{};
+      Pending arriving = start_own_receive((rank_ + size_ - distance) % size_, barrier_tag, {&there, 1});
+      start_own_send((rank_ + distance) % size_, barrier_tag, {&here, 1}).wait();
+      arriving.wait();
+    }
+  }
+  /// Called by all ranks: the group of those that gave the same color, in the order of their keys, then of their ranks.
+  /// Throws ValueError for a color below 0.
+  Communicator split(int color, int key) const {
+    if (color < 0) throw_error<ValueError>("split: the color is ", color, ", the least is 0.");
+    return functions_ ? functions_->split(transport_.get(), color, key) : *this;
+  }
+
+  /// For Tenon's own messages, whose tags are above most_tag.
+  [[nodiscard]] Pending start_own_send(int to, int tag, std::span<const std::byte> bytes) const {
+    return Pending(transport_, functions_, {true, to, tag, const_cast<std::byte*>(bytes.data()), bytes.size()});
+  }
+  [[nodiscard]] Pending start_own_receive(int from, int tag, std::span<std::byte> bytes) const {
+    return Pending(transport_, functions_, {false, from, tag, bytes.data(), bytes.size()});
+  }
+
+ private:
+  static constexpr int barrier_tag = most_tag + 1;
+
+  Pending start(const Message& message) const {
+    if (message.peer < 0 || message.peer >= size_)
+      throw_error<ValueError>("There is no rank ", message.peer, " to ", message.outgoing ? "send to" : "receive from",
+                              ": the group has the ranks 0 to ", size_ - 1, ".");
+    if (message.tag < 0 || message.tag > most_tag)
+      throw_error<ValueError>("A message has the tag ", message.tag, "; tags are 0 to ", most_tag, ".");
+    if (!functions_)
+      throw_error<ValueError>("A group of one rank has nobody to send to; call dist::init first, and start several "
+                              "processes, such as by `mpirun -n 4`.");
+    return Pending(transport_, functions_, message);
+  }
+  void refuse_itself(int peer) const {
+    if (peer == rank_ && size_ > 1)
+      throw_error<ValueError>("Rank ", peer, " would wait for itself: start_send and start_receive do not wait.");
+  }
+
+  int rank_ = 0, size_ = 1;
+  tenon::detail::Shared<void> transport_;
+  const detail::TransportFunctions* functions_ = nullptr;
+};
+
+}  // namespace tenon::dist
