@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include "failing_function.hpp"
+
 enum cudaError_t {
   cudaSuccess = 0,
   cudaErrorInvalidValue = 1,
@@ -62,8 +64,6 @@ inline int shared_bytes = [] {
 inline int multiprocessors = 7;
 /// Tests set both: how many calls succeed before one fails, and with what error. -1: no call fails.
 inline long calls_until_failure = -1;
-/// The same for the next call of one function. Null: none.
-inline const char* failing_function = nullptr;
 inline cudaError_t failure = cudaErrorLaunchFailure;
 /// Calls so far; blocks of memory, streams, events, and recorded graphs that were made and not freed, and graphs that
 /// can be launched.
@@ -83,7 +83,7 @@ inline long failed_frees = 0;
 
 inline cudaError_t call(const char* name = __builtin_FUNCTION()) {
   ++calls;
-  if (failing_function && std::strcmp(name, failing_function) == 0) failing_function = nullptr;
+  if (failing_function == name) failing_function.clear();
   else if (calls_until_failure < 0 || calls_until_failure-- > 0) return cudaSuccess;
   failed_calls.insert(name);
   failed_frees += std::strstr(name, "Free") || (std::strstr(name, "Destroy") && !std::strstr(name, "Exec"));

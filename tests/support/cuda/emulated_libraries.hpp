@@ -3,6 +3,8 @@
 #include <map>
 #include <string>
 
+#include "failing_function.hpp"
+
 namespace emulator {
 
 /// Functions of the emulated libraries by file and name. Tests remove some, or a whole library.
@@ -14,8 +16,6 @@ template <class F>
 void* as_symbol(F* function) {
   return reinterpret_cast<void*>(function);
 }
-/// Tests set it: the function of a library that fails.
-inline std::string failing_function;
 
 inline void* dlopen(const char* file, int) {
   const auto found = emulator::library_functions().find(file);

@@ -209,6 +209,15 @@ inline char* stack_of(std::size_t i) {
   while (stacks->size() <= i) stacks->emplace_back(new char[stack_bytes]);
   return (*stacks)[i].get();
 }
+/// The fiber begins when somebody switches to it. Not inlined: getcontext may return twice, for all that g++ knows, and
+/// it warns of the local variables around the call.
+[[gnu::noinline]] inline void prepare(Fiber& f) {
+  getcontext(&f.context);
+  f.context.uc_stack.ss_sp = f.stack;
+  f.context.uc_stack.ss_size = stack_bytes;
+  f.context.uc_link = nullptr;
+  makecontext(&f.context, begin_fiber, 0);
+}
 /// Runs the blocks of a grid, or its clusters of blocks, one after the other.
 inline void run_grid(unsigned blocks, int threads, int shared_bytes, unsigned cluster,
                      const std::function<void()>& body) {
@@ -243,11 +252,7 @@ inline void run_grid(unsigned blocks, int threads, int shared_bytes, unsigned cl
       Fiber& f = b.fibers[std::size_t(t)];
       f.block.x = own * cluster + unsigned(t / threads);
       f.index.x = unsigned(t % threads), f.wait = Wait::nothing, f.begun = false, f.barriers = 0;
-      getcontext(&f.context);
-      f.context.uc_stack.ss_sp = f.stack;
-      f.context.uc_stack.ss_size = stack_bytes;
-      f.context.uc_link = nullptr;
-      makecontext(&f.context, begin_fiber, 0);
+      prepare(f);
       order[std::size_t(t)] = t;
     }
     for (int t = together - 1; t > 0; --t) {

@@ -16,7 +16,8 @@ namespace tenon::inline TENON_ABI::nn {
 class Loss {
  public:
   static constexpr std::string_view name = "loss";
-  explicit constexpr Loss(MeanOver over = MeanOver::samples) : over_(over) {}
+  constexpr Loss() = default;
+  explicit constexpr Loss(MeanOver over) : over_(over) {}
 
   void clear() { sum_ = 0, weight_ = 0; }
   /// The loss of a batch of `samples`, as a Model passes it. In a direct call without `samples`, it is the number of
@@ -38,7 +39,7 @@ class Loss {
 
  private:
   double sum_ = 0, weight_ = 0;
-  MeanOver over_;
+  MeanOver over_ = MeanOver::samples;
 };
 
 }  // namespace tenon::nn

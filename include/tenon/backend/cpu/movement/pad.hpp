@@ -24,7 +24,7 @@ struct Kernel<Cpu, ops::Pad> {
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
     T value;
-    std::memcpy(&value, &a.immediate, sizeof(T));
+    std::memcpy(static_cast<void*>(&value), &a.immediate, sizeof(T));
     kernel::window_put(sizes<Call>(a.n), a.operand<T>(0), a.result<T>(), value, begin, end);
   }
 };

@@ -66,7 +66,7 @@ struct ConvBlock {
                 odd_columns = at.lies.column_length;
       for (int q = 0; q < count;) {
         const int together = count - q < left ? count - q : left;
-        constexpr int unrolled = side == 1 ? 4 : 1;
+        [[maybe_unused]] constexpr int unrolled = side == 1 ? 4 : 1;
 #pragma unroll unrolled
         for (int k = 0; k < together; ++k, images += size, factors += step)
           multiply(images, factors, pitch, odd_rows, odd_columns);
