@@ -64,21 +64,21 @@ struct DepthwiseTile {
 [[gnu::noinline]] inline void run_depthwise_tile(const DepthwiseTile& t) {
   using V = Simd<float, block_width>;
   for (int lane = 0; lane < depthwise_lanes; lane += block_width) {
-    V sum[depthwise_taps];
+    RegisterTile<V, 1, depthwise_taps> sums;
     const float *at[depthwise_taps], *dy = t.dy + lane;
 #pragma GCC unroll 9
-    for (int k = 0; k < depthwise_taps; ++k) sum[k] = V(0.0f), at[k] = t.image + t.tap[k] + lane;
+    for (int k = 0; k < depthwise_taps; ++k) at[k] = t.image + t.tap[k] + lane;
+    sums.begin();
     for (long y = 0; y < t.height; ++y) {
       long place = y * t.row;
       for (long x = 0; x < t.width; ++x, place += t.column, dy += depthwise_lanes) {
         const V gradient = V::load(dy);
-#pragma GCC unroll 9
-        for (int k = 0; k < depthwise_taps; ++k) sum[k] = fmadd(gradient, V::load(at[k] + place), sum[k]);
+        sums.each([&](V& sum, int, int k)
+                      __attribute__((always_inline)) { sum = fmadd(gradient, V::load(at[k] + place), sum); });
       }
     }
-#pragma GCC unroll 9
-    for (int k = 0; k < depthwise_taps; ++k)
-      (V::load(t.sums + k * depthwise_lanes + lane) + sum[k]).store(t.sums + k * depthwise_lanes + lane);
+    const auto total = [&](int, int k) __attribute__((always_inline)) { return t.sums + k * depthwise_lanes + lane; };
+    sums.add_to(total), sums.store(total);
   }
 }
 

@@ -78,25 +78,20 @@ template <int units>
   constexpr long half = vectors * V::width, width = half + (and_half ? Half::width : 0);
   for (long p = 0; p == 0 || p < k; p += gemm_segment<float>) {
     const long steps = at_most(k - p, gemm_segment<float>);
-    V sum[vectors > 0 ? vectors : 1];
-#pragma GCC unroll 8
-    for (int v = 0; v < vectors; ++v) sum[v] = V(0.0f);
-    Half last(0.0f);
+    RegisterTile<V, 1, vectors> sums;
+    RegisterTile<Half, 1, and_half> last;
+    sums.begin(), last.begin();
     for (long q = 0; q < steps; ++q, b += width) {
-      const V factor(a[p + q]);
-#pragma GCC unroll 8
-      for (int v = 0; v < vectors; ++v) sum[v] = fmadd(factor, V::load(b + v * V::width), sum[v]);
-      if constexpr (and_half) last = fmadd(Half(a[p + q]), Half::load(b + half), last);
+      const float factor = a[p + q];
+      sums.multiply([=](int) __attribute__((always_inline)) { return V(factor); },
+                    [=](int j) __attribute__((always_inline)) { return V::load(b + j * V::width); });
+      last.multiply([=](int) __attribute__((always_inline)) { return Half(factor); },
+                    [=](int) __attribute__((always_inline)) { return Half::load(b + half); });
     }
-#pragma GCC unroll 8
-    for (int v = 0; v < vectors; ++v) {
-      if (p > 0) sum[v] = V::load(to + v * V::width) + sum[v];
-      sum[v].store(to + v * V::width);
-    }
-    if constexpr (and_half) {
-      if (p > 0) last = Half::load(to + half) + last;
-      last.store(to + half);
-    }
+    const auto place = [=](int, int j) __attribute__((always_inline)) { return to + j * V::width; };
+    const auto end = [=](int, int) __attribute__((always_inline)) { return to + half; };
+    if (p > 0) sums.add_to(place), last.add_to(end);
+    sums.store(place), last.store(end);
   }
 }
 }  // namespace detail

@@ -24,35 +24,16 @@ template <class T, int Width, int Rows, int Vectors>
 [[gnu::always_inline]] inline void small_tile(const T* a, long a_row, long a_col, const T* b, long b_row, long last,
                                               long k, T* c, long c_row, bool add = false) {
   using V = Simd<T, Width>;
-  V sum[Rows][Vectors];
-#pragma GCC unroll 8
-  for (int i = 0; i < Rows; ++i)
+  const auto column = [=](int j) __attribute__((always_inline)) { return j < Vectors - 1 ? j * Width : last; };
+  const auto place = [=](int i, int j) __attribute__((always_inline)) { return c + i * c_row + column(j); };
+  RegisterTile<V, Rows, Vectors> sums;
+  sums.begin();
 #pragma GCC unroll 4
-    for (int j = 0; j < Vectors; ++j) sum[i][j] = V(T(0));
-#pragma GCC unroll 4
-  for (long p = 0; p < k; ++p) {
-    V right[Vectors];
-#pragma GCC unroll 4
-    for (int j = 0; j < Vectors; ++j) right[j] = V::load(b + p * b_row + (j < Vectors - 1 ? j * Width : last));
-#pragma GCC unroll 8
-    for (int i = 0; i < Rows; ++i) {
-      const V left(a[i * a_row + p * a_col]);
-#pragma GCC unroll 4
-      for (int j = 0; j < Vectors; ++j) sum[i][j] = fmadd(left, right[j], sum[i][j]);
-    }
-  }
-  // Before anything is stored: the last vector may share columns with the one before it.
-  if (add) {
-#pragma GCC unroll 8
-    for (int i = 0; i < Rows; ++i)
-#pragma GCC unroll 4
-      for (int j = 0; j < Vectors; ++j)
-        sum[i][j] = V::load(c + i * c_row + (j < Vectors - 1 ? j * Width : last)) + sum[i][j];
-  }
-#pragma GCC unroll 8
-  for (int i = 0; i < Rows; ++i)
-#pragma GCC unroll 4
-    for (int j = 0; j < Vectors; ++j) sum[i][j].store(c + i * c_row + (j < Vectors - 1 ? j * Width : last));
+  for (long p = 0; p < k; ++p)
+    sums.multiply([=](int i) __attribute__((always_inline)) { return V(a[i * a_row + p * a_col]); },
+                  [=](int j) __attribute__((always_inline)) { return V::load(b + p * b_row + column(j)); });
+  if (add) sums.add_to(place);  // before anything is stored: the last vector may share columns with the one before it
+  sums.store(place);
 }
 template <class T, int Width, int Rows, int Vectors>
 [[gnu::noinline]] void run_small_tile(const T* a, long a_row, long a_col, const T* b, long b_row, long last, long k,

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <tenon/backend/cpu/gemm/register_tile.hpp>
 #include <tenon/backend/order.hpp>
 #include <tenon/core/dtype.hpp>
 #include <tenon/core/simd/simd_half.hpp>
@@ -104,43 +105,13 @@ struct PackingTile : Tile<A, P> {
   long from_row;
   P* to;
 };
-// Stores the vectors of a step, and fetches the columns of the panel after the next one to the second level, which no
-// processor does by itself where each step is a page of its own.
-template <int Vectors, class P, int Width>
-[[gnu::always_inline]] inline void pack_step(const Simd<P, Width>* step, P* to, const P* from) {
-#pragma GCC unroll 8
-  for (int j = 0; j < Vectors; ++j) step[j].store(to + j * Width);
-  constexpr int panel = Vectors * Width;
-  static_assert(panel * sizeof(P) <= 64);  // then its last element is in the only line that is new
-  __builtin_prefetch(from + 3 * panel - 1, 0, 2);
-}
-
 template <class A, int Columns>
 alignas(64) inline constexpr A zero_sums[Columns]{};
-// Stores the sums of a tile, or adds them to what is there, or to zeros.
-template <class A, int Width, int Rows, int Vectors>
-[[gnu::always_inline]] inline void store_tile(Simd<A, Width> (&sum)[Rows][Vectors], A* out, long out_row, bool add,
-                                              [[maybe_unused]] bool plus_zero) {
-  const A* from = out;
-  long from_row = out_row;
-  if constexpr (may_add_zeros<A>)
-    if (!add) from = zero_sums<A, tile_columns<A>(1)>, from_row = 0, add = plus_zero;
-  if (add) {
-#pragma GCC unroll 8
-    for (int i = 0; i < Rows; ++i)
-#pragma GCC unroll 8
-      for (int j = 0; j < Vectors; ++j) sum[i][j] = Simd<A, Width>::load(from + i * from_row + j * Width) + sum[i][j];
-  }
-#pragma GCC unroll 8
-  for (int i = 0; i < Rows; ++i)
-#pragma GCC unroll 8
-    for (int j = 0; j < Vectors; ++j) sum[i][j].store(out + i * out_row + j * Width);
-}
 
 // A step of pairs where no instruction multiplies them: products of their first (0) or second (1) elements. One half
 // after the other needs the registers of one half only.
 template <int which, int Width, int Rows, int Vectors>
-[[gnu::always_inline]] inline void add_products(Simd<float, Width> (&sum)[Rows][Vectors],
+[[gnu::always_inline]] inline void add_products(RegisterTile<Simd<float, Width>, Rows, Vectors>& sums,
                                                 const Bfloat16Pair* const (&row)[Rows], long ak,
                                                 const Bfloat16Pair* bk) {
   using Pairs = Simd<Bfloat16Pair, Width>;
@@ -154,7 +125,7 @@ template <int which, int Width, int Rows, int Vectors>
     __builtin_memcpy(&pair, row[i] + ak, sizeof pair);  // two elements of another type, if they are not packed
     const auto av = broadcast_element<which, Width>(pair);
 #pragma GCC unroll 8
-    for (int j = 0; j < Vectors; ++j) fmadd_in_place(av, bv[j], sum[i][j]);
+    for (int j = 0; j < Vectors; ++j) fmadd_in_place(av, bv[j], sums.sum[i][j]);
   }
 }
 
@@ -162,55 +133,58 @@ template <class A, class P, int Width, int Rows, int Vectors, class OneTile = Ti
 [[gnu::noinline]] inline void run_tile(const OneTile& tile) {
   constexpr bool packs = std::is_same_v<OneTile, PackingTile<A, P>>;
   static_assert(sizeof(A) == sizeof(P));
-  using V = Simd<A, Width>;
   using Operand = Simd<P, Width>;
-  constexpr int width = V::width;
-  V sum[Rows][Vectors];
+  RegisterTile<Simd<A, Width>, Rows, Vectors> sums;
   A* const out = tile.out;
   const long out_row = tile.out_row;
-  if (tile.resume) {
-#pragma GCC unroll 8
-    for (int i = 0; i < Rows; ++i)
-#pragma GCC unroll 8
-      for (int j = 0; j < Vectors; ++j) sum[i][j] = V::load(out + i * out_row + j * width);
-  } else {
-#pragma GCC unroll 8
-    for (int i = 0; i < Rows; ++i)
-#pragma GCC unroll 8
-      for (int j = 0; j < Vectors; ++j) sum[i][j] = V(A(0));
-  }
+  const auto place = [=](int i, int j) __attribute__((always_inline)) { return out + i * out_row + j * Width; };
+  if (tile.resume) sums.load(place);
+  else sums.begin();
   // An address per row, so that a step is an index beside it and no addition per row.
   const P* row[Rows];
 #pragma GCC unroll 8
-  for (int i = 0; i < Rows; ++i) row[i] = tile.a + tile.row[i];
+  for (int i = 0; i < Rows; ++i) {
+    row[i] = tile.a + tile.row[i];
+    asm("" : "+r"(row[i]));
+  }
   const P* b = tile.b;
   if constexpr (packs) b = tile.from;
   for (const Tap *tap = tile.taps, *end = tap + tile.count; tap != end; ++tap) {
     const long ak = tap->a;
     const P* const bk = packs ? b : b + tap->b;
+    [[maybe_unused]] P* to = nullptr;
+    if constexpr (packs) to = tile.to + tap->b;
     if constexpr (std::is_same_v<P, Bfloat16Pair> && !multiplies_pairs<Width>) {
-      add_products<1>(sum, row, ak, bk);
-      add_products<0>(sum, row, ak, bk);
+      add_products<1>(sums, row, ak, bk);
+      add_products<0>(sums, row, ak, bk);
       continue;
     }
-    Operand bv[Vectors];
-#pragma GCC unroll 8
-    for (int j = 0; j < Vectors; ++j) bv[j] = Operand::load(bk + j * width);
+    sums.multiply(
+        [&](int i) __attribute__((always_inline)) {
+          P value;
+          if constexpr (std::is_same_v<A, P>) value = row[i][ak];
+          else __builtin_memcpy(&value, row[i] + ak, sizeof(P));  // two elements of another type, if not packed
+          return Operand(value);
+        },
+        [=](int j) __attribute__((always_inline)) {
+          const auto own = Operand::load(bk + j * Width);
+          if constexpr (packs) own.store(to + j * Width);
+          return own;
+        });
     if constexpr (packs) {
-      pack_step<Vectors>(bv, tile.to + tap->b, b);
+      // The columns of the panel after the next one go to the second level, which no processor fetches by itself where
+      // each step is a page of its own.
+      constexpr int panel = Vectors * Width;
+      static_assert(panel * sizeof(P) <= 64);  // then its last element is in the only line that is new
+      __builtin_prefetch(b + 3 * panel - 1, 0, 2);
       b += tile.from_row;
     }
-#pragma GCC unroll 8
-    for (int i = 0; i < Rows; ++i) {
-      P value;
-      if constexpr (std::is_same_v<A, P>) value = row[i][ak];
-      else __builtin_memcpy(&value, row[i] + ak, sizeof(P));  // two elements of another type, if they are not packed
-      const Operand av(value);
-#pragma GCC unroll 8
-      for (int j = 0; j < Vectors; ++j) sum[i][j] = fmadd(av, bv[j], sum[i][j]);
-    }
   }
-  store_tile(sum, out, out_row, tile.add, tile.plus_zero);
+  if (!tile.add) {
+    if constexpr (may_add_zeros<A>)
+      if (tile.plus_zero) sums.add_to([](int, int j) { return zero_sums<A, tile_columns<A>(1)> + j * Width; });
+  } else sums.add_to(place);
+  sums.store(place);
 }
 
 // Rows that one kernel does of 1 .. tile_rows. Where a tile can have 8, 5 and 7 take two kernels, of 3 and 2 or 4 and 3

@@ -1,6 +1,7 @@
 // The inner loops of convolutions of NCHW16n images: lanes are samples, so every pixel is a vector and no tap needs
 // a shuffle.
 #pragma once
+#include <tenon/backend/cpu/gemm/register_tile.hpp>
 #include <tenon/backend/cpu/nchw16n/layout.hpp>
 
 TENON_EXACT_BEGIN
@@ -40,48 +41,32 @@ template <int Rows, int Pixels>
   for (long left = (tiles_side_by_side ? t.tiles : 1) * lanes, lane = 0; left > 0;
        left -= block_width, lane += block_width) {
     if (tiles_side_by_side && lane == lanes) lane = 0, first_image += t.next_image, out += t.next_out;
-    V sum[Rows][Pixels];
-    const float* row[Rows];
-    const float* image = first_image + lane;
+    RegisterTile<V, Rows, Pixels> sums;
+    const float *row[Rows], *image = first_image + lane;
+    long pixel[Pixels], out_pixel[Pixels];
 #pragma GCC unroll 8
-    for (int i = 0; i < Rows; ++i) {
-      row[i] = t.weight + i * t.weight_row;
+    for (int i = 0; i < Rows; ++i) row[i] = t.weight + i * t.weight_row;
 #pragma GCC unroll 8
-      for (int q = 0; q < Pixels; ++q)
-        sum[i][q] = t.begun ? V::load(out + lane + i * t.out_row + t.out_pixel[q]) : V(0.0f);
-    }
-    long pixel[Pixels];
-#pragma GCC unroll 8
-    for (int q = 0; q < Pixels; ++q) pixel[q] = t.pixel[q];
+    for (int q = 0; q < Pixels; ++q) pixel[q] = t.pixel[q], out_pixel[q] = t.out_pixel[q];
+    const auto place = [&](int i, int q)
+                           __attribute__((always_inline)) { return out + lane + i * t.out_row + out_pixel[q]; };
+    if (t.begun) sums.load(place);
+    else sums.begin();
     const Tap *const first = t.taps, *const end = t.taps + t.count;
     for (long p = 0; p < t.planes; ++p) {
       for (const Tap* tap = first; tap != end; ++tap) {
         const float* const at = image + tap->b;
         const long w = tap->a;
-        V x[Pixels];
-#pragma GCC unroll 8
-        for (int q = 0; q < Pixels; ++q) x[q] = V::load(at + pixel[q]);
-#pragma GCC unroll 8
-        for (int i = 0; i < Rows; ++i) {
-          const V factor(row[i][w]);
-#pragma GCC unroll 8
-          for (int q = 0; q < Pixels; ++q) sum[i][q] = fmadd(factor, x[q], sum[i][q]);
-        }
+        sums.multiply([&](int i) __attribute__((always_inline)) { return V(row[i][w]); },
+                      [&](int q) __attribute__((always_inline)) { return V::load(at + pixel[q]); });
       }
       image += t.image_plane;
 #pragma GCC unroll 8
       for (int i = 0; i < Rows; ++i) row[i] += t.weight_plane;
     }
-    if (t.added) {  // before anything is stored: a pixel may be there twice
-#pragma GCC unroll 8
-      for (int i = 0; i < Rows; ++i)
-#pragma GCC unroll 8
-        for (int q = 0; q < Pixels; ++q) sum[i][q] = V::load(out + lane + i * t.out_row + t.out_pixel[q]) + sum[i][q];
-    }
-#pragma GCC unroll 8
-    for (int i = 0; i < Rows; ++i)
-#pragma GCC unroll 8
-      for (int q = 0; q < Pixels; ++q) (sum[i][q] + V(0.0f)).store(out + lane + i * t.out_row + t.out_pixel[q]);
+    if (t.added) sums.add_to(place);  // before anything is stored: a pixel may be there twice
+    sums.each([](V& sum, int, int) __attribute__((always_inline)) { sum = sum + V(0.0f); });
+    sums.store(place);
   }
 }
 

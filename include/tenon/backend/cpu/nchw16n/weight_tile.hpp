@@ -33,35 +33,21 @@ template <int Rows, int Taps>
                                                      const WeightPixel* end, bool begun, bool added, const float* from,
                                                      float* to) {
   using V = Simd<float, block_width>;
-  V sum[Rows][Taps];
-#pragma GCC unroll 8
-  for (int i = 0; i < Rows; ++i)
-#pragma GCC unroll 8
-    for (int k = 0; k < Taps; ++k) sum[i][k] = begun ? V::load(from + (i * Taps + k) * block_samples + lane) : V(0.0f);
+  RegisterTile<V, Rows, Taps> sums;
+  const auto lanes_of = [=](auto* first) {
+    return [=](int i, int k) __attribute__((always_inline)) { return first + (i * Taps + k) * block_samples + lane; };
+  };
+  if (begun) sums.load(lanes_of(from));
+  else sums.begin();
   const float *const first_dy = t.dy + lane, *const first_image = t.image + lane;
   const long dy_plane = t.dy_plane;
   for (; at != end; ++at) {
     const float *const dy = first_dy + at->dy, *const image = first_image + at->image;
-    V pixel[Taps];
-#pragma GCC unroll 8
-    for (int k = 0; k < Taps; ++k) pixel[k] = V::load(image + t.tap[k]);
-#pragma GCC unroll 8
-    for (int i = 0; i < Rows; ++i) {
-      const V gradient = V::load(dy + i * dy_plane);
-#pragma GCC unroll 8
-      for (int k = 0; k < Taps; ++k) sum[i][k] = fmadd(gradient, pixel[k], sum[i][k]);
-    }
+    sums.multiply([=](int i) __attribute__((always_inline)) { return V::load(dy + i * dy_plane); },
+                  [&](int k) __attribute__((always_inline)) { return V::load(image + t.tap[k]); });
   }
-  if (added) {
-#pragma GCC unroll 8
-    for (int i = 0; i < Rows; ++i)
-#pragma GCC unroll 8
-      for (int k = 0; k < Taps; ++k) sum[i][k] = V::load(to + (i * Taps + k) * block_samples + lane) + sum[i][k];
-  }
-#pragma GCC unroll 8
-  for (int i = 0; i < Rows; ++i)
-#pragma GCC unroll 8
-    for (int k = 0; k < Taps; ++k) sum[i][k].store(to + (i * Taps + k) * block_samples + lane);
+  if (added) sums.add_to(lanes_of(to));
+  sums.store(lanes_of(to));
 }
 // Lists of many pixels are cut, where a block has several vectors: the lines that the first one brought into the cache
 // are still there for the others.

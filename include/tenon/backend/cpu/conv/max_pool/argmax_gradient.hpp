@@ -6,6 +6,7 @@
 
 #include <tenon/backend/cpu/conv/max_pool/argmax_images.hpp>
 #include <tenon/backend/cpu/conv/max_pool/argmax_lists.hpp>
+#include <tenon/backend/cpu/gemm/register_tile.hpp>
 #if TENON_DEFINES
 #include <tenon/backend/cpu/reduce/all_finite.hpp>
 #endif
@@ -29,53 +30,37 @@ struct PatchTile {
 template <int Rows, int Vectors>
 [[gnu::noinline]] void add_patches(const PatchTile& t) {
   using V = Simd<float, patch_lanes>;
-  V sum[Rows][Vectors];
+  RegisterTile<V, Rows, Vectors> sums;
   const float* const image = t.image;
-  float* const lanes = t.lanes;
+  const auto lanes_of = [](auto* first) {
+    return [=](int r, int v) __attribute__((always_inline)) { return first + (r * Vectors + v) * patch_lanes; };
+  };
   const long row = t.row, count = t.list.count;
   const auto* const place = t.list.place;
   const float* const gradients = t.list.gradient;
   SumTree<float, 1> tree;
   long i = 0;
   for (const std::int32_t* end = t.ends;; ++end) {
-#pragma GCC unroll 8
-    for (int r = 0; r < Rows; ++r)
-#pragma GCC unroll 8
-      for (int v = 0; v < Vectors; ++v) sum[r][v] = V(0.0f);
+    sums.begin();
     double total = 0;
     for (; i < count && place[i] < *end; ++i) {
       const V gradient(gradients[i]);
       total += double(gradients[i]);
-      const float* at = image + place[i];
+      const float *at = image + place[i], *line[Rows];
 #pragma GCC unroll 8
-      for (int r = 0; r < Rows; ++r, at += row)
-#pragma GCC unroll 8
-        for (int v = 0; v < Vectors; ++v) sum[r][v] = fmadd(gradient, V::load(at + v * patch_lanes), sum[r][v]);
+      for (int r = 0; r < Rows; ++r, at += row) line[r] = at;
+      sums.each([&](V& sum, int r, int v)
+                    __attribute__((always_inline)) { sum = fmadd(gradient, V::load(line[r] + v * patch_lanes), sum); });
     }
-    if (end != t.ends) {
-#pragma GCC unroll 8
-      for (int r = 0; r < Rows; ++r)
-#pragma GCC unroll 8
-        for (int v = 0; v < Vectors; ++v) sum[r][v] = V::load(lanes + (r * Vectors + v) * patch_lanes) + sum[r][v];
-    }
+    if (end != t.ends) sums.add_to(lanes_of(t.lanes));
     *t.sum = float(total);
     if (i == count) break;
-#pragma GCC unroll 8
-    for (int r = 0; r < Rows; ++r)
-#pragma GCC unroll 8
-      for (int v = 0; v < Vectors; ++v) sum[r][v].store(lanes + (r * Vectors + v) * patch_lanes);
+    sums.store(lanes_of(t.lanes));
     tree.add(t.sum);
   }
   const float* earlier = t.earlier;
-  for (int level = 0; level < t.levels; ++level, earlier += t.level)
-#pragma GCC unroll 8
-    for (int r = 0; r < Rows; ++r)
-#pragma GCC unroll 8
-      for (int v = 0; v < Vectors; ++v) sum[r][v] = V::load(earlier + (r * Vectors + v) * patch_lanes) + sum[r][v];
-#pragma GCC unroll 8
-  for (int r = 0; r < Rows; ++r)
-#pragma GCC unroll 8
-    for (int v = 0; v < Vectors; ++v) sum[r][v].store(lanes + (r * Vectors + v) * patch_lanes);
+  for (int level = 0; level < t.levels; ++level, earlier += t.level) sums.add_to(lanes_of(earlier));
+  sums.store(lanes_of(t.lanes));
   if (!tree.empty()) tree.finish(t.sum);
 }
 using PatchKernel = void (*)(const PatchTile&);
