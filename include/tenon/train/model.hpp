@@ -39,7 +39,7 @@ class Model {
   static constexpr bool has_loss = !std::is_same_v<Loss, NoLoss>;
   static constexpr bool trains = !std::is_same_v<Optimizer, NoOptimizer>;
   static constexpr bool are_metrics =
-                            ((nn::Metric<Parts> || detail::is_precision<Parts> || std::is_same_v<Parts, AmpLevel>) &&
+                            ((nn::Metric<Parts> || detail::is_no_metric<Parts> || std::is_same_v<Parts, AmpLevel>) &&
                              ...),
                         is_optimizer = !trains || nn::Optimizer<Optimizer>;
   static constexpr bool is_loss =
@@ -79,7 +79,8 @@ class Model {
   }();
 
   static constexpr MixedPrecision precision = detail::precision_of<Parts...>(trains);
-  using Runner = detail::StepRunner<Net, Loss, Optimizer, options, precision>;
+  using Parallel = typename detail::ParallelAmong<Parts...>::type;
+  using Runner = detail::StepRunner<Net, Loss, Optimizer, options, precision, Parallel>;
   using Metrics = detail::MetricsAmong<Parts...>;
   template <class Data>
   using FirstColumn = detail::FirstColumn<Data, precision>;
@@ -105,7 +106,8 @@ class Model {
   [[gnu::noinline]] Model(Net& net, Loss loss, Optimizer optimizer, Parts... parts)
       : net_(&net),
         optimizer_(std::move(optimizer)),
-        runner_(net, optimizer_, get_context().mode, detail::loss_scale_of<precision>(optimizer_, parts...)),
+        runner_(net, optimizer_, get_context().mode, detail::loss_scale_of<precision>(optimizer_, parts...),
+                detail::parallel_among(parts...)),
         metrics_(detail::metrics_among<Parts...>(std::move(parts)...)) {
     detail::check_loss(loss);
     if constexpr (!detail::has_products<precision>) detail::tell_of_slow_products(precision.values);

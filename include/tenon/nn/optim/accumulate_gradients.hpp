@@ -5,6 +5,13 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
+namespace detail {
+/// The type of a sum of gradients of a parameter.
+constexpr TensorType sum_type(const TensorType& parameter) {
+  return is_half_dtype(parameter.dtype) ? parameter.with(Dtype::float32) : parameter;
+}
+}  // namespace detail
+
 /// An optimizer that updates in every k-th step, with the mean of the gradients of k batches. The result is that of a
 /// batch k times as large, with the memory of one batch. `nn::AccumulateGradients{nn::Adam{.learning_rate = 1e-3}, 4}`.
 ///
@@ -25,11 +32,7 @@ struct AccumulateGradients : O {
     return names;
   }();
   static constexpr TensorType slot_type(int slot, const TensorType& parameter) {
-    if (slot == sum_slot) {
-      TensorType sum = parameter;
-      if (is_half_dtype(sum.dtype)) sum.dtype = Dtype::float32;
-      return sum;
-    }
+    if (slot == sum_slot) return detail::sum_type(parameter);
     if constexpr (requires { O::slot_type(slot, parameter); }) return O::slot_type(slot, parameter);
     else return parameter;
   }

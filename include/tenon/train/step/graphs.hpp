@@ -196,7 +196,8 @@ struct TrainStepIn {
           << "the optimizer got an empty parameter list: every parameter of the network is frozen, or it has none");
     const int seed = seed_of(b, b.nodes[std::size_t(loss)].type.dtype);
     EntryGradients<Net> gradients = gradients_of<Net>(b, traced_parameter_gradients<Net>(b, loss, seed));
-    append_updates<Net, Optimizer, precision.drops_overflow>(b, gradients);
+    if constexpr (requires { Optimizer::append(b, gradients); }) Optimizer::append(b, gradients);
+    else append_updates<Net, Optimizer, precision.drops_overflow>(b, gradients);
   }
   // The gradient of the loss with respect to itself: 1, or the loss scale.
   static constexpr int seed_of(Builder& b, Dtype loss) {
@@ -231,8 +232,9 @@ struct EvalStepIn {
 template <class Net, class Loss, class... Keys>
 using EvalStep = EvalStepIn<Net, Loss, MixedPrecision{}, Keys...>;
 
-/// The updates alone, with gradients as inputs (input e: gradient of entry e), for PyNative mode.
-template <class Net, class Optimizer, bool drops_overflow = false>
+/// The updates alone, with gradients as inputs (input e: gradient of entry e), for PyNative mode; or with sums of
+/// gradients (`of_sums`), for shards.
+template <class Net, class Optimizer, bool drops_overflow = false, bool of_sums = false>
 struct UpdateStep {
   static constexpr const Entry* entries = Structure<Net>::table.entry;
 
@@ -242,7 +244,8 @@ struct UpdateStep {
     for (int e = 0; e < b.entry_count; ++e)
       if (entries[e].trainable)
         gradients.add({e, b.leaf(&info<ops::ParameterLeaf>, entries[e].dims, std::uint64_t(e)),
-                       b.leaf(&info<ops::Input>, entries[e].dims, std::uint64_t(e))});
+                       b.leaf(&info<ops::Input>, of_sums ? nn::detail::sum_type(entries[e].dims) : entries[e].dims,
+                              std::uint64_t(e))});
     append_updates<Net, Optimizer, drops_overflow>(b, gradients);
     return b;
   }

@@ -7,8 +7,13 @@
 #include <tenon/train/amp.hpp>
 #include <tenon/train/callback/net_outputs.hpp>
 #include <tenon/train/eval_result.hpp>
+#include <tenon/train/step/parallel.hpp>
 
 namespace tenon::inline TENON_ABI::detail {
+
+/// Whether a part is no metric.
+template <class P>
+inline constexpr bool is_no_metric = is_precision<P> || is_parallel<P>;
 
 template <class Sorted, class... Parts>
 struct SortedParts {
@@ -16,7 +21,7 @@ struct SortedParts {
 };
 template <class... M, class P, class... Parts>
 struct SortedParts<std::tuple<M...>, P, Parts...>
-    : std::conditional_t<is_precision<P>, SortedParts<std::tuple<M...>, Parts...>,
+    : std::conditional_t<is_no_metric<P>, SortedParts<std::tuple<M...>, Parts...>,
                          SortedParts<std::tuple<M..., P>, Parts...>> {};
 /// The metrics among the parts of a Model, a tuple.
 template <class... Parts>
@@ -24,10 +29,10 @@ using MetricsAmong = typename SortedParts<std::tuple<>, Parts...>::type;
 
 template <class... Parts>
 MetricsAmong<Parts...> metrics_among(Parts... parts) {
-  if constexpr (!(is_precision<Parts> || ...)) return {std::move(parts)...};
+  if constexpr (!(is_no_metric<Parts> || ...)) return {std::move(parts)...};
   else {
     const auto one = []<class P>(P part) {
-      if constexpr (is_precision<P>) return std::tuple();
+      if constexpr (is_no_metric<P>) return std::tuple();
       else return std::tuple(std::move(part));
     };
     return std::tuple_cat(one(std::move(parts))...);

@@ -8,10 +8,13 @@
 #include <tenon/run/executor_pool.hpp>
 #include <tenon/run/unrolled.hpp>
 #include <tenon/train/model_options.hpp>
+#include <tenon/train/step/column_key.hpp>
 #include <tenon/train/step/executor_cache.hpp>
 #include <tenon/train/step/graphs.hpp>
 #include <tenon/train/step/labels.hpp>
 #include <tenon/train/step/loss_scale.hpp>
+#include <tenon/train/step/parallel.hpp>
+#include <tenon/train/step/parameters_of.hpp>
 #include <tenon/train/step/refuse_step.hpp>
 #include <tenon/train/step/result_tensors.hpp>
 #include <tenon/train/step/step_outputs.hpp>
@@ -20,36 +23,9 @@
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI::detail {
 
-template <class T, class S>
-struct KeyOfShape;
-template <class T, int... E>
-struct KeyOfShape<T, Shape<E...>> {
-  using type = TypeKey<dtype_of<T>, E...>;
-};
-template <class C>
-struct ColumnKey {
-  using type = typename KeyOfShape<typename C::type, typename C::shape>::type;
-};
-
-/// The address from which the offsets of a network's table count, null if one of its parameters is elsewhere; a
-/// comparison per parameter.
-template <class Net>
-[[gnu::always_inline]] inline std::byte* parameters_of(const Net& net) {
-  const auto* const own = reinterpret_cast<const std::byte*>(&net);
-  const auto* const original = reinterpret_cast<const std::byte*>(&prototype<Net>);
-  std::byte* base = nullptr;
-#pragma GCC unroll 8
-  for (int i = 0; i < Structure<Net>::count; ++i)
-    if (const Entry& entry = Structure<Net>::table.entry[i]; entry.parameter) {
-      std::byte* const data = handle_of(entry, own, original)->bound_data();
-      if (!data || (base && data != base + entry.offset)) return nullptr;
-      base = data - entry.offset;
-    }
-  return base;
-}
-
 /// What runs the steps of a Model: its training state, its compiled graphs, its tape.
-template <class Net, class Loss, class Optimizer, ModelOptions options, MixedPrecision precision = MixedPrecision{}>
+template <class Net, class Loss, class Optimizer, ModelOptions options, MixedPrecision precision = MixedPrecision{},
+          class Parallel = OneProcess>
 class StepRunner {
  public:
   static constexpr ModelOptions model_options = options;
@@ -57,11 +33,16 @@ class StepRunner {
   static constexpr bool has_loss = !std::is_same_v<Loss, NoLoss>;
   static constexpr int label_count = label_columns<Loss>;
   using network_type = Net;
+  using optimizer_type = Optimizer;
+  static constexpr bool scales_loss = precision.scales_loss, drops_overflow = precision.drops_overflow;
   /// Whether steps can run operator by operator: an observer of every value wants that of any model.
   static constexpr bool by_operators = options.pynative || observable;
+  /// Of the graph of a step; where ranks share it, without the optimizer, and with a loss that has a weight.
+  using Updates = typename ParallelStep<Parallel>::template UpdateOf<Net, Optimizer>;
+  static constexpr MixedPrecision step_precision = ParallelStep<Parallel>::precision(precision);
   template <class... C>
   using TrainGraph =
-      TriedGraph<TrainStepIn<Net, Loss, Optimizer, precision, typename ColumnKey<C>::type...>, options.passes>;
+      TriedGraph<TrainStepIn<Net, Loss, Updates, step_precision, typename ColumnKey<C>::type...>, options.passes>;
   template <class... C>
   using EvalGraph = TriedGraph<EvalStepIn<Net, Loss, precision, typename ColumnKey<C>::type...>, options.passes>;
   template <class... X>
@@ -69,7 +50,8 @@ class StepRunner {
   template <class... X>
   using PredictGraph = TriedGraph<EvalStepIn<Net, NoLoss, precision, typename KeyFor<X>::type...>, options.passes>;
 
-  StepRunner(Net& net, const Optimizer& optimizer, Mode mode, ScaleOf<precision> scale = {})
+  StepRunner(Net& net, const Optimizer& optimizer, Mode mode, ScaleOf<precision> scale = {},
+             const Parallel& parallel = {})
       : net_(&net),
         mode_(mode),
         target_(get_context().target()),
@@ -77,7 +59,8 @@ class StepRunner {
                                      StateLayout<Net, Optimizer>::table.bytes),
                get_context().seed),
         scale_(scale),
-        rules_(make_rules(optimizer)) {
+        rules_(make_rules(optimizer)),
+        parallel_(parallel) {
     if constexpr (!options.graph) mode_ = Mode::pynative;
     if constexpr (!options.pynative) mode_ = Mode::graph;
     check_exact_rounding();
@@ -108,7 +91,7 @@ class StepRunner {
     const StepWatch watch(
         step<TrainGraph<C...>>(StepKind::train, state_.step(), row.n).after_waiting(run.data_seconds));
     check_members(*net_);  // a callback may have changed one
-    check_batch<TrainGraph<C...>>(row.n, run);
+    check_batch<TrainGraph<C...>>(parallel_.smallest(row.n), run);
     check_labels<TrainGraph<C...>>(row, run);
     if (ParameterArena* const arena = ParameterList(*net_).arena()) arena->change();
     write_numbers(optimizer);
@@ -117,10 +100,13 @@ class StepRunner {
     constexpr bool in_one_piece = TrainGraph<C...>::in_one_piece;
     if constexpr (by_operators && TrainGraph<C...>::repeatable)
       if (mode_ == Mode::pynative) run_forward<C...>(row);
-    if constexpr (by_operators && !in_one_piece)
-      if (mode_here() == Mode::pynative) pynative_train<C...>(row, outputs);
-    if constexpr (options.graph || in_one_piece)
-      if (in_one_piece || mode_here() == Mode::graph) run_graph<TrainGraph<C...>>(row, outputs, train_scratch_);
+    if constexpr (!std::is_same_v<Parallel, OneProcess>) parallel_.template train<C...>(*this, row, outputs);
+    else {
+      if constexpr (by_operators && !in_one_piece)
+        if (mode_here() == Mode::pynative) pynative_train<C...>(row, outputs);
+      if constexpr (options.graph || in_one_piece)
+        if (in_one_piece || mode_here() == Mode::graph) run_graph<TrainGraph<C...>>(row, outputs, train_scratch_);
+    }
     state_.advance();
     rated_step_ = state_.step();
     if constexpr (precision.scales_loss) {
@@ -198,6 +184,8 @@ class StepRunner {
   }
 
  private:
+  friend ParallelStep<Parallel>;
+
   // What watchers are told.
   template <class Graph>
   NetworkStep step(StepKind kind, long number, long n) const {
@@ -308,24 +296,32 @@ class StepRunner {
     else throw;
   }
   template <class... C, class List>
-  void pynative_train(const dataset::Row<List>& row, StepOutputs& outputs) try {
+  void pynative_train(const dataset::Row<List>& row, StepOutputs& outputs) {
+    pynative_backward<C...>(row, outputs, state_.random(), precision.scales_loss ? state_.loss_scale() : 1, [&] {
+      using Update = Compiled<UpdateStep<Net, Optimizer, precision.drops_overflow>, options.passes>;
+      const ParameterList parameters(*net_);
+      for (int e = 0; e < Structure<Net>::count; ++e)
+        gradients_[e] = Structure<Net>::table.entry[e].trainable ? tape_.gradient_data(parameters.handle(e)) : nullptr;
+      run_updates<Net, Optimizer>(bound(executors_.get(program_here<Update>())), parameters, gradients_);
+    });
+  }
+  // Calls `with_gradients` when the tape has them. `scale` is what the loss is multiplied by, if it is.
+  template <class... C, class List, class Then>
+  void pynative_backward(const dataset::Row<List>& row, StepOutputs& outputs, std::uint64_t* random,
+                         [[maybe_unused]] float scale, Then with_gradients) try {
     const FlushDenormals flush;
-    const eager::RootScope root(*net_, true, state_.random(), draws_of<TrainGraph<C...>>());
+    const eager::RootScope root(*net_, true, random, draws_of<TrainGraph<C...>>());
     tape_.clear();
     with_tensors<C...>(row, [&](const auto&... x) {
       eager::Recording recording(tape_);
       const auto loss = loss_of<Loss>(predicted<Net, Loss, precision>(*net_, x...), x...);
       const auto total = total_loss(loss);
       tape_.pause();
-      if constexpr (precision.scales_loss) tape_.backward(total, scaled_one(total));
+      if constexpr (step_precision.scales_loss) tape_.backward(total, filled(total, scale));
       else tape_.backward(total);
       outputs.keep(loss);
     });
-    using Update = Compiled<UpdateStep<Net, Optimizer, precision.drops_overflow>, options.passes>;
-    const ParameterList parameters(*net_);
-    for (int e = 0; e < Structure<Net>::count; ++e)
-      gradients_[e] = Structure<Net>::table.entry[e].trainable ? tape_.gradient_data(parameters.handle(e)) : nullptr;
-    run_updates<Net, Optimizer>(bound(executors_.get(program_here<Update>())), parameters, gradients_);
+    with_gradients();
   } catch (const OutOfMemory& error) {
     tape_.clear();
     refuse_by_operators<TrainGraph<C...>>(error, row.n);
@@ -344,8 +340,8 @@ class StepRunner {
     refuse_by_operators<TrainGraph<C...>>(error, row.n);
   }
   template <class T, class S>
-  Tensor<T, S> scaled_one(const Tensor<T, S>&) const {
-    return Tensor<T, S>::full(static_cast<T>(state_.loss_scale()));
+  static Tensor<T, S> filled(const Tensor<T, S>&, float value) {
+    return Tensor<T, S>::full(static_cast<T>(value));
   }
   template <class... C, class List>
   void pynative_eval(const dataset::Row<List>& row, StepOutputs& outputs) try {
@@ -392,6 +388,7 @@ class StepRunner {
   long rated_step_ = -1;                  // the step after which the rates of rules_ are those of the last update
   Storage train_scratch_, eval_scratch_;  // of unrolled code
   [[no_unique_address]] CountedSteps counts_{};
+  [[no_unique_address]] ParallelStep<Parallel> parallel_;
 };
 
 }  // namespace tenon::detail

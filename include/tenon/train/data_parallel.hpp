@@ -1,0 +1,166 @@
+// DataParallel: a Model whose batches are cut into shards, which several ranks share.
+#pragma once
+#include <algorithm>
+#include <cstring>
+
+#include <tenon/dist/communicator.hpp>
+#include <tenon/dist/shard_sum.hpp>
+#include <tenon/train/model.hpp>
+#include <tenon/train/shards/shard_graph.hpp>
+#include <tenon/train/shards/shard_numbers.hpp>
+
+TENON_INT_SIZES_BEGIN
+namespace tenon::inline TENON_ABI {
+
+namespace dist {
+/// A part of a Model whose training several ranks share:
+///
+///     Model model{net, loss, optimizer, nn::Accuracy{}, dist::DataParallel{.shards = 8}};
+///
+/// Each rank gives train() the same batches. A batch is cut into shards, runs of samples of which the first are one
+/// longer if they must; a rank computes the gradients of its shards, and all ranks make the same update, with the sum.
+///
+/// shards  sums are added along one binary tree over them, so that weights, moments, and losses have the same bits on
+///         any number of ranks, in both modes. 0: one per rank, with the bits of that number of ranks
+/// group   the ranks
+///
+/// gradient       that of the mean over the batch: a loss that is a mean over samples counts by their number. A loss
+///                per sample, or one that ends with reduce_sum, is a sum
+/// BatchNorm      uses the statistics of a shard; moving statistics become the mean over the samples of the batch
+/// random         numbers belong to (step, shard)
+/// losses         are those of the whole batch; loss scale, overflow, and clipping see the sum
+/// evaluation     takes place in each rank, all of it
+/// throws         ValueError for less than 0 shards, and as Model does; BatchNorm needs two samples in each shard
+/// Source: MindSpore's ParallelMode.DATA_PARALLEL with gradients_mean
+struct DataParallel {
+  int shards = 0;
+  Communicator group{};
+};
+}  // namespace dist
+
+namespace detail {
+template <>
+inline constexpr bool is_parallel<dist::DataParallel> = true;
+
+/// The training step of such a Model.
+template <>
+class ParallelStep<dist::DataParallel> {
+ public:
+  template <class Net, class Optimizer>
+  using UpdateOf = GradientSums<Net>;
+  static constexpr MixedPrecision precision(MixedPrecision of_model) {
+    of_model.scales_loss = true;  // by the weight of a shard
+    return of_model;
+  }
+  explicit ParallelStep(const dist::DataParallel& how)
+      : shards_(how.shards == 0 ? how.group.size() : how.shards), sum_(how.group) {
+    if (how.shards < 0)
+      throw_error<ValueError>("DataParallel: shards must be 1 or more, or 0 for one per rank, got ", how.shards, ".");
+  }
+  long smallest(long n) const { return n < shards_ ? 1 : n / shards_; }
+
+  template <class... C, class Runner, class List>
+  void train(Runner& runner, const dataset::Row<List>& row, StepOutputs& outputs) {
+    using Net = typename Runner::network_type;
+    using Facts = ShardFacts<Net, typename Runner::template TrainGraph<C...>>;
+    static constexpr auto& facts = Facts::table;
+    static constexpr auto& layout = SumLayout<Net>::table;
+    const FlushDenormals flush;
+    const ParameterList parameters(*runner.net_);
+    numbers_.start(parameters, facts.moving, {facts.output, std::size_t(facts.outputs)}, facts.all_means, row.n);
+    sum_.fit({layout.floats, layout.bytes + numbers_.bytes()});
+    const auto numbers = [this] { return reinterpret_cast<double*>(sum_.values() + layout.bytes); };
+    sum_.run(shards_, std::min(shards_, row.n), [&](int shard, bool begins) {
+      const dist::ShardRange samples = dist::part_of(row.n, shards_, shard);
+      numbers_.restore();
+      write_header(runner, shard, begins, facts.all_means ? double(samples.size()) / double(row.n) : 1);
+      run_shard<C...>(runner, part(row, samples), begins,
+                      [&](auto output) { numbers_.take(numbers(), samples, begins, output); });
+    });
+    numbers_.finish(numbers());
+    outputs.clear();
+    numbers_.each_output([&](const AnyTensor& output) { outputs.add(output); });
+    update(runner, parameters, facts.reached);
+  }
+
+ private:
+  // The samples of a shard, as a row.
+  template <class List>
+  static dataset::Row<List> part(const dataset::Row<List>& row, dist::ShardRange samples) {
+    dataset::Row<List> result;
+    result.n = samples.size();
+    for (int i = 0; i < List::count; ++i)
+      result.column[i] = static_cast<const std::byte*>(row.column[i]) + List::types[i].bytes(samples.begin);
+    return result;
+  }
+  // What the graph of a shard reads in place of a training state.
+  template <class Runner>
+  void write_header(Runner& runner, int shard, bool begins, double weight) {
+    std::byte* const header = home(sum_.block(), std::size_t(dist::detail::ShardSum::header), Look::change);
+    const std::uint64_t* const random = runner.state_.random(Look::read);
+    const std::uint64_t own[]{random[0], random[1] * std::uint64_t(shards_) + std::uint64_t(shard)};
+    std::memcpy(header, own, sizeof own);
+    float scale = 1;
+    if constexpr (Runner::scales_loss) scale = runner.state_.loss_scale();
+    scale = static_cast<float>(scale * weight);
+    std::memcpy(header + loss_scale_state, &scale, sizeof scale);
+    const std::int32_t first = begins;
+    std::memcpy(header + first_gradient_state, &first, sizeof first);
+  }
+  // Calls take(output) with a function that gives output k.
+  template <class... C, class Runner, class List, class Take>
+  void run_shard(Runner& runner, const dataset::Row<List>& row, bool begins, Take take) {
+    using Graph = typename Runner::template TrainGraph<C...>;
+    if constexpr (Runner::by_operators && !Graph::in_one_piece)
+      if (runner.mode_here() == Mode::pynative) return run_by_operators<C...>(runner, row, begins, take);
+    if constexpr (Runner::model_options.graph || Graph::in_one_piece) {
+      const ParameterList parameters(*runner.net_);
+      Executor& executor = runner.executors_.get(program_here<Graph>());
+      executor.bind(parameters.base(), sum_.block(), parameters.values());
+      freeze_as_flagged(executor, parameters);
+      executor.run(row.column, row.n);
+      take([&](int k) { return AnyTensor(executor.output_type(k), row.n, executor.output(k)); });
+    }
+  }
+  template <class... C, class Runner, class List, class Take>
+  void run_by_operators(Runner& runner, const dataset::Row<List>& row, bool begins, Take take) {
+    static constexpr auto& layout = SumLayout<typename Runner::network_type>::table;
+    std::byte* const header = home(sum_.block());
+    float scale;
+    std::memcpy(&scale, header + loss_scale_state, sizeof scale);
+    runner.template pynative_backward<C...>(row, shard_outputs_, reinterpret_cast<std::uint64_t*>(header), scale, [&] {
+      const ParameterList parameters(*runner.net_);
+      for (int e = 0; e < parameters.entries(); ++e)
+        if (void* const gradient = layout.offset[e] ? runner.tape_.gradient_data(parameters.handle(e)) : nullptr)
+          add_gradient(header + layout.offset[e],
+                       AnyTensor(parameters.table()[e].dims, 1, home(static_cast<std::byte*>(gradient))), begins);
+    });
+    const NetOutputs outputs = shard_outputs_.views();
+    take([&](int k) {
+      AnyTensor output = outputs[std::size_t(k)];
+      output.data = home(static_cast<std::byte*>(output.data), output.bytes(), Look::read);
+      return output;
+    });
+    shard_outputs_.clear();
+  }
+  template <class Runner>
+  void update(Runner& runner, const ParameterList& parameters, const bool* reached) {
+    using Net = typename Runner::network_type;
+    using Optimizer = typename Runner::optimizer_type;
+    using Update = Compiled<UpdateStep<Net, Optimizer, Runner::drops_overflow, true>, Runner::model_options.passes>;
+    for (int e = 0; e < parameters.entries(); ++e)
+      runner.gradients_[e] =
+          reached[e] && parameters.handle(e).requires_grad() ? sum_.block() + SumLayout<Net>::table.offset[e] : nullptr;
+    run_updates<Net, Optimizer>(runner.bound(runner.executors_.get(program_here<Update>())), parameters,
+                                runner.gradients_);
+  }
+
+  long shards_;
+  dist::detail::ShardSum sum_;
+  ShardNumbers numbers_;
+  StepOutputs shard_outputs_;
+};
+}  // namespace detail
+
+}  // namespace tenon
+TENON_INT_SIZES_END

@@ -1,0 +1,136 @@
+// What shards give beside gradients: losses, and moving statistics, added in double.
+#pragma once
+#include <cstring>
+#include <vector>
+
+#include <tenon/core/memory/aligned_bytes.hpp>
+#include <tenon/core/tensor/any_tensor.hpp>
+#include <tenon/dist/shard_sum.hpp>
+#include <tenon/nn/parameters.hpp>
+
+namespace tenon::inline TENON_ABI::detail {
+
+/// Calls f with a floating-point type.
+template <class F>
+void with_float(Dtype dtype, F f) {
+  switch (dtype) {
+    case Dtype::float16: return f(float16());
+    case Dtype::bfloat16: return f(bfloat16());
+    case Dtype::float64: return f(double());
+    default: return f(float());
+  }
+}
+
+TENON_EXACT_BEGIN
+/// sum = weight values, or sum + weight values.
+inline void add_weighted(double* sum, const AnyTensor& values, double weight, bool begins) {
+  with_float(values.dtype, [&]<class T>(T) {
+    const T* const from = static_cast<const T*>(values.data);
+    for (long i = 0; i < values.count(); ++i) {
+      const double one = weight * double(static_cast<Compute<T>>(from[i]));
+      sum[i] = begins ? one : sum[i] + one;
+    }
+  });
+}
+/// The same for a gradient, in the type of its sum.
+inline void add_gradient(std::byte* to, const AnyTensor& gradient, bool begins) {
+  with_float(gradient.dtype, [&]<class T>(T) {
+    using S = Compute<T>;
+    S* const sum = reinterpret_cast<S*>(to);
+    const T* const from = static_cast<const T*>(gradient.data);
+    for (long i = 0; i < gradient.count(); ++i) sum[i] = begins ? S(from[i]) : sum[i] + S(from[i]);
+  });
+}
+TENON_EXACT_END
+inline void round_into(const AnyTensor& to, const double* from) {
+  with_float(to.dtype, [&]<class T>(T) {
+    for (long i = 0; i < to.count(); ++i) static_cast<T*>(to.data)[i] = T(static_cast<Compute<T>>(from[i]));
+  });
+}
+
+/// The numbers of one batch: first all moving statistics, each the mean over the samples, then the graph's outputs. An
+/// output per sample has the samples of each shard at their place, and zeros elsewhere.
+class ShardNumbers {
+ public:
+  /// Before the shards of a batch of n. `moving`: a flag per entry; `means`: an output without samples is a mean.
+  void start(const ParameterList& parameters, const bool* moving, std::span<const TensorType> outputs, bool means,
+             long n) {
+    moving_.clear(), outputs_.clear(), before_.clear();
+    n_ = n, means_ = means;
+    for (int e = 0; e < parameters.entries(); ++e)
+      if (moving[e]) {
+        const TensorType& type = parameters.table()[e].dims;
+        moving_.emplace_back(type, 1, parameters.handle(e).values_at(type.bytes(1)));
+        const auto* const data = static_cast<const std::byte*>(moving_.back().data);
+        before_.insert(before_.end(), data, data + type.bytes(1));
+      }
+    for (const TensorType& type : outputs)
+      outputs_.push_back({type, std::vector<std::byte>(std::size_t(type.bytes(n)))});
+  }
+  long bytes() const {
+    long count = 0;
+    for (const AnyTensor& one : moving_) count += one.count();
+    for (const Output& one : outputs_) count += one.type.count(n_);
+    return count * long(sizeof(double));
+  }
+  /// The statistics as they were before the batch.
+  void restore() const {
+    const std::byte* from = before_.data();
+    for (const AnyTensor& one : moving_) {
+      std::memcpy(home(one), from, one.bytes());
+      from += one.bytes();
+    }
+  }
+  /// Takes what the graph has made of the samples of a shard; `output(k)` is a view.
+  template <class F>
+  void take(double* sum, dist::ShardRange samples, bool begins, F output) const {
+    const double part = double(samples.size()) / double(n_);
+    for (const AnyTensor& one : moving_) {
+      home(one);
+      add_weighted(sum, one, part, begins);
+      sum += one.count();
+    }
+    for (std::size_t k = 0; k < outputs_.size(); ++k) {
+      const TensorType& type = outputs_[k].type;
+      if (!type.batched()) add_weighted(sum, output(int(k)), means_ ? part : 1, begins);
+      else {
+        if (begins) std::memset(sum, 0, std::size_t(type.count(n_)) * sizeof *sum);
+        add_weighted(sum + type.count(samples.begin), output(int(k)), 1, true);
+      }
+      sum += type.count(n_);
+    }
+  }
+  /// Gives the network the statistics, and makes the outputs of the batch.
+  void finish(const double* sum) {
+    for (const AnyTensor& one : moving_) {
+      home(one);
+      round_into(one, sum);
+      sum += one.count();
+    }
+    for (Output& one : outputs_) {
+      const AnyTensor view(one.type, n_, one.bytes.data());
+      round_into(view, sum);
+      sum += view.count();
+    }
+  }
+  /// f(view) for each output, valid until the next batch.
+  template <class F>
+  void each_output(F f) {
+    for (Output& one : outputs_) f(AnyTensor(one.type, n_, one.bytes.data()));
+  }
+
+ private:
+  struct Output {
+    TensorType type;
+    std::vector<std::byte> bytes;
+  };
+  static std::byte* home(const AnyTensor& one) { return detail::home(static_cast<std::byte*>(one.data), one.bytes()); }
+
+  long n_ = 0;
+  bool means_ = true;
+  std::vector<AnyTensor> moving_;
+  std::vector<std::byte> before_;
+  std::vector<Output> outputs_;
+};
+
+}  // namespace tenon::detail

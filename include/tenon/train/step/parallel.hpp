@@ -1,0 +1,50 @@
+// A part of a Model that spreads its training over several processes: what the step asks it for.
+#pragma once
+#include <type_traits>
+
+#include <tenon/train/amp.hpp>
+
+namespace tenon::inline TENON_ABI::detail {
+
+/// In place of such a part: the Model trains alone.
+struct OneProcess {};
+template <class P>
+inline constexpr bool is_parallel = false;
+
+template <class... Parts>
+struct ParallelAmong {
+  using type = OneProcess;
+};
+template <class P, class... Parts>
+struct ParallelAmong<P, Parts...> : std::conditional_t<is_parallel<P>, std::type_identity<P>, ParallelAmong<Parts...>> {
+};
+/// The part of this kind among those of a Model.
+template <class... Parts>
+const typename ParallelAmong<Parts...>::type& parallel_among(const Parts&... parts) {
+  using Parallel = typename ParallelAmong<Parts...>::type;
+  static constexpr OneProcess alone;
+  if constexpr (std::is_same_v<Parallel, OneProcess>) return alone;
+  else {
+    const Parallel* found = nullptr;
+    const auto look = [&]<class P>(const P& part) {
+      if constexpr (std::is_same_v<P, Parallel>) found = &part;
+    };
+    (look(parts), ...);
+    return *found;
+  }
+}
+
+/// How a Model with such a part trains: what its graph does with gradients in place of the optimizer's updates, in
+/// which precision, and `train`, which runs a step (train/data_parallel.hpp).
+template <class Parallel>
+class ParallelStep {
+ public:
+  template <class Net, class Optimizer>
+  using UpdateOf = Optimizer;
+  static constexpr MixedPrecision precision(MixedPrecision of_model) { return of_model; }
+  explicit ParallelStep(const Parallel&) {}
+  /// The samples of the smallest part of a batch that a graph sees at once.
+  static constexpr long smallest(long n) { return n; }
+};
+
+}  // namespace tenon::detail
