@@ -172,6 +172,16 @@ LAYERS = (
 )
 
 
+LINEAR = (
+    Row("det", "det(x)", "torch.linalg.det(x)", "n.8.8", (1, 64), tolerance=1e-2),
+    Row("slogdet", "std::get<1>(slogdet(x))", "torch.linalg.slogdet(x).logabsdet", "n.256.256", (1,), tolerance=1e-2),
+    Row("inverse", "inverse(x)", "torch.linalg.inv(x)", "n.64.64", (1, 8), tolerance=1e-2),
+    Row("solve", "solve(x, y)", "torch.linalg.solve(x, y)", "n.256.256 n.256.16", (1,), tolerance=1e-2),
+    Row("cholesky", "cholesky(matmul<Transposed::second>(x, x))", "torch.linalg.cholesky(x @ x.mT)", "n.256.320", (1,),
+        graph=True, tolerance=1e-2),
+)
+
+
 def loss(name, cxx, torch, types="n.64 c:n.64"):
     return Row(f"loss/{name}", f"nn::{cxx}{{}}(x, y)", torch, types, graph=True)
 
@@ -196,6 +206,7 @@ FAMILIES = {
     "operators that move elements": MOVEMENT,
     "layers": LAYERS,
     "losses": LOSSES,
+    "linear algebra": LINEAR,
 }
 ROWS = tuple(row for family in FAMILIES.values() for row in family)
 

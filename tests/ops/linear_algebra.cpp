@@ -110,6 +110,70 @@ TEST_CASE("linear algebra: larger matrices, batches that depend on n, extents of
   CHECK(det(tensor_of<float, Shape<1, 1>>({-4})).item() == -4);
 }
 
+namespace {
+constexpr int n = 1030;  // four segments, and a part of the fifth
+constexpr double half_unit = 0x1p-53;
+/// Term `i` of a sum whose term `first` is 1: a chain that begins with 1 loses all that follow.
+double term(long i, long first) { return i == first ? 1 : half_unit; }
+/// Terms that are missing in a sum of n of them: no more than those of one segment, and one for each other segment.
+void check_terms(double sum, long first, long terms) {
+  CAPTURE(first);
+  const double lost = (1 + double(terms - 1) * half_unit - sum) / half_unit;
+  CHECK(lost >= -8);
+  CHECK(lost < 256 + 8);
+}
+/// The unit matrix with another last row and column, side by side: [[1, column], [row, 0]].
+auto bordered(double row, auto column) {
+  auto a = Tensor<double, Shape<n, n>>::full(0);
+  for (long i = 0; i < n - 1; ++i) a.data()[i * n + i] = 1, a.data()[(n - 1) * n + i] = row;
+  for (long i = 0; i < n - 1; ++i) a.data()[i * n + n - 1] = column(i);
+  return a;
+}
+}  // namespace
+
+TEST_CASE("linear algebra: no chain of additions is longer than 256 steps") {
+  for (const long first : {0L, 300L, 520L}) {
+    const auto terms = [=](long i) { return term(i, first); };
+    check_terms(-det(bordered(1, terms)).item(), first, n - 1);
+    auto b = Tensor<double, Shape<n, 1>>::full(0);
+    for (long i = 0; i < n - 1; ++i) b.data()[i] = term(i, first);
+    auto lower = bordered(1, [](long) { return 7; });
+    lower.data()[n * n - 1] = 1;
+    check_terms(-solve_triangular(lower, b).data()[n - 1], first, n - 1);
+    auto upper = Tensor<double, Shape<n, n>>::full(0);
+    for (long i = 0; i < n; ++i) upper.data()[i * n + i] = upper.data()[i] = 1;
+    auto c = Tensor<double, Shape<n, 1>>::full(0);
+    for (long i = 1; i < n; ++i) c.data()[n - i] = term(i - 1, first);
+    check_terms(-solve_triangular<TriangularConfig{.side = Side::upper}>(upper, c).data()[0], first, n - 1);
+    // the last two rows of a Cholesky factor: 2^-10 times 2^10 times the terms, by a diagonal of 1
+    auto a = Tensor<double, Shape<n, n>>::full(0);
+    for (long i = 0; i < n - 2; ++i) {
+      a.data()[i * n + i] = 1;
+      a.data()[(n - 2) * n + i] = 0x1p-10, a.data()[(n - 1) * n + i] = 0x1p10 * term(i, first);
+    }
+    a.data()[(n - 2) * n + n - 2] = 1 + double(n - 2) * 0x1p-20, a.data()[n * n - 1] = 0x1p22;
+    check_terms(-cholesky(a).data()[n * n - 2], first, n - 2);
+  }
+}
+
+TEST_CASE("linear algebra: matrices of several segments, in both modes") {
+  const auto a = random_tensor<double, Shape<1, 300, 300>>(4, -1, 1);
+  const auto b = random_tensor<double, Shape<1, 300, 5>>(5);
+  const auto x = both_modes([](const auto& m, const auto& c) { return solve(m, c); }, a, b).result;
+  CHECK(apart(matmul(a, x), b) < 1e-10);
+  const auto [sign, log] = slogdet(a);
+  const auto y = both_modes([](const auto& m) { return det(m); }, a).result;
+  CHECK(y.item() == doctest::Approx(sign.item() * std::exp(log.item())).epsilon(1e-12));
+  const auto square = matmul<Transposed::second>(a, a);
+  const auto l = both_modes([](const auto& m) { return cholesky(m); }, square).result;
+  CHECK(apart(matmul<Transposed::second>(l, l), square) < 1e-11);
+  const auto z =
+      both_modes([](const auto& m, const auto& c) { return solve_triangular<TriangularConfig{.transposed = 1}>(m, c); },
+                 l, b)
+          .result;
+  CHECK(apart(matmul<Transposed::first>(l, z), b) < 1e-9);
+}
+
 TEST_CASE("linear algebra: gradients, first and second") {
   const auto a = general<double>();
   const auto b = random_tensor<double, Shape<2, 3, 2>>(5);

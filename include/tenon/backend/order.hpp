@@ -21,6 +21,9 @@
 //   columns         chains of `sum_chain` rows, as a SumTree
 //   running sums    chains of 256 elements; to each partial sum of a chain the sum of the chains before is added, which
 //                   itself is blocks of 256 chains: (b0 + b1 + ...) + (c0 + c1 + ...)
+//   elimination     of matrices, Cholesky factors, triangular systems, in float64: an element minus the sums of
+//                   segments of `elimination_segment` columns (of x: rows), in the order in which they are eliminated
+//                   (known), each a chain from +0; then one chain goes on with the columns of the element's own segment
 //   places by index (the gradients of sort and gather_elements) one chain in float64 in ascending order of the position
 //                   along the axis, rounded once
 //   rows by index   (the gradient of gather): for each row of the table chains of `sum_chain` of its places in
@@ -53,6 +56,9 @@ inline constexpr long sum_chain = 32, lane_chain = 8, term_chain = 64;
 /// such pieces.
 inline constexpr int reduce_lanes = 16;
 inline constexpr long lane_piece = term_chain * reduce_lanes;
+
+/// Steps of a segment of the sums in the elimination of a matrix, and of those with a triangular one, in double.
+inline constexpr long elimination_segment = 256;
 
 /// Elements of the largest window that an average adds up in one chain.
 inline constexpr long most_window_chain = 128;

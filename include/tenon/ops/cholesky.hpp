@@ -13,7 +13,8 @@ namespace tenon::inline TENON_ABI::ops {
 /// result      as a. A matrix that is not positive definite gives NaN in all elements; PyTorch raises an error
 /// derivative  symmetric: half of s + sᵀ, where  s = l⁻ᵀ p l⁻¹.  p is the lower triangle of lᵀ dl, with
 ///             half of its diagonal
-/// order       in float64, one chain of fused multiply-adds in ascending order of columns, rounded once
+/// order       in float64, chains of at most 256 fused multiply-adds in ascending order of columns
+///             (backend/order.hpp), rounded once
 /// source      MindSpore's and PyTorch's cholesky
 struct Cholesky : Operator<Cholesky, "Cholesky"> {
   static constexpr bool per_sample = true;

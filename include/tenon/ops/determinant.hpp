@@ -57,7 +57,7 @@ struct Determinant : Operator<Determinant, "Det"> {
 /// results     [...] each; 0 and -inf for a singular matrix
 /// derivative  of the logarithm dy a⁻ᵀ, hence NaN for a singular matrix; none of the sign
 /// order       the sum of the logarithms of the pivots of MatrixSolve, which are rounded to the dtype, in ascending
-///             order, in float64
+///             order, in float64, in chains of 256, added one after the other
 /// source      MindSpore's and PyTorch's slogdet
 struct LogDeterminant : Operator<LogDeterminant, "LogMatrixDeterminant"> {
   static constexpr bool per_sample = true;

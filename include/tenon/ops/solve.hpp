@@ -11,7 +11,8 @@ namespace tenon::inline TENON_ABI::ops {
 /// result      as b. A singular matrix gives NaN in all elements; PyTorch raises an error
 /// derivative  db = the solution of the transposed system for dx; da = -db xᵀ
 /// order       elimination of rows in float64; the pivot is the first of the largest elements of its column. Chains of
-///             fused multiply-adds in ascending order of columns, and as in SolveTriangular; rounded once
+///             fused multiply-adds in ascending order of columns, of at most 256 steps (backend/order.hpp), and as in
+///             SolveTriangular; rounded once
 /// source      PyTorch's linalg.solve, MindSpore's matrix_solve
 struct MatrixSolve : Operator<MatrixSolve, "MatrixSolve"> {
   struct Config {

@@ -87,7 +87,8 @@ struct TriangularConfig {
 /// b           [..., N, M]
 /// result      as b. A zero on the diagonal gives infinities and NaN, as in PyTorch
 /// derivative  db = the solution of the transposed system for dx; da = the read triangle of -db xᵀ
-/// order       in float64, one chain of fused multiply-adds in the order in which x becomes known, rounded once
+/// order       in float64, chains of at most 256 fused multiply-adds in the order in which x becomes known
+///             (backend/order.hpp), rounded once
 /// source      PyTorch's linalg.solve_triangular; MindSpore's solve_triangular
 struct SolveTriangular : Operator<SolveTriangular, "SolveTriangular"> {
   using Config = TriangularConfig;

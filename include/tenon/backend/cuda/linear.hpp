@@ -81,36 +81,61 @@ struct BlockMatrix {
         e.singular = true;
         break;
       }
-      const long rest = n - k - 1;
+      const long rest = n - k - 1, last = end_of_segment(k), right = last - k - 1;
       each(rest, [=](long i) { own[(k + 1 + i) * size + k] /= by; });
-      each(rest * rest, [=](long at) {
-        const long i = k + 1 + at / rest, j = k + 1 + at % rest;
+      each(rest * right, [=](long at) {
+        const long i = k + 1 + at / right, j = k + 1 + at % right;
         own[i * size + j] = fmadd(-own[i * size + k], own[k * size + j], own[i * size + j]);
       });
+      if (k + 1 == last) subtract_segment(last);
     }
     return e;
   }
+  __device__ long end_of_segment(long k) const {
+    const long end = (k / elimination_segment + 1) * elimination_segment;
+    return end < n ? end : n;
+  }
+  // Brings the columns after a segment, which ends with `last`, to where its own columns are.
+  __device__ void subtract_segment(long last) const {
+    double* const own = a;
+    const long size = n, rest = n - last, first = last - elimination_segment;
+    each(rest, [=](long column) {
+      for (long i = first + 1; i < last; ++i) {
+        double& to = own[i * size + last + column];
+        for (long k = first; k < i; ++k) to = fmadd(-own[i * size + k], own[k * size + last + column], to);
+      }
+    });
+    each(rest * rest, [=](long at) {
+      const long i = last + at / rest, j = last + at % rest;
+      double sum = 0;
+      for (long k = first; k < last; ++k) sum = fmadd(-own[i * size + k], own[k * size + j], sum);
+      own[i * size + j] += sum;
+    });
+  }
+  /// Row i of column j of x minus what the rows before it add, by the diagonal if that is no unit; the last row is the
+  /// first one if `backward`.
+  __device__ void solve_row(long i, long j, bool backward, bool unit_diagonal) const {
+    const auto place = [&](long k) { return backward ? n - 1 - k : k; };
+    const auto chain = [&](double sum, long first, long last) {
+      for (long k = first; k < last; ++k) sum = fmadd(-a[place(i) * n + place(k)], x[place(k) * m + j], sum);
+      return sum;
+    };
+    double sum = x[place(i) * m + j];
+    long first = 0;
+    for (; first + elimination_segment <= i; first += elimination_segment)
+      sum += chain(0, first, first + elimination_segment);
+    sum = chain(sum, first, i);
+    x[place(i) * m + j] = unit_diagonal ? sum : sum / a[place(i) * n + place(i)];
+  }
   /// A thread for each column.
-  __device__ void solve_lower(bool unit_diagonal) const {
+  __device__ void solve(bool backward, bool unit_diagonal) const {
     const BlockMatrix own = *this;
     each(m, [=](long j) {
-      for (long i = 0; i < own.n; ++i) {
-        double sum = own.x[i * own.m + j];
-        for (long k = 0; k < i; ++k) sum = fmadd(-own.a[i * own.n + k], own.x[k * own.m + j], sum);
-        own.x[i * own.m + j] = unit_diagonal ? sum : sum / own.a[i * own.n + i];
-      }
+      for (long i = 0; i < own.n; ++i) own.solve_row(i, j, backward, unit_diagonal);
     });
   }
-  __device__ void solve_upper(bool unit_diagonal) const {
-    const BlockMatrix own = *this;
-    each(m, [=](long j) {
-      for (long i = own.n; i-- > 0;) {
-        double sum = own.x[i * own.m + j];
-        for (long k = own.n; --k > i;) sum = fmadd(-own.a[i * own.n + k], own.x[k * own.m + j], sum);
-        own.x[i * own.m + j] = unit_diagonal ? sum : sum / own.a[i * own.n + i];
-      }
-    });
-  }
+  __device__ void solve_lower(bool unit_diagonal) const { solve(false, unit_diagonal); }
+  __device__ void solve_upper(bool unit_diagonal) const { solve(true, unit_diagonal); }
   __device__ bool factor_cholesky() const {
     double* const own = a;
     const long size = n;
@@ -118,12 +143,20 @@ struct BlockMatrix {
       const double square = a[k * n + k];
       if (!(square > 0)) return false;
       const double root = math::sqrt(square);
-      const long rest = n - k - 1;
+      const long rest = n - k - 1, last = end_of_segment(k), below = last - k - 1;
       __syncthreads();  // all have read the square
       each(rest + 1, [=](long j) { own[k * size + k + j] = j == 0 ? root : own[k * size + k + j] / root; });
-      each(rest * rest, [=](long at) {
+      each(below * rest, [=](long at) {
         const long i = k + 1 + at / rest, j = k + 1 + at % rest;
         if (j >= i) own[i * size + j] = fmadd(-own[k * size + i], own[k * size + j], own[i * size + j]);
+      });
+      if (k + 1 < last) continue;
+      const long first = last - elimination_segment, after = n - last;
+      each(after * after, [=](long at) {
+        const long i = last + at / after, j = last + at % after;
+        double sum = 0;
+        for (long s = first; s < last && j >= i; ++s) sum = fmadd(-own[s * size + i], own[s * size + j], sum);
+        if (j >= i) own[i * size + j] += sum;
       });
     }
     return true;

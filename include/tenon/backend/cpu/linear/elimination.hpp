@@ -1,61 +1,16 @@
-// Triangular factors of matrices in double, and systems of equations with them. Each element is one chain of fused
-// multiply-adds in a fixed order, however rows are grouped.
+// Triangular factors of matrices in double, and systems of equations with them. The order of each sum is fixed
+// (backend/order.hpp), however rows and columns are grouped.
 #pragma once
 #include <algorithm>
 #include <limits>
 
+#include <tenon/backend/cpu/gemm/pack.hpp>
+#include <tenon/backend/cpu/linear/subtract.hpp>
+#include <tenon/backend/order.hpp>
 #include <tenon/core/math/elementary.hpp>
-#include <tenon/core/simd/simd.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
-
-/// Rows that are subtracted from others: rows[k * row + j], of which factor[k * step] is subtracted.
-struct Subtrahend {
-  const double* factor;
-  long step;
-  const double* rows;
-  long row, count;
-  Subtrahend times(const double* other) const { return {other, step, rows, row, count}; }
-};
-/// to[j] -= factor[k * step] * rows[k * row + j], for all k in ascending order. The same for more `targets`: rows that
-/// are `distance` after `to`, whose factors are `between` after those of the first.
-template <int targets = 1>
-void subtract_rows(double* to, const Subtrahend& s, long width, long distance = 0, long between = 0) {
-  using V = Simd<double>;
-  constexpr long lanes = V::width, together = 4;
-  long j = 0;
-  for (; j + together * lanes <= width; j += together * lanes) {
-    V sum[targets][together];
-    for (int t = 0; t < targets; ++t)
-      for (long v = 0; v < together; ++v) sum[t][v] = V::load(to + t * distance + j + v * lanes);
-    for (long k = 0; k < s.count; ++k) {
-      V minus[targets];
-      for (int t = 0; t < targets; ++t) minus[t] = V(-s.factor[t * between + k * s.step]);
-      for (long v = 0; v < together; ++v) {
-        const V own = V::load(s.rows + k * s.row + j + v * lanes);
-        for (int t = 0; t < targets; ++t) sum[t][v] = fmadd(minus[t], own, sum[t][v]);
-      }
-    }
-    for (int t = 0; t < targets; ++t)
-      for (long v = 0; v < together; ++v) sum[t][v].store(to + t * distance + j + v * lanes);
-  }
-  for (int t = 0; t < targets; ++t) {
-    double* const own = to + t * distance;
-    const double* const factor = s.factor + t * between;
-    long i = j;
-    for (; i + lanes <= width; i += lanes) {
-      V sum = V::load(own + i);
-      for (long k = 0; k < s.count; ++k) sum = fmadd(V(-factor[k * s.step]), V::load(s.rows + k * s.row + i), sum);
-      sum.store(own + i);
-    }
-    for (; i < width; ++i) {
-      double sum = own[i];
-      for (long k = 0; k < s.count; ++k) sum = fmadd(-factor[k * s.step], s.rows[k * s.row + i], sum);
-      own[i] = sum;
-    }
-  }
-}
 
 /// Divides each element by a number.
 inline void divide(double* x, long count, double by) {
@@ -67,14 +22,15 @@ inline void divide(double* x, long count, double by) {
 
 /// The distance of rows of n doubles: whole cache lines, an odd number of them, so that rows do not share cache sets.
 constexpr long row_distance(long n) {
-  const long lines = (n + 7) / 8;
-  return 8 * (lines % 2 ? lines : lines + 1);
+  const long lines = (n + padded_doubles - 1) / padded_doubles;
+  return padded_doubles * (lines % 2 ? lines : lines + 1);
 }
-/// f(first, width) for groups of columns, whose rows stay in the cache.
-template <class F>
-void each_group(long columns, F f) {
-  constexpr long group = 32;
-  for (long first = 0; first < columns; first += group) f(first, columns - first < group ? columns - first : group);
+
+/// Rows or columns that are eliminated, or solved, one by one; more of them are halved.
+inline constexpr long elimination_block = 16;
+constexpr long halved(long begin, long end) {
+  const long blocks = (end - begin + elimination_block - 1) / elimination_block;
+  return blocks < 2 ? end : begin + (blocks + 1) / 2 * elimination_block;
 }
 
 /// What is known of a matrix after its elimination.
@@ -98,20 +54,71 @@ struct LogOfPivots {
              : e.negative ? T(-1)
                           : T(1)),
         log(-std::numeric_limits<T>::infinity()) {
+    if (e.singular) return;
     double sum = 0;
-    for (long k = 0; k < n && !e.singular; ++k) {
-      const T pivot = static_cast<T>(a[k * step]);
-      sign = pivot < T(0) ? -sign : pivot > T(0) ? sign : pivot;  // NaN remains
-      sum += static_cast<double>(math::log(pivot < T(0) ? -pivot : pivot));
+    for (long first = 0; first < n; first += elimination_segment) {
+      double chain = 0;
+      for (long k = first; k < n && k < first + elimination_segment; ++k) {
+        const T pivot = static_cast<T>(a[k * step]);
+        sign = pivot < T(0) ? -sign : pivot > T(0) ? sign : pivot;  // NaN remains
+        chain += static_cast<double>(math::log(pivot < T(0) ? -pivot : pivot));
+      }
+      sum += chain;
     }
-    if (!e.singular) log = static_cast<T>(sum);
+    log = static_cast<T>(sum);
   }
 };
 
-/// A matrix [n, n], and [n, m] that belong to it, with the distances of their rows. The panel has room for
-/// `panel_columns` columns of the matrix.
+/// Systems with a triangular matrix, whose rows are known one after the other: row i of x, `x_row` apart, is that of
+/// the right side minus the sum of  factor[i * between + k * step] x[k]  over k < i, by the diagonal if that is no
+/// unit. `between`, `step` and `x_row` are negative where the last row is known first.
+struct TriangularRows {
+  const double* factor;
+  long between, step;
+  double* x;
+  long x_row, m;
+  bool unit_diagonal;
+  double* room;  // of subtract()
+
+  void solve(long n) const {
+    for (long begin = 0; begin < n; begin += elimination_segment) {
+      const long end = begin + elimination_segment < n ? begin + elimination_segment : n;
+      for (long k = 0; k < begin; k += elimination_segment)
+        subtract_known(begin, end, k, k + elimination_segment, Chain::apart);
+      solve_rows(begin, end);
+    }
+  }
+
+ private:
+  Subtrahend known(long i, long k, long count) const {
+    return {factor + i * between + k * step, between, step, x + k * x_row, x_row, count};
+  }
+  // What rows first .. last - 1 add to rows begin .. end - 1.
+  void subtract_known(long begin, long end, long first, long last, Chain chain) const {
+    subtract(x + begin * x_row, end - begin, x_row, m, known(begin, first, last - first), chain, room);
+  }
+  // Rows from which all before are subtracted already.
+  void solve_rows(long begin, long end) const {
+    if (const long middle = halved(begin, end); middle < end) {
+      solve_rows(begin, middle);
+      subtract_known(middle, end, begin, middle, Chain::continues);
+      return solve_rows(middle, end);
+    }
+    for (long i = begin; i < end; ++i) {
+      subtract(x + i * x_row, m, known(i, begin, i - begin));
+      if (!unit_diagonal) divide(x + i * x_row, m, factor[i * between + i * step]);
+    }
+  }
+};
+
+/// A matrix [n, n], and [n, m] that belong to it, with the distances of their rows, which are padded. The panel has
+/// room for `panel_doubles`.
 struct LinearSystem {
-  static constexpr long panel_columns = 16;
+  static constexpr long panel_distance(long n) { return row_distance(n + padded_doubles - 1); }
+  static constexpr long panel_doubles(long n) {
+    constexpr long columns = SubtractTile::columns > elimination_block ? SubtractTile::columns : elimination_block;
+    return columns * panel_distance(n);
+  }
   double* a;
   long n, row;
   double* x;
@@ -127,92 +134,98 @@ struct LinearSystem {
   /// one, whose diagonal is 1. Rows of x are exchanged with those of the matrix.
   Elimination eliminate() const {
     Elimination e;
-    for (long first = 0; first < n && !e.singular; first += panel_columns) {
-      const long end = first + panel_columns < n ? first + panel_columns : n, rest = n - end;
-      eliminate_panel(first, end, e);
-      if (!rest || e.singular) continue;
-      long i = first + 1;
-      for (; i < end; ++i) subtract_rows(at(i, end), {at(i, first), 1, at(first, end), row, i - first}, rest);
-      const Subtrahend whole{nullptr, 1, at(first, end), row, end - first};
-      for (; i + 1 < n; i += 2) subtract_rows<2>(at(i, end), whole.times(at(i, first)), rest, row, row);
-      if (i < n) subtract_rows(at(i, end), whole.times(at(i, first)), rest);
+    for (long first = 0; first < n && !e.singular; first += elimination_segment) {
+      const long end = first + elimination_segment < n ? first + elimination_segment : n;
+      eliminate_columns(first, end, e);
+      if (end < n && !e.singular) subtract_eliminated(first, end, end, n, Chain::apart);
     }
     return e;
   }
-  /// The same of the columns first .. end - 1, side by side in the panel, with the exchanges of rows in all others.
+  /// x of  l x = b  in the place of b, with the triangle below the diagonal.
+  void solve_lower(bool unit_diagonal) const { TriangularRows{a, row, 1, x, x_row, m, unit_diagonal, panel}.solve(n); }
+  /// The same with the triangle above the diagonal.
+  void solve_upper(bool unit_diagonal) const {
+    TriangularRows{at(n - 1, n - 1), -row, -1, x + (n - 1) * x_row, -x_row, m, unit_diagonal, panel}.solve(n);
+  }
+  /// The upper triangular u with  uᵀ u = a  in the place of the upper triangle of a, with other numbers below it; false
+  /// if a is not positive definite.
+  bool factor_cholesky() const {
+    for (long begin = 0; begin < n; begin += elimination_block) {
+      const long end = begin + elimination_block < n ? begin + elimination_block : n,
+                 last = begin / elimination_segment * elimination_segment;
+      const auto above = [&](long i, long k, long count) {
+        return Subtrahend{at(k, i), 1, row, at(k, begin), row, count};
+      };
+      const auto subtract_above = [&](long k, long count, Chain chain) {
+        subtract(at(begin, begin), end - begin, row, n - begin, above(begin, k, count), chain, panel);
+      };
+      for (long k = 0; k < last; k += elimination_segment) subtract_above(k, elimination_segment, Chain::apart);
+      subtract_above(last, begin - last, Chain::continues);
+      for (long i = begin; i < end; ++i) {
+        subtract(at(i, begin), n - begin, above(i, begin, i - begin));
+        const double square = *at(i, i);
+        if (!(square > 0)) return false;
+        *at(i, i) = math::sqrt(square);
+        divide(at(i, i + 1), n - i - 1, *at(i, i));
+      }
+    }
+    return true;
+  }
+
+ private:
+  // The columns first .. end - 1 of one segment, after whose elimination the rows of all others are exchanged, too.
+  void eliminate_columns(long first, long end, Elimination& e) const {
+    const long middle = halved(first, end);
+    if (middle == end) return eliminate_panel(first, end, e);
+    eliminate_columns(first, middle, e);
+    if (e.singular) return;
+    subtract_eliminated(first, middle, middle, end, Chain::continues);
+    eliminate_columns(middle, end, e);
+  }
+  // Brings the columns begin .. end - 1 to where the columns first .. last - 1 are.
+  void subtract_eliminated(long first, long last, long begin, long end, Chain chain) const {
+    TriangularRows{at(first, first), row, 1, at(first, begin), row, end - begin, true, panel}.solve(last - first);
+    const Subtrahend s{at(last, first), row, 1, at(first, begin), row, last - first};
+    subtract(at(last, begin), n - last, row, end - begin, s, chain, panel);
+  }
+  // Side by side in the panel.
   void eliminate_panel(long first, long end, Elimination& e) const {
-    const long height = n - first, width = end - first;
-    const auto column = [&](long j) { return panel + j * row_distance(n); };
-    for (long i = 0; i < height; ++i)
-      for (long j = 0; j < width; ++j) column(j)[i] = *at(first + i, first + j);
-    for (long k = 0; k < width; ++k) {
-      double* const own = column(k);
-      long pivot = k;
-      for (long i = k + 1; i < height; ++i)
-        if (__builtin_fabs(own[i]) > __builtin_fabs(own[pivot])) pivot = i;
+    const long height = n - first, width = end - first, distance = panel_distance(n);
+    detail::transpose_copy(at(first, first), row, panel, distance, height, width, height + padded_doubles - 1);
+    for (long k = 0; k < width && !e.singular; ++k) {
+      double* const own = panel + k * distance;
+      for (long j = 0; j + 1 < k; ++j)
+        for (long i = j + 1; i < k; ++i) own[i] = fmadd(-panel[j * distance + i], own[j], own[i]);
+      subtract(own + k, height - k, {own, 0, 1, panel + k, distance, k});
+      const long pivot = pivot_of(own, k, height);
       if (pivot != k) {
-        for (long j = 0; j < width; ++j) std::swap(column(j)[k], column(j)[pivot]);
+        for (long j = 0; j < width; ++j) std::swap(panel[j * distance + k], panel[j * distance + pivot]);
         exchange(first + k, first + pivot, 0, first);
         exchange(first + k, first + pivot, end, n);
         std::swap_ranges(x + (first + k) * x_row, x + (first + k) * x_row + m, x + (first + pivot) * x_row);
         e.negative = !e.negative;
       }
-      const double by = own[k];
-      if (!(by != 0)) return void(e.singular = true);
-      divide(own + k + 1, height - k - 1, by);
-      for (long j = k + 1; j < width; ++j)
-        subtract_rows(column(j) + k + 1, {column(j) + k, 0, own + k + 1, 0, 1}, height - k - 1);
+      if (!(own[k] != 0)) e.singular = true;
+      else divide(own + k + 1, height - k - 1, own[k]);
     }
-    for (long i = 0; i < height; ++i)
-      for (long j = 0; j < width; ++j) *at(first + i, first + j) = column(j)[i];
+    detail::transpose_copy(panel, distance, at(first, first), row, width, height, width);
   }
-  /// x of  l x = b  in the place of b, with the triangle below the diagonal: chains in ascending order of columns.
-  void solve_lower(bool unit_diagonal) const {
-    each_group(m, [&](long first, long width) {
-      for (long i = 0; i < n; i += 2) {
-        double* const own = x + i * x_row + first;
-        const Subtrahend before{at(i, 0), 1, x + first, x_row, i};
-        if (i + 1 < n) subtract_rows<2>(own, before, width, x_row, row);
-        else subtract_rows(own, before, width);
-        if (!unit_diagonal) divide(own, width, *at(i, i));
-        if (i + 1 == n) break;
-        subtract_rows(own + x_row, {at(i + 1, i), 1, own, x_row, 1}, width);
-        if (!unit_diagonal) divide(own + x_row, width, *at(i + 1, i + 1));
-      }
-    });
-  }
-  /// The same with the triangle above the diagonal, in descending order.
-  void solve_upper(bool unit_diagonal) const {
-    each_group(m, [&](long first, long width) {
-      for (long i = n - 1; i >= 0; i -= 2) {
-        double* const own = x + i * x_row + first;
-        const Subtrahend after{at(i, n - 1), -1, x + (n - 1) * x_row + first, -x_row, n - 1 - i};
-        if (i > 0) subtract_rows<2>(own, after, width, -x_row, -row);
-        else subtract_rows(own, after, width);
-        if (!unit_diagonal) divide(own, width, *at(i, i));
-        if (i == 0) break;
-        subtract_rows(own - x_row, {at(i - 1, i), 1, own, x_row, 1}, width);
-        if (!unit_diagonal) divide(own - x_row, width, *at(i - 1, i - 1));
-      }
-    });
-  }
-  /// The upper triangular u with  uᵀ u = a  in the place of the upper triangle of a; false if a is not positive
-  /// definite.
-  bool factor_cholesky() const {
-    bool valid = true;
-    each_group(n, [&](long first, long width) {
-      for (long i = 0; i < first + width && valid; ++i) {
-        const long begin = i > first ? i : first, end = first + width;
-        subtract_rows(at(i, begin), {at(0, i), row, at(0, begin), row, i}, end - begin);
-        if (i >= first) {
-          valid = *at(i, i) > 0;
-          *at(i, i) = math::sqrt(*at(i, i));
-        }
-        const double root = *at(i, i);
-        divide(at(i, begin + (i >= first)), end - begin - (i >= first), root);
-      }
-    });
-    return valid;
+  // The first of the largest elements from k on; k if that is NaN.
+  static long pivot_of(const double* own, long k, long height) {
+    using V = Simd<double>;
+    const auto size = [](auto v) { return max(v, -v); };
+    V most(__builtin_fabs(own[k]));
+    long i = k;
+    for (; i + V::width <= height; i += V::width) {
+      const V v = V::load(own + i), s = size(v);
+      most = choose_greater(s, most, s, most);
+    }
+    double largest = __builtin_fabs(own[k]);
+    for (int l = 0; l < V::width; ++l) largest = most[l] > largest ? most[l] : largest;
+    for (; i < height; ++i) largest = __builtin_fabs(own[i]) > largest ? __builtin_fabs(own[i]) : largest;
+    for (i = k; i < height; ++i)
+      if (__builtin_fabs(own[i]) == largest) return i;
+    return k;
   }
 };
 

@@ -30,7 +30,7 @@ struct OnMatrices {
   template <class C>
   static constexpr long system_doubles = extent<C> * (row_distance(extent<C>) + row_distance(columns<C>));
   template <class C>
-  static constexpr long doubles = system_doubles<C> + LinearSystem::panel_columns * row_distance(extent<C>);
+  static constexpr long doubles = system_doubles<C> + LinearSystem::panel_doubles(extent<C>);
   template <class C>
   static constexpr long items(long n) {
     return C::operand(0).count(n) / (extent<C> * extent<C>);
@@ -52,14 +52,18 @@ struct OnMatrices {
 };
 template <class T>
 void widen(const T* from, long rows, long columns, double* to, long row) {
-  for (long i = 0; i < rows; ++i)
+  for (long i = 0; i < rows; ++i) {
     for (long j = 0; j < columns; ++j) to[i * row + j] = from[i * columns + j];
+    clear(to + i * row + columns, row - columns);
+  }
 }
 template <class T>
 void widen_matrix(const T* from, bool transposed, const LinearSystem& s) {
   if (!transposed) return widen(from, s.n, s.n, s.a, s.row);
-  for (long i = 0; i < s.n; ++i)
+  for (long i = 0; i < s.n; ++i) {
     for (long j = 0; j < s.n; ++j) s.a[j * s.row + i] = from[i * s.n + j];
+    clear(s.a + i * s.row + s.n, s.row - s.n);
+  }
 }
 template <class T>
 void narrow(const LinearSystem& s, bool valid, T* to) {
@@ -118,7 +122,7 @@ struct Kernel<Cpu, ops::MatrixInverse> : kernel::OnMatrices<true> {
     for (long i = begin; i < end; ++i) {
       kernel::widen_matrix(a.operand<T>(0) + i * s.n * s.n, false, s);
       for (long row = 0; row < s.n; ++row)
-        for (long k = 0; k < s.n; ++k) s.x[row * s.x_row + k] = row == k;
+        for (long k = 0; k < s.x_row; ++k) s.x[row * s.x_row + k] = row == k;
       kernel::solve(s, a.result<T>() + i * s.n * s.n);
     }
   }
