@@ -64,8 +64,10 @@ function head(text,    end) {
   for (;;) {
     sub(/^ +/, "", text)
     if (text ~ /^template *< *>/) return ""
-    if (text ~ /^template *</) text = substr(text, closing(text, "<", ">") + 1)
-    else if (text ~ /^requires[ (]/) { sub(/^requires */, "", text); text = behind_condition(text) }
+    if (text ~ /^template *</) {
+      if (!(end = closing(text, "<", ">"))) return ""  # it ends behind a brace that is no body
+      text = substr(text, end + 1)
+    } else if (text ~ /^requires[ (]/) { sub(/^requires */, "", text); text = behind_condition(text) }
     else return text
   }
 }
@@ -110,7 +112,7 @@ function declare(text, ends_with,    name, end, part, parts, i) {
   } else {
     if (text ~ /(^|[^A-Za-z0-9_])operator[^A-Za-z0-9_]/) return
     while (match(text, /(decltype|typeof) *\(/)) {
-      end = closing(substr(text, RSTART), "(", ")")
+      if (!(end = closing(substr(text, RSTART), "(", ")"))) return
       text = substr(text, 1, RSTART - 1) "auto" substr(text, RSTART + end)
     }
     if (match(text, /\( *\* */)) name = word(substr(text, RSTART + RLENGTH))  # a pointer to a function
