@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include <tenon/dataset/operation/project.hpp>
 #include <tenon/more.hpp>
 #include <tenon/train/callback/history.hpp>
 
@@ -98,6 +99,23 @@ TEST_CASE("outputs: a loss for each trains as their weighted sum, in both modes"
   }
 }
 
+namespace {
+/// A loss that looks at all outputs, with one label column.
+struct First : nn::Cell<First> {
+  constexpr auto construct(auto outputs, auto label) const {
+    return nn::SoftmaxCrossEntropyWithLogits{}(std::get<0>(outputs), label) + reduce_mean(square(std::get<1>(outputs)));
+  }
+};
+}  // namespace
+
+TEST_CASE("outputs: a metric chooses an output also where one loss takes them all") {
+  TwoHeads net;
+  Model model{net, First{}, nn::Momentum{.learning_rate = 0.2f, .momentum = 0.9f},
+              nn::for_output<0>("class_accuracy", nn::Accuracy{})};
+  const auto data = rows() | dataset::project<0, 1>();
+  model.train(40, data);
+  CHECK(model.eval(data)["class_accuracy"] == 1.0);
+}
 TEST_CASE("outputs: early stopping and fit see the metric of an output by its name") {
   TwoHeads net;
   Model model{net, loss(), nn::Momentum{.learning_rate = 0.2f, .momentum = 0.9f},

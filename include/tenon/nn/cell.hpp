@@ -197,7 +197,7 @@ struct Cell {
       Builder::Frame frame;
       b->enter(frame, &self(), type_number<Self>, at);
       if constexpr (!requires(const Self& cell, const X&... v) { cell.construct(v...); }) {
-        b->fail(tenon::detail::wrong_arguments<Self, X...>(sizeof...(X)));
+        b->fail(tenon::detail::wrong_arguments<Self, X...>(sizeof...(X), b->in_loss));
         b->leave(frame);
         return tenon::detail::broken_result<Self>(b);
       } else if constexpr (tenon::detail::is_wrong_result<tenon::detail::ResultOf<Self, X...>>) {

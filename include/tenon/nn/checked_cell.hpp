@@ -100,13 +100,18 @@ constexpr int argument_count() {
 }
 /// "Dense takes 1 argument, got 2"
 template <class Self, class First = Traced<float, Shape<dyn>>, class... X>
-constexpr Sentence wrong_arguments(int got) {
+constexpr Sentence wrong_arguments(int got, bool of_loss = false) {
   constexpr int count = argument_count<Self, First>();
   Sentence s;
   s << class_name<Self>();
   if constexpr (requires(Self& cell, const First& first, const X&... x) { cell.construct(first, x...); })
     if (got > 0) return s << "::construct must be const: write constexpr auto construct(auto x) const";
   if constexpr (!has_construct<Self>) return s << " has no construct: write constexpr auto construct(auto x) const";
+  if constexpr (is_tuple<First>)
+    if (of_loss)
+      return s << " got " << int(std::tuple_size_v<First>)
+               << " outputs of the network: nn::MultiLoss{nn::MSELoss{}, "
+                  "...} has a loss for each; a loss of your own may take the tuple";
   if constexpr ((is_tuple<First> || ... || is_tuple<X>))
     return s << " got a tuple, the results of a cell that has several: name them, as in auto [y, h, c] = lstm(x), and "
                 "pass one";

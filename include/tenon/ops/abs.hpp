@@ -13,7 +13,10 @@ struct AbsGrad : Elementwise<AbsGrad, "AbsGrad"> {
   static constexpr V eval(V x, V gradient) {
     return x > V(0) ? gradient : x < V(0) ? -gradient : gradient * V(0);
   }
-  static constexpr void derivative(Derivative& d) { d.flows_to(1, d.call<AbsGrad>(d.operand(0), d.gradient())); }
+  static constexpr void derivative(Derivative& d) {
+    d.flows_to(1, d.call<AbsGrad>(d.operand(0), d.gradient()));
+    d.no_gradient(0);
+  }
 };
 
 /// Absolute value:  y = |x|

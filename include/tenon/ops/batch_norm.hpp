@@ -110,6 +110,7 @@ struct BatchNorm : Operator<BatchNorm, "BatchNorm"> {
               to_gamma = d.call_with<BatchNormSums>(c, x, statistics, dy), to_beta = d.result_of(to_gamma, 1);
     d.flows_to(2, to_gamma);
     d.flows_to(3, to_beta);
+    d.no_gradient(1);
     d.flows_to(0, d.call_with<BatchNormInputGrad>(c, x, statistics, dy, d.operand(2), to_gamma, to_beta));
   }
 };
@@ -170,6 +171,7 @@ constexpr void BatchNormSums::derivative(Derivative& d) {
             dy = d.operand(2);
   const int scaled = d.call<Mul>(channels.column(of_gamma), channels.normalized());
   d.flows_to(2, channels.narrow(d.call<Add>(scaled, channels.column(of_beta))));
+  d.no_gradient(1);
   d.flows_to(0, d.call_with<BatchNormInputGrad>(c, x, statistics, dy, of_gamma, d.result(0), d.result(1)));
 }
 // As LayerNormInputGrad. Statistics that are not those of the batch do not depend on x.
@@ -179,6 +181,7 @@ constexpr void BatchNormInputGrad::derivative(Derivative& d) {
             h = d.call<Mul>(dy, gamma), u = channels.wide(d.gradient()), back = channels.through(u);
   d.flows_to(2, channels.narrow(d.call<Mul>(back, gamma)));
   d.flows_to(3, channels.channel_sums(d.call<Mul>(back, dy)));
+  d.no_gradient(1, 4, 5);
   const int of_h = channels.mean(d.call<Mul>(h, xhat)), of_u = channels.mean(d.call<Mul>(u, xhat)),
             of_both = channels.mean(d.call<Mul>(u, channels.wide(d.result())));
   const int through = channels.through(d.call<Add>(d.call<Mul>(of_h, u), d.call<Mul>(of_u, h)));

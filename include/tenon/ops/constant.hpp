@@ -16,7 +16,7 @@ struct Copy : Elementwise<Op, Name> {
 /// x itself, through which no gradient flows. MindSpore's stop_gradient.
 struct StopGradient : Copy<StopGradient, "StopGradient"> {
   static constexpr bool stops_gradient = true;  // a tape does not record it
-  static constexpr void derivative(Derivative&) {}
+  static constexpr void derivative(Derivative& d) { d.no_gradient(); }
 };
 /// x itself; a copy in PyNative mode, nothing in a graph.
 struct Identity : Copy<Identity, "Identity"> {
@@ -33,7 +33,7 @@ struct ConstantTable : Operator<ConstantTable<Values>, "ConstantTable"> {
   static_assert(!type.batched() && type.bytes(1) == long(sizeof(Values::values)),
                 "constant<Values>(x): Values::values has as many elements as Values::shape, in row-major order");
   static constexpr TensorType shape(const OperandTypes&, const NoConfig&, Sentence&) { return type; }
-  static constexpr void derivative(Derivative&) {}
+  static constexpr void derivative(Derivative& d) { d.no_gradient(); }
 };
 
 /// A tensor of numbers known at compile time, for use with x: in a graph a constant, not a parameter.

@@ -25,6 +25,7 @@ struct CustomGradient : Operator<CustomGradient<Backward, Y, X...>, "CustomGradi
   template <std::size_t... I>
   static constexpr void of_arguments(Derivative& d, std::index_sequence<I...>) {
     Builder& b = d.builder();
+    d.no_gradient(0);
     const auto gradients = Backward{}(X(&b, d.operand(int(I) + 1))..., Y(&b, d.result()), Y(&b, d.gradient()));
     if constexpr (sizeof...(X) == 1) flow<X...>(d, 1, gradients);
     else {
@@ -40,7 +41,7 @@ struct CustomGradient : Operator<CustomGradient<Backward, Y, X...>, "CustomGradi
       static_assert(G::dims == Argument::dims,
                     "custom_gradient: a gradient has the dtype and the shape of its argument");
       d.flows_to(operand, gradient.id);
-    }
+    } else d.no_gradient(operand);
   }
 };
 

@@ -24,7 +24,7 @@ struct FloorDiv : Elementwise<FloorDiv, "FloorDiv"> {
       return (a % b != 0 && (a < V(0)) != (b < V(0))) ? static_cast<V>(quotient - 1) : quotient;
     } else return math::floor(a / b);
   }
-  static constexpr void derivative(Derivative&) {}
+  static constexpr void derivative(Derivative& d) { d.no_gradient(); }
 };
 TENON_EXACT_END
 

@@ -25,7 +25,7 @@ struct Full : Operator<Full, "Full"> {
       error << "full of " << t << " needs an operand that has a batch size, got " << in[0];
     return t;
   }
-  static constexpr void derivative(Derivative&) {}
+  static constexpr void derivative(Derivative& d) { d.no_gradient(); }
 };
 
 /// `value` in every element of a tensor of shape S with the dtype of x, and its batch size where S has dyn:

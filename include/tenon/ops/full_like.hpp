@@ -11,7 +11,7 @@ namespace tenon::inline TENON_ABI::ops {
 /// source      MindSpore's zeros_like, ones_like, full_like
 struct FullLike : Operator<FullLike, "FullLike"> {
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
-  static constexpr void derivative(Derivative&) {}
+  static constexpr void derivative(Derivative& d) { d.no_gradient(); }
 };
 
 /// The numbers start, start + step, ... in a fixed count. The operand only determines the mode.
@@ -29,7 +29,7 @@ struct Arange : Operator<Arange, "Range"> {
     if (c.count < 1) error << "arange got the count " << c.count << ", it needs 1 or more";
     return {{c.count}, 1, c.dtype};
   }
-  static constexpr void derivative(Derivative&) {}
+  static constexpr void derivative(Derivative& d) { d.no_gradient(); }
 };
 
 /// `value` in every element; shape and dtype of x. Throws ValueError for a whole number outside of the range of an

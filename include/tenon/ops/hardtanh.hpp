@@ -15,6 +15,7 @@ struct WhereAbove : Elementwise<WhereAbove, "WhereAbove"> {
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(2, d.call<WhereAbove>(d.operand(0), d.operand(1), d.gradient()));
+    d.no_gradient(0, 1);
   }
 };
 /// The value where x < high, else 0. Not for users.
@@ -25,6 +26,7 @@ struct WhereBelow : Elementwise<WhereBelow, "WhereBelow"> {
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(2, d.call<WhereBelow>(d.operand(0), d.operand(1), d.gradient()));
+    d.no_gradient(0, 1);
   }
 };
 namespace detail {

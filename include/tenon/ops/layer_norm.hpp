@@ -138,6 +138,7 @@ constexpr void LayerNormInputGrad::derivative(Derivative& d) {
             u = rows.wide(d.gradient()), back = rows.through(u);
   d.flows_to(1, d.call<Mul>(back, dy));
   d.flows_to(3, rows.narrow(d.call<Mul>(back, gamma)));
+  d.no_gradient(2);
   const int of_h = rows.mean(d.call<Mul>(h, xhat)), of_u = rows.mean(d.call<Mul>(u, xhat)),
             of_both = rows.mean(d.call<Mul>(u, rows.wide(d.result())));
   const int through = rows.through(d.call<Add>(d.call<Mul>(of_h, u), d.call<Mul>(of_u, h)));
@@ -149,8 +150,10 @@ constexpr void LayerNormGammaGrad::derivative(Derivative& d) {
   if (d.config<LayerNormGammaGrad>().beta) {
     const TensorType all = d.type(0).with(d.type(1).dtype);
     d.flows_to(3, rows.narrow(d.call_with<BroadcastTo>(SumTo::to(all), d.gradient())));
+    d.no_gradient(0, 1, 2);
   } else {
     d.flows_to(3, rows.narrow(d.call<Mul>(d.gradient(), rows.normalized())));
+    d.no_gradient(1, 2);
     d.flows_to(0, d.call<LayerNormInputGrad>(d.operand(0), d.gradient(), d.operand(2), d.operand(3)));
   }
 }

@@ -16,6 +16,7 @@ struct WhereNotPositive : Elementwise<WhereNotPositive, "WhereNotPositive"> {
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(1, d.call<WhereNotPositive>(d.operand(0), d.gradient()));
+    d.no_gradient(0);
   }
 };
 /// The derivative of LeakyRelu, times the gradient from above: dy where x > 0, else dy alpha. Not for users.
@@ -27,6 +28,7 @@ struct LeakyReluGrad : Elementwise<LeakyReluGrad, "LeakyReLUGrad"> {
   static constexpr void derivative(Derivative& d) {
     d.flows_to(1, d.call<WhereNotPositive>(d.operand(0), d.call<Mul>(d.operand(2), d.gradient())));
     d.flows_to(2, d.call<LeakyReluGrad>(d.operand(0), d.operand(1), d.gradient()));
+    d.no_gradient(0);
   }
 };
 

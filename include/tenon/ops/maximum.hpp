@@ -14,6 +14,7 @@ struct GreaterShare : Elementwise<GreaterShare, "GreaterShare"> {
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(2, d.call<GreaterShare>(d.operand(0), d.operand(1), d.gradient()));
+    d.no_gradient(0, 1);
   }
 };
 

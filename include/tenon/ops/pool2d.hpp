@@ -79,10 +79,12 @@ struct MaxPool2dTaken : Operator<MaxPool2dTaken, "MaxPoolTaken"> {
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(1, d.call_with<MaxPool2dGrad>(d.config<MaxPool2dTaken>(), d.operand(0), d.gradient()));
+    d.no_gradient(0);
   }
 };
 constexpr void MaxPool2dGrad::derivative(Derivative& d) {
   d.flows_to(1, d.call_with<MaxPool2dTaken>(d.config<MaxPool2dGrad>(), d.operand(0), d.gradient()));
+  d.no_gradient(0);
 }
 
 /// The largest element of each window; the first one in row-major order wins a tie.

@@ -21,7 +21,7 @@ struct MaxPoolIndices : Operator<MaxPoolIndices, "MaxPoolWithArgmax"> {
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
     return detail::pooled("MaxPool2d", in[0], c, error).with(Dtype::int64);
   }
-  static constexpr void derivative(Derivative&) {}
+  static constexpr void derivative(Derivative& d) { d.no_gradient(); }
 };
 
 /// The largest element of each window, and which pixel of its plane it is: `const auto [y, indices] =

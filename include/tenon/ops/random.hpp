@@ -53,7 +53,7 @@ struct RandomNumbers : Operator<RandomNumbers, "RandomNumbers"> {
             << tenon::name(c.dtype);
     return t;
   }
-  static constexpr void derivative(Derivative&) {}
+  static constexpr void derivative(Derivative& d) { d.no_gradient(); }
 };
 
 namespace detail {

@@ -9,7 +9,7 @@ namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN
 /// 1 where x is the extreme of its axes, else 0. Operands: x, extreme. Not for users.
 struct IsExtreme : Elementwise<IsExtreme, "IsExtreme"> {
-  static constexpr void derivative(Derivative&) {}  // constant wherever it has one
+  static constexpr void derivative(Derivative& d) { d.no_gradient(); }  // constant wherever it has one
   template <class V>
   static constexpr V eval(V x, V extreme) {
     return x == extreme ? V(1) : V(0);
@@ -24,6 +24,7 @@ struct ExtremeGrad : Elementwise<ExtremeGrad, "ExtremeGrad"> {
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(2, d.call<ExtremeGrad>(d.operand(0), d.operand(1), d.gradient()));
+    d.no_gradient(0, 1);
   }
 };
 TENON_EXACT_END

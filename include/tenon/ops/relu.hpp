@@ -11,7 +11,10 @@ struct ReluGrad : Elementwise<ReluGrad, "ReluGrad"> {
   static constexpr V eval(V y, V gradient) {
     return y <= V(0) ? V(0) : gradient;
   }
-  static constexpr void derivative(Derivative& d) { d.flows_to(1, d.call<ReluGrad>(d.operand(0), d.gradient())); }
+  static constexpr void derivative(Derivative& d) {
+    d.flows_to(1, d.call<ReluGrad>(d.operand(0), d.gradient()));
+    d.no_gradient(0);
+  }
 };
 
 /// Rectified linear unit:  y = max(x, 0)

@@ -16,7 +16,7 @@ struct Floor : Elementwise<Floor, "Floor"> {
   TENON_DEVICE static V eval(V x) {
     return math::round_down(x);
   }
-  static constexpr void derivative(Derivative&) {}
+  static constexpr void derivative(Derivative& d) { d.no_gradient(); }
 };
 /// Element-wise next whole number above
 ///
@@ -29,7 +29,7 @@ struct Ceil : Elementwise<Ceil, "Ceil"> {
   TENON_DEVICE static V eval(V x) {
     return math::round_up(x);
   }
-  static constexpr void derivative(Derivative&) {}
+  static constexpr void derivative(Derivative& d) { d.no_gradient(); }
 };
 /// Element-wise nearest whole number, of two the even one:  2.5 becomes 2
 ///
@@ -42,7 +42,7 @@ struct Round : Elementwise<Round, "Round"> {
   TENON_DEVICE static V eval(V x) {
     return math::round(x);
   }
-  static constexpr void derivative(Derivative&) {}
+  static constexpr void derivative(Derivative& d) { d.no_gradient(); }
 };
 /// Element-wise next whole number towards zero
 ///
@@ -55,7 +55,7 @@ struct Trunc : Elementwise<Trunc, "Trunc"> {
   TENON_DEVICE static V eval(V x) {
     return math::trunc(x);
   }
-  static constexpr void derivative(Derivative&) {}
+  static constexpr void derivative(Derivative& d) { d.no_gradient(); }
 };
 /// Element-wise sign:  y = 1, 0, or -1; 0 for zeros of either sign and for NaN
 ///
@@ -69,7 +69,7 @@ struct Sign : Elementwise<Sign, "Sign"> {
     if constexpr (std::is_unsigned_v<V>) return x > V(0) ? V(1) : V(0);
     else return x > V(0) ? V(1) : x < V(0) ? V(-1) : V(0);
   }
-  static constexpr void derivative(Derivative&) {}
+  static constexpr void derivative(Derivative& d) { d.no_gradient(); }
 };
 TENON_EXACT_END
 

@@ -14,6 +14,7 @@ struct WhereOutside : Elementwise<WhereOutside, "WhereOutside"> {
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(2, d.call<WhereOutside>(d.operand(0), d.operand(1), d.gradient()));
+    d.no_gradient(0, 1);
   }
 };
 /// Hard shrinkage:  y = x where |x| > lambda, else 0

@@ -16,6 +16,7 @@ struct XlogyLimit : Elementwise<XlogyLimit, "XlogyLimit"> {
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(2, d.call<XlogyLimit>(d.operand(0), d.operand(1), d.gradient()));
+    d.no_gradient(0, 1);
   }
 };
 /// Element-wise product of one operand with the logarithm of the other, with broadcasting:  z = x ln y; 0 where x = 0,

@@ -20,6 +20,7 @@ struct Rule {
   OperandNodes accumulate;                   // node whose kernel adds two such gradients
   const unsigned char* needed_by = nullptr;  // operands (bits) whose gradient needs the node
   const bool* images = nullptr;              // are there images among the node's operands?
+  unsigned forgets = 0;                      // operands (bits) of which the derivative does not speak
   unsigned keeps = 0;                        // operands and results (bits) whose elements the derivative reads
 
   /// The first node that is computed.
@@ -38,7 +39,7 @@ constexpr unsigned all_gradients() {
 /// Traces the derivative of a call whose results `having` (bits) have a gradient. Inference gives `Op`, `types`,
 /// `results`, `attributes` as constants.
 template <class Inference, unsigned having>
-constexpr Builder trace_rule(OperandNodes& gradients) {
+constexpr Builder trace_rule(OperandNodes& gradients, unsigned& forgets) {
   Builder b;
   const int operands = Inference::types.count;
   for (int k = 0; k < operands; ++k) b.leaf(&info<ops::Input>, Inference::types.type[k], 0);
@@ -57,7 +58,7 @@ constexpr Builder trace_rule(OperandNodes& gradients) {
   if (self.op->has_derivative) {
     Derivative d(b, self, results, own);
     rules_of(self.op).derivative(d);
-    for (int k = 0; k < operands; ++k) gradients[k] = d.contribution(k);
+    for (int k = 0; k < operands; ++k) gradients[k] = d.contribution(k), forgets |= unsigned(d.forgets(k)) << k;
   }
   return b;
 }
@@ -67,7 +68,8 @@ struct RuleOf {
   static constexpr int given = Inference::types.count + Inference::results.count;  // operands and results
   static constexpr int size() {
     OperandNodes gradients;
-    return int(trace_rule<Inference, having>(gradients).nodes.size()) + Inference::types.count;
+    unsigned forgets = 0;
+    return int(trace_rule<Inference, having>(gradients, forgets).nodes.size()) + Inference::types.count;
   }
   static constexpr int capacity = size();
   struct Traced {
@@ -77,11 +79,12 @@ struct RuleOf {
     bool images[capacity + 1]{};
     std::uint64_t constant[capacity + 1]{};
     bool broken = false;
+    unsigned forgets = 0;
   };
   static constexpr Traced make() {
     Traced t;
     OperandNodes gradients;
-    Builder b = trace_rule<Inference, having>(gradients);
+    Builder b = trace_rule<Inference, having>(gradients, t.forgets);
     for (int k = 0; k < Inference::types.count; ++k) {
       t.gradient[k] = gradients[k];
       if (gradients[k] >= 0) t.accumulate[k] = add_node(b, gradients[k]);
@@ -109,7 +112,8 @@ struct RuleOf {
   static constexpr Sentence make_sentence() {
     if constexpr (traced.broken) {
       OperandNodes gradients;
-      Builder b = trace_rule<Inference, having>(gradients);
+      unsigned forgets = 0;
+      Builder b = trace_rule<Inference, having>(gradients, forgets);
       for (const int g : gradients.node)
         if (g >= 0) add_node(b, g);
       return b.error;
@@ -131,6 +135,7 @@ struct RuleOf {
     made.gradient = traced.gradient, made.accumulate = traced.accumulate;
     made.needed_by = traced.needed_by;
     made.images = traced.images;
+    made.forgets = traced.forgets;
     for (int i = made.computed(); i < graph.count; ++i)
       for (int k = 0; k < graph[i].operands; ++k)
         if (traced.needed_by[i] && graph[i].operand[k] < given) made.keeps |= 1u << graph[i].operand[k];

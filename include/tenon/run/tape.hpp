@@ -171,6 +171,7 @@ class Tape {
   }
   void run_backward(int root, Value seed);
   [[noreturn, gnu::cold]] void refuse_gradient(const OutOfMemory& error, const Record& r) const;
+  [[noreturn, gnu::cold]] static void refuse_forgotten(const Record& r, unsigned operands);
   // Runs one derivative rule, for the results with a gradient, and adds what it makes to the gradients of the operands.
   void replay(const Record& r, unsigned with);
   template <class At>
@@ -330,6 +331,13 @@ TENON_INLINE void Tape::run_backward(int root, Value seed) {
                          : text("the result of ", memory_->records[std::size_t(maker)].rule->op->name, ", which "),
                "the derivative of ", r.rule->op->name, " reads"));
     }
+}
+[[gnu::noinline]] TENON_INLINE void Tape::refuse_forgotten(const Record& r, unsigned operands) {
+  int k = 0;
+  while (!(operands >> k & 1)) ++k;
+  throw_error<RuntimeError>("The derivative of ", r.rule->op->name, " gives operand ", k,
+                            " no gradient: call d.flows_to(", k, ", ...) in it, or d.no_gradient(", k,
+                            ") if it has none; users detach the operand with stop_gradient.");
 }
 [[gnu::noinline]] TENON_INLINE void Tape::refuse_gradient(const OutOfMemory& error, const Record& r) const {
   tenon::detail::MemoryOwners owners;

@@ -161,8 +161,9 @@ class Model {
   /// Runs all batches in evaluation and returns the metrics, which are cleared first. Events: begin, (step_begin, step,
   /// step_end, the metrics' update)*, end. Callbacks of a training may call it; this does not change the training.
   ///
-  /// A metric of predictions gets the last output and the last column of the row, a metric of the loss the first
-  /// output. A metric with more than one number is not among the results; model.metric<M>() returns it.
+  /// A metric of predictions gets the output and the last column of the row, a metric of the loss the loss. If the
+  /// network returns several outputs, nn::for_output says which one a metric is for; with NoLoss it gets the last. A
+  /// metric with more than one number is not among the results; model.metric<M>() returns it.
   /// throws     ValueError for empty data, or a class number or index as in train(); RuntimeError if a callback of
   ///            eval() calls eval(), or while another thread trains or evaluates this Model
   template <dataset::Dataset Data, class... Callbacks, class = void, bool = true, class = void>
@@ -342,6 +343,10 @@ class Model {
     return detail::named_state<Net, Optimizer>(runner_.state(), look);
   }
 
+  [[gnu::cold]] bool add_metric_names(MonitoredNames& names) const {
+    return detail::spread([&](const auto&... m) { return (detail::add_names(names, m) & ... & 1); }, metrics_);
+  }
+
   // A run, with hands on the data set instead of its type: compiled once for all data sets with these columns.
   // `evaluate` comes at the end of an epoch of fit().
   template <class Columns, class... Callbacks>
@@ -402,9 +407,10 @@ class Model {
           return eval_outputs_.views();
         },
         [&](const auto& row) {
-          constexpr int columns = dataset::Row<Columns>::count;
+          constexpr int columns = dataset::Row<Columns>::count, labels = Runner::label_count;
+          constexpr int outputs = detail::judged_outputs<Runner, Columns>;
           detail::spread(
-              [&](auto&... m) { (detail::update_metric<Runner::label_count>(m, run.net_outputs, row, columns), ...); },
+              [&](auto&... m) { (detail::update_metric<labels, outputs>(m, run.net_outputs, row, columns), ...); },
               metrics_);
           const double weight = over == nn::MeanOver::samples ? double(row[columns - 1].extent[0]) : 1;
           if (in) losses += weight * run.loss(), counted += weight;

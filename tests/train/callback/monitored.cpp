@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <memory>
 
+#include <tenon/nn/metric/naming/named.hpp>
 #include <tenon/train/callback/early_stopping.hpp>
 #include <tenon/train/callback/reduce_lr_on_plateau.hpp>
 #include <tenon/train/callback/save_best.hpp>
@@ -77,6 +78,40 @@ TEST_CASE("early stopping: what it refuses, and a number that is not there") {
   CHECK_THROWS_AS(play_values(*std::make_unique<EarlyStopping>(EarlyStopping{.min_delta = NAN}), run, "x", {}),
                   ValueError);
   CHECK(epochs({.monitor = "acuracy", .mode = MonitorMode::max}, "accuracy", {1, 1, 1}) == 3);
+}
+TEST_CASE("a number that the run does not have is an error before the first step, with the nearest name") {
+  const auto message_of = [](auto f) {
+    try {
+      f();
+    } catch (const ValueError& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  Net net;
+  Model model(net, nn::SoftmaxCrossEntropyWithLogits<>{}, nn::Momentum{.learning_rate = 0.3f, .momentum = 0.9f},
+              nn::Named{"hits", nn::Accuracy{}}, Score{});
+  CHECK(
+      message_of([&] { model.fit(2, ten(), ten(), EarlyStopping{.monitor = "hit"}); }) ==
+      "EarlyStopping: there is no 'hit' to monitor: the evaluations of fit give 'hits', 'score', 'eval_loss'. Did you "
+      "mean 'hits'?");
+  CHECK(message_of([&] { model.fit(2, ten(), ten(), ReduceLROnPlateau{.monitor = "accuracy"}); }) ==
+        "ReduceLROnPlateau: there is no 'accuracy' to monitor: the evaluations of fit give 'hits', 'score', "
+        "'eval_loss'.");
+  CHECK(message_of([&] { model.train(2, ten(), SaveBest{}); }) ==
+        "SaveBest: there is no 'eval_loss' to monitor: train evaluates nothing; use model.fit(epochs, data, valid, "
+        "...), or monitor \"loss\".");
+  CHECK(model.global_step() == 0);
+  CHECK(
+      message_of([&] { model.fit(2, ten(), ten(), EarlyStopping{.monitor = "score"}); }) ==
+      "EarlyStopping: whether less or more 'score' is better cannot be told by its name: add .mode = MonitorMode::min "
+      "or MonitorMode::max.");
+  EarlyStopping by_class{.monitor = "hits", .patience = 9};  // larger is better, as of every accuracy
+  model.fit(1, ten(), ten(), by_class);
+  CHECK(by_class.best_epoch == 1);
+  CHECK(by_class.watched.better(0.75, 0.5));
+  EarlyStopping by_end{.monitor = "sine_mae"};
+  CHECK(epochs(by_end, "sine_mae", {3, 2, 1, 1}) == 4);
 }
 TEST_CASE("early stopping: the best weights come back, in both modes") {
   for (const Mode mode : {Mode::graph, Mode::pynative}) {

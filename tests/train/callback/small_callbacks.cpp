@@ -97,7 +97,7 @@ TEST_CASE("a list of callbacks that see the Model, and its parts under MindSpore
 TEST_CASE("what is better: known of MindSpore's metrics, also behind val_, and asked of others") {
   const auto begin = [](const char* name) {
     detail::Monitor monitor;
-    monitor.begin("SaveBest", name, MonitorMode::automatic, 0);
+    monitor.begin("SaveBest", name, MonitorMode::automatic, 0, RunInfo{});
     return monitor.better(1, 2);
   };
   for (const char* less : {"loss", "eval_loss", "val_mae", "mse", "root_mean_square_distance"}) CHECK(begin(less));

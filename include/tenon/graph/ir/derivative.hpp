@@ -9,6 +9,7 @@ namespace ops {
 struct Add;
 struct FullLike;
 struct Reshape;
+struct StopGradient;
 struct SumTo;
 }  // namespace ops
 
@@ -97,14 +98,34 @@ class Derivative {
     if (!given.same_shape(wanted)) contribution = builder_.template call<Sum>(Sum::to(wanted), contribution);
     sum_[k] = sum_[k] < 0 ? contribution : builder_.template call<Plus>(NoConfig{}, sum_[k], contribution);
   }
+  /// Declares that no gradient flows to these operands, or to none at all: the result does not depend on them, or only
+  /// in steps, or what they contribute is part of what another operand gets.
+  template <class... K>
+  constexpr void no_gradient(K... k) {
+    if constexpr (sizeof...(K) == 0) none_ = ~0u;
+    else ((none_ |= 1u << k), ...);
+  }
   /// What this call contributes to the gradient of operand k, or -1.
   constexpr int contribution(int k) const { return sum_[k]; }
+  /// True if operand k could have a gradient, but the rule neither gave it one nor declared that it has none.
+  constexpr bool forgets(int k) const {
+    return sum_[k] < 0 && !(none_ >> k & 1) && is_floating(type(k).dtype) && (one_result() || !gives_any());
+  }
 
  private:
+  // Which operands have a gradient may depend on the results that have one.
+  constexpr bool one_result() const { return node_.op->returns == 1; }
+  constexpr bool gives_any() const {
+    for (int k = 0; k < node_.operands; ++k)
+      if (sum_[k] >= 0) return true;
+    return false;
+  }
+
   Builder& builder_;
   Node node_;
   ResultNodes results_, gradients_;
   OperandNodes sum_;
+  unsigned none_ = 0;  // operands (bits)
 };
 
 namespace detail {
@@ -151,6 +172,12 @@ constexpr ResultNodes result_gradients(const Builder& builder, const std::vector
 }  // namespace detail
 
 namespace detail {
+constexpr void refuse_forgotten(Builder& builder, const Node& node, int k) {
+  builder.fail(Sentence{} << "the derivative of " << node.op->name << " gives operand " << k
+                          << " no gradient: call d.flows_to(" << k << ", ...) in it, or d.no_gradient(" << k
+                          << ") if it has none; users detach the operand with stop_gradient");
+}
+
 /// The second values of nodes that are computed again, made when a backward pass first asks for one of them.
 class SecondValues {
  public:
@@ -209,6 +236,7 @@ constexpr std::vector<int> backward(Builder& builder, const std::vector<int>& ro
   for (int id = 0; id < int(size); ++id) {
     const Node& node = builder.nodes[std::size_t(id)];
     needed[std::size_t(id)] = std::size_t(id) < wanted.size() && wanted[std::size_t(id)];
+    if (is<ops::StopGradient>(node)) continue;
     for (int k = 0; k < node.operands; ++k) needed[std::size_t(id)] |= needed[std::size_t(node.operand[k])];
   }
   for (std::size_t k = 0; k < roots.size(); ++k) {
@@ -243,6 +271,7 @@ constexpr std::vector<int> backward(Builder& builder, const std::vector<int>& ro
     detail::name_rule(builder.nodes, first, node);
     // the contributions of one call are added up before they meet others, as on the tape
     for (int k = 0; k < node.operands; ++k) {
+      if (needed[std::size_t(node.operand[k])] && d.forgets(k)) detail::refuse_forgotten(builder, node, k);
       if (d.contribution(k) < 0) continue;
       int target = node.operand[k], contribution = d.contribution(k);
       const Node& operand = builder.nodes[std::size_t(target)];

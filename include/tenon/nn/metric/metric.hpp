@@ -35,7 +35,8 @@ concept ListMetric = requires(M& m, const AnyTensor& t) {
   m.eval().end();
 };
 /// Metrics under names of the user's, `nn::Named` or `nn::MetricSet`: `update(loss, prediction, label)`, and
-/// `report(add)`, which calls add(name, number) for each.
+/// `report(add)`, which calls add(name, number) for each. It may have `each_name(take)`, which calls take(name, name of
+/// the metric's class) for each before there are numbers: callbacks then know what they can monitor.
 template <class M>
 concept MetricGroup = requires(M& m, const AnyTensor& t, void (*add)(std::string_view, double)) {
   m.clear();

@@ -168,6 +168,9 @@ class MetricSet {
   void update(const AnyTensor& loss, const AnyTensor& prediction, const AnyTensor& label) {
     for (Item& item : items_) item.metric.update(loss, prediction, label);
   }
+  void each_name(auto&& take) const {
+    for (const Item& item : items_) take(std::string_view(item.name), std::string_view(item.name));
+  }
   void report(auto&& add_number) const {
     for (const Item& item : items_) add_number(std::string_view(item.name), item.metric.eval());
   }

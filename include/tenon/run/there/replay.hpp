@@ -14,7 +14,11 @@ TENON_INLINE void Tape::replay(const Record& r, unsigned with) {
   const Value* const recorded = values_of(r);
   unsigned wanted = 0;
   for (int k = 0; k < rule.operands; ++k)
-    if (rule.gradient[k] >= 0 && recorded[k].variable >= 0) wanted |= 1u << k;
+    if (recorded[k].variable >= 0) wanted |= 1u << k;
+  if (wanted & rule.forgets) [[unlikely]]
+    refuse_forgotten(r, wanted & rule.forgets);
+  for (int k = 0; k < rule.operands; ++k)
+    if (rule.gradient[k] < 0) wanted &= ~(1u << k);
   const int given = rule.operands + rule.results, computed = rule.computed();
   const bool single = rule.results == 1;
   const Value& gradient = gradient_of(recorded[rule.operands]);

@@ -18,7 +18,8 @@ namespace tenon::inline TENON_ABI {
 /// baseline    the number must also be better than this; otherwise the epoch counts as an epoch without improvement
 /// restore_best_weights   at the end the network has the parameters of the best epoch, as they were evaluated: with an
 ///                        ExponentialMovingAverage the averages
-/// throws      ValueError when the training begins, for a negative min_delta or patience
+/// throws      ValueError when the training begins, for a negative min_delta or patience, and for a number that its
+///             evaluations do not give
 /// source      MindSpore 2 EarlyStopping. There a patience of 0 ends every training after its first epoch, and a value
 ///             of exactly 0 counts as missing; here 0 ends it at the first epoch that is no better, as in Keras
 struct EarlyStopping {
@@ -38,9 +39,9 @@ struct EarlyStopping {
   detail::Snapshot best_weights{};
   long wait = 0;
 
-  void on_train_begin(auto&) {
+  void on_train_begin(auto& run) {
     if (patience < 0) throw_error<ValueError>("EarlyStopping: patience must be 0 or more, got ", patience, ".");
-    watched.begin("EarlyStopping", monitor, mode, min_delta);
+    watched.begin("EarlyStopping", monitor, mode, min_delta, run);
     stopped_epoch = best_epoch = wait = 0;
     best_weights = {};
   }

@@ -40,7 +40,7 @@ struct ReduceLROnPlateau {
       throw_error<ValueError>("ReduceLROnPlateau: patience, cooldown, and min_lr must be 0 or more, got ", patience,
                               ", ", cooldown, ", and ", min_lr, ".");
     detail::check_learning_rates("ReduceLROnPlateau", run);
-    watched.begin("ReduceLROnPlateau", monitor, mode, min_delta);
+    watched.begin("ReduceLROnPlateau", monitor, mode, min_delta, run);
     wait = resting = 0;
   }
   void on_train_epoch_end(auto& run) requires detail::HasOptimizer<decltype(run)>

@@ -31,7 +31,7 @@ struct SaveBest {
     static_cast<void>(detail::is_ckpt_path("save", path));
     path = io::own_file(path);
     if (best_epoch > 0 && kept_in == path && watched.watches(monitor, mode)) return;
-    watched.begin("SaveBest", monitor, mode, 0);
+    watched.begin("SaveBest", monitor, mode, 0, run);
     best_epoch = 0, kept_in = path;
   }
   void on_train_epoch_end(auto& run) requires requires { run.model.network(); }

@@ -78,14 +78,24 @@ struct LastOutput<Traced<T, S>> {
 template <class A, class... V>
 struct LastOutput<std::tuple<A, V...>> : LastOutput<std::tuple_element_t<sizeof...(V), std::tuple<A, V...>>> {};
 
-/// The same of output k, where there is a loss for each.
+/// The same of output k.
 template <int k, class V>
-struct OutputAt {
-  static constexpr bool known = false;
-};
+struct OutputAt : LastOutput<V> {};
 template <int k, class... V>
 requires(k < int(sizeof...(V)))
 struct OutputAt<k, std::tuple<V...>> : LastOutput<std::tuple_element_t<std::size_t(k), std::tuple<V...>>> {};
+
+/// How many outputs metrics can choose from: those of a network whose Model has a loss, else 1.
+template <class Runner, class Columns>
+inline constexpr int judged_outputs = 1;
+template <class Runner, class... C>
+inline constexpr int judged_outputs<Runner, dataset::Columns<C...>> = [] {
+  using Predicted = typename Runner::template Predicted<TracedColumn<C>...>;
+  if constexpr (Runner::label_count > 0 && is_tuple<Predicted>) return int(std::tuple_size_v<Predicted>);
+  else return 1;
+}();
+template <class Runner, class First, class... More>
+inline constexpr int judged_outputs<Runner, dataset::BucketColumns<First, More...>> = judged_outputs<Runner, First>;
 
 /// What a metric has against the types that it would get; empty for a metric that does not say, or if a type is not
 /// known.
@@ -99,15 +109,20 @@ template <class Runner, class M, class... C>
 constexpr Sentence wrong_metric_of(dataset::Columns<C...>) {
   using Predicted = typename Runner::template Predicted<TracedColumn<C>...>;
   constexpr int columns = int(sizeof...(C));
+  constexpr int outputs = judged_outputs<Runner, dataset::Columns<C...>>;
   if constexpr (nn::OutputMetric<M>) {
-    if (M::output >= Runner::label_count)
-      return Sentence{} << "a metric is for output " << M::output
-                        << ", counted from 0, and the loss of this Model is for " << Runner::label_count
-                        << (Runner::label_count == 1 ? " output" : " outputs") << ": nn::MultiLoss has one for each";
-    else if constexpr (M::output < Runner::label_count)
-      return wrong_metric<M, OutputAt<M::output, Predicted>,
-                          dataset::ColumnAt<dataset::Columns<C...>, columns - Runner::label_count + M::output>>();
-  } else return wrong_metric<M, LastOutput<Predicted>, dataset::ColumnAt<dataset::Columns<C...>, columns - 1>>();
+    if constexpr (M::output >= outputs)
+      return Sentence{} << "a metric is for output " << M::output << ", counted from 0, and the network returns "
+                        << outputs << (outputs == 1 ? " output" : " outputs");
+    else
+      return wrong_metric<
+          M, OutputAt<M::output, Predicted>,
+          dataset::ColumnAt<dataset::Columns<C...>, label_column<Runner::label_count, outputs>(M::output, columns)>>();
+  } else if constexpr (outputs > 1 && !nn::LossMetric<M> && !requires { requires nn::LossMetric<decltype(M::metric)>; })
+    return Sentence{} << "the network returns " << outputs
+                      << " outputs: say which one each metric is for, nn::for_output<0>(\"accuracy\", nn::Accuracy{}), "
+                         "counted from 0";
+  else return wrong_metric<M, LastOutput<Predicted>, dataset::ColumnAt<dataset::Columns<C...>, columns - 1>>();
 }
 template <class Runner, class... Metrics, class... C>
 constexpr Sentence wrong_metrics(std::tuple<Metrics...>*, dataset::Columns<C...> columns) {
@@ -216,10 +231,7 @@ template <class Loss>
 void check_loss(const Loss& loss) {
   if constexpr (!std::is_empty_v<Loss>) {
     static_assert(AnyCell<Loss>, "a loss function with members is a cell: struct MyLoss : nn::Cell<MyLoss> { ... }");
-    static_assert(Structure<Loss>::table.parameters == 0,
-                  "a loss function with parameters or settings is not trained: make it a part of the network, which "
-                  "then returns the loss, and give the Model NoLoss{}");
-    check_members(loss, "loss");
+    if constexpr (!has_parameters<Loss>()) check_members(loss, "loss");
   }
 }
 

@@ -28,6 +28,13 @@ inline constexpr int label_columns<Loss> = Loss::labels;
 template <>
 inline constexpr int label_columns<NoLoss> = 0;
 
+/// The column of the label of an output, for metrics. With a loss for each output the last columns belong to them, in
+/// their order.
+template <int labels, int outputs>
+constexpr int label_column(int output, int columns) {
+  return labels == outputs ? columns - labels + output : columns - 1;
+}
+
 /// f of the first arguments, whose number is given, or of all but these.
 template <int count, class F, class First, class... More>
 constexpr auto of_first(const F& f, const First& first, const More&... more) {
@@ -60,13 +67,27 @@ constexpr auto loss_of(const P& prediction, const X&... x) {
         [&](const auto&... labels) { return prototype<Loss>(prediction, labels...); }, x...);
   }
 }
+/// Whether a loss has parameters or settings of its own, which a Model would not keep.
+template <class Loss>
+constexpr bool has_parameters() {
+  if constexpr (!std::is_empty_v<Loss> && AnyCell<Loss>) return Structure<Loss>::table.parameters > 0;
+  else return false;
+}
 /// The same in a trace, whose errors name the loss then.
 template <class Loss, class P, class... X>
 constexpr auto traced_loss(Builder& b, const P& prediction, const X&... x) {
   b.in_loss = true;
-  const auto loss = loss_of<Loss>(prediction, x...);
-  b.in_loss = false;
-  return loss;
+  if constexpr (has_parameters<Loss>()) {
+    b.fail(Sentence{} << class_name<Loss>()
+                      << " has parameters or settings: make the loss a member of the network, whose construct then "
+                         "takes the label, too, and returns the loss, and give the Model NoLoss{}");
+    b.in_loss = false;
+    return Broken(&b);
+  } else {
+    const auto loss = loss_of<Loss>(prediction, x...);
+    b.in_loss = false;
+    return loss;
+  }
 }
 
 template <class L>

@@ -7,6 +7,7 @@
 #include <tenon/train/amp.hpp>
 #include <tenon/train/callback/net_outputs.hpp>
 #include <tenon/train/eval_result.hpp>
+#include <tenon/train/step/graphs.hpp>
 #include <tenon/train/step/parallel.hpp>
 
 namespace tenon::inline TENON_ABI::detail {
@@ -39,16 +40,27 @@ MetricsAmong<Parts...> metrics_among(Parts... parts) {
   }
 }
 
-/// Gives a metric of a Model what it judges: the first output is the loss, the last one the prediction; the last column
-/// of a row is the label. With a loss for each output the last columns and outputs belong together.
-template <int labels, class M, class Row>
-void update_metric(M& metric, const NetOutputs& outputs, const Row& row, int columns) {
-  if constexpr (nn::OutputMetric<M>) {
-    constexpr int from_end = labels - M::output;
-    metric.update(outputs.front(), outputs[outputs.size() - std::size_t(from_end)], row[columns - from_end]);
-  } else if constexpr (nn::MetricGroup<M>) metric.update(outputs.front(), outputs.back(), row[columns - 1]);
-  else if constexpr (nn::LossMetric<M>) nn::detail::update_loss(metric, outputs.front(), row[columns - 1]);
-  else metric.update(outputs.back(), row[columns - 1]);
+/// Gives a metric of a Model what it judges: the first output is the loss, the last ones are the predictions.
+template <int labels, int outputs, class M, class Row>
+void update_metric(M& metric, const NetOutputs& all, const Row& row, int columns) {
+  if constexpr (nn::OutputMetric<M>)
+    metric.update(all.front(), all[all.size() - std::size_t(outputs - M::output)],
+                  row[label_column<labels, outputs>(M::output, columns)]);
+  else if constexpr (nn::MetricGroup<M>) metric.update(all.front(), all.back(), row[columns - 1]);
+  else if constexpr (nn::LossMetric<M>) nn::detail::update_loss(metric, all.front(), row[columns - 1]);
+  else metric.update(all.back(), row[columns - 1]);
+}
+/// Adds the names of a metric's numbers, and those of its class. False if they are not known before there are numbers.
+template <class M>
+bool add_names(MonitoredNames& names, const M& metric) {
+  const auto take = [&](std::string_view name, std::string_view kind) {
+    names.push_back({std::string(name), std::string(kind)});
+  };
+  if constexpr (nn::MetricGroup<M>) {
+    if constexpr (!requires { metric.each_name(take); }) return false;
+    else metric.each_name(take);
+  } else if constexpr (!nn::ListMetric<M>) take(M::name, M::name);
+  return true;
 }
 /// Adds the numbers of a metric of a Model to a result.
 template <class M>

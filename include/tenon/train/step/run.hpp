@@ -58,9 +58,13 @@ struct Run : RunInfo {
   const auto& loss_fn() const { return prototype<typename detail::LossOf<M>::type>; }
   Run(M& m, Mode how, long batches, std::vector<AnyTensor> (*columns)(const void* row)) : model(m) {
     mode = how, batch_num = batches, columns_of = columns;
+    monitored_names = &names_to_monitor;
   }
 
  private:
+  [[gnu::cold]] static bool names_to_monitor(const RunInfo& run, MonitoredNames& names) {
+    return static_cast<const Run&>(run).model.add_metric_names(names);
+  }
   // -1: the optimizer's, else that of a group
   float rate_of(long group) const {
     const auto& o = model.optimizer();

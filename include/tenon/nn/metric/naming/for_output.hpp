@@ -7,11 +7,12 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// A metric of predictions for output k of a network, counted from 0, and the label of this output. Its number has a
-/// name of its own in the result of a Model's eval(). Made by `nn::for_output<0>("class_accuracy", nn::Accuracy{})`,
-/// with a loss for each output (nn::MultiLoss).
+/// A metric of predictions for output k of a network, counted from 0, and the label of this output: its own column with
+/// nn::MultiLoss, else the last one. Its number has a name of its own in the result of a Model's eval(). Made by
+/// `nn::for_output<0>("class_accuracy", nn::Accuracy{})`. A metric with more than one number has none there:
+/// `model.metric<nn::ForOutput<0, nn::ConfusionMatrix>>().metric`.
 template <int k, class M>
-requires PredictionMetric<M>
+requires PredictionMetric<M> || ListMetric<M>
 struct ForOutput {
   static_assert(k >= 0, "outputs of a network count from 0");
   static constexpr int output = k;
@@ -28,7 +29,12 @@ struct ForOutput {
   void update(const AnyTensor&, const AnyTensor& prediction, const AnyTensor& label) {
     metric.update(prediction, label);
   }
-  void report(auto&& add) const { add(std::string_view(name), static_cast<double>(metric.eval())); }
+  void each_name(auto&& take) const {
+    if constexpr (PredictionMetric<M>) take(std::string_view(name), std::string_view(M::name));
+  }
+  void report(auto&& add) const {
+    if constexpr (PredictionMetric<M>) add(std::string_view(name), static_cast<double>(metric.eval()));
+  }
 };
 template <int k, class M>
 ForOutput<k, M> for_output(std::string name, M metric) {

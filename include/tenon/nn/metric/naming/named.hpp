@@ -26,6 +26,7 @@ struct Named {
     if constexpr (LossMetric<M>) detail::update_loss(metric, loss, label);
     else metric.update(prediction, label);
   }
+  void each_name(auto&& take) const { take(std::string_view(name), std::string_view(M::name)); }
   void report(auto&& add) const { add(std::string_view(name), static_cast<double>(metric.eval())); }
 };
 template <class M>

@@ -18,6 +18,9 @@ namespace tenon::inline TENON_ABI {
 class EvalResult;  // train/eval_result.hpp
 struct Program;    // lowering/program.hpp
 
+/// Names of numbers that a callback can monitor, each with the name of the metric's class.
+using MonitoredNames = std::vector<std::pair<std::string, std::string>>;
+
 /// A value of any type that callbacks exchange, empty until a value is assigned. (std::any would increase the compile
 /// time of every program.)
 class Note {
@@ -110,6 +113,8 @@ struct RunInfo {
     return nullptr;
   }
 
+  // Adds the numbers that the evaluations of this run give. False if not all are known beforehand; null: none is.
+  bool (*monitored_names)(const RunInfo&, MonitoredNames& names) = nullptr;
   // The compiled step of a training; null in an evaluation, and in a program without graphs.
   const Program* program = nullptr;
   // The current row of the data set, and how it is looked at.
