@@ -110,18 +110,14 @@ class SampleImages {
   }
   // The images of one channel.
   void fill_lines(const float* x, long sample, long samples) const {
-    const long left = s_.pad_left, right = left + width_, lanes = blocks_ ? block_samples : 1,
-               step = p_.places.form.split ? 8 : p_.row, piece = p_.places.form.split ? 16 : p_.row;
+    const long lanes = blocks_ ? block_samples : 1;
     for (long s = 0; s < samples; ++s)
       for (long y = 0; y < height_; ++y) {
         const float* const from = x + first_of(sample + s, 0) + y * s_.w * lanes;
-        float *to = images_ + s * p_.elements + (y + s_.pad_top) * p_.row, *const last = to + p_.row;
-        for (long at = 0; to != last; at += step, to += piece) {
-          const long begin = at < left ? left : at, end = at + piece < right ? at + piece : right;
-          if (lanes == 1 && begin < end) copy_row(from + begin - left, to + begin - at, end - begin);
-          else
-            for (long q = begin; q < end; ++q) to[q - at] = from[(q - left) * lanes];
-        }
+        float* const to = images_ + s * p_.elements + (y + s_.pad_top) * p_.row + s_.pad_left;
+        if (lanes == 1) copy_row(from, to, width_);
+        else
+          for (long q = 0; q < width_; ++q) to[q] = from[q * lanes];
       }
   }
   // body(first element of x, of the images, pixels) for the squares of 8 channels from c on: of blocks 8 samples of a

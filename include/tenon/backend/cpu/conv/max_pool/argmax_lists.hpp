@@ -39,8 +39,7 @@ struct ArgmaxPlanes {
   long height, width;
   ListForm form{};
   constexpr std::int32_t place(long y, long x) const {
-    return std::int32_t(y) * form.row + std::int32_t(x) * form.column +
-           (splits_lines ? std::int32_t(x) & form.split : 0);
+    return std::int32_t(y) * form.row + std::int32_t(x) * form.column;
   }
   constexpr long windows() const { return height / 2 * (width / 2); }
   constexpr long pixels() const { return height * width; }
@@ -147,27 +146,24 @@ using ListedPlaces = Simd<std::int32_t, simd_width<float>>;
 // A name of its own: nvcc spells ListedPlaces out, of which its host then wants to know in templates that ::Vector is a
 // type.
 using PlaceLanes = ListedPlaces::Vector;
-// Lists the lanes whose number is greater than `least`; they are `most` at most, and as many are written.
-template <int most>
+// Lists the lanes whose number is greater than `least`.
 [[gnu::always_inline]] inline void list_lanes(ListedVector number, ListedVector least, ListedPlaces place,
                                               ListedVector gradients, ArgmaxEnd& to) {
   ListedVector places(__builtin_bit_cast(ListedVector::Vector, place.lanes));
   const int count = pack_greater(number, least, places, gradients);
   place.lanes = __builtin_bit_cast(PlaceLanes, places.lanes);
-  if constexpr (most == ListedVector::width) place.store(to.place), gradients.store(to.gradient);
-  else lower_half(place).store(to.place), lower_half(gradients).store(to.gradient);
+  place.store(to.place), gradients.store(to.gradient);
   to.advance(count);
 }
 // Where lanes stand in the row of windows, the first of them at window `first`: place and number in the row.
 struct ListedLanes {
   ListedPlaces place;
   ListedVector number;
-  ListedLanes(const ArgmaxPlanes& p, int first, int mask = listed_lanes - 1) {
+  ListedLanes(const ArgmaxPlanes& p, int first) {
     static constexpr std::int32_t window[listed_lanes]{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
-    const auto at = ListedPlaces::load(window + first).lanes & mask;
+    const auto at = ListedPlaces::load(window + first).lanes;
     number.lanes = __builtin_convertvector(at, ListedVector::Vector);
     place.lanes = 2 * at * p.form.column;
-    if constexpr (splits_lines) place.lanes += 2 * at & p.form.split;
   }
 };
 // The same for `rows` rows of windows, of which it reads whole vectors.
@@ -192,42 +188,17 @@ template <int vectors>
     }
 #pragma GCC unroll 2
     for (int v = 0; v < vectors; ++v)
-      list_lanes<V::width>(choose_greater(number[v], last_upper, none, number[v]), before, upper[v], gradients[v], to);
+      list_lanes(choose_greater(number[v], last_upper, none, number[v]), before, upper[v], gradients[v], to);
 #pragma GCC unroll 2
-    for (int v = 0; v < vectors; ++v) list_lanes<V::width>(number[v], last_upper, upper[v] + row, gradients[v], to);
+    for (int v = 0; v < vectors; ++v) list_lanes(number[v], last_upper, upper[v] + row, gradients[v], to);
   }
   return to;
 }
-#if defined(__AVX512F__)
-// The same for rows of up to 8 windows, of which it reads 8: lanes from 8 on are for the lower pixels.
-[[gnu::noinline]] inline ArgmaxEnd list_short_rows(const ArgmaxPlanes& p, const float* argmax, const float* dy,
-                                                   long rows, ArgmaxEnd to) {
-  using V = ListedVector;
-  const long windows = p.width / 2;
-  const ListedPlaces column(p.form.column), row(2 * p.form.row);
-  ListedLanes lane(p, 0, listed_lanes / 2 - 1);
-  V upper;
-  for (int i = 0; i < listed_lanes; ++i)
-    upper.lanes[i] = i < listed_lanes / 2 ? 0.0f : 2.0f, lane.place.lanes[i] += i < listed_lanes / 2 ? 0 : p.form.row;
-  const V behind{float(windows)}, none(-1.0f), before(-0.5f), after(1.5f);
-  const auto twice = [](const float* from) __attribute__((always_inline)) {
-    const auto half = Simd<float, listed_lanes / 2>::load(from);
-    return joined(half, half);
-  };
-  for (; rows > 0; --rows, argmax += windows, dy += windows) {
-    V number = choose_greater(behind, lane.number, twice(argmax), none) - upper;  // 0 or 1: it won
-    number = choose_greater(number, after, none, number);
-    const ListedPlaces odd(__builtin_convertvector(number.lanes, ListedPlaces::Vector) & 1);
-    list_lanes<8>(number, before, lane.place + odd * column, twice(dy), to);
-    lane.place = lane.place + row;
-  }
-  return to;
-}
-#endif
 // How many rows it can take, so that what it reads and what it writes in vain has room. `readable`: of argmaxes and of
 // dy.
 constexpr long rows_in_vectors(const ArgmaxPlanes& p, long readable) {
-  const long across = p.width / 2, lanes = across <= listed_lanes / 2 ? listed_lanes / 2 : listed_lanes,
+  constexpr long width = ListedVector::width;
+  const long across = p.width / 2, lanes = round_up(across, width),
              writable = p.pixels() / 2 - ArgmaxList::head - listed_lanes;
   const long read = (readable - lanes) / across + 1, room = writable / across, rows = read < room ? read : room;
   if (across > listed_lanes || readable < lanes || writable < 0) return 0;
@@ -244,11 +215,8 @@ constexpr long rows_in_vectors(const ArgmaxPlanes& p, long readable) {
   long i = 0;
 #if defined(__AVX2__)
   i = rows_in_vectors(p, readable);
-#if defined(__AVX512F__)
-  to = across <= listed_lanes / 2 ? list_short_rows(p, argmaxes, dy, i, to) : list_rows<1>(p, argmaxes, dy, i, to);
-#else
-  to = (across <= listed_lanes / 2 ? list_rows<1> : list_rows<2>)(p, argmaxes, dy, i, to);
-#endif
+  constexpr int vectors = listed_lanes / ListedVector::width;
+  to = (across <= ListedVector::width ? list_rows<1> : list_rows<vectors>)(p, argmaxes, dy, i, to);
 #endif
   for (; i < rows; ++i)
     list_windows(p, argmaxes + i * across, dy + i * across, across, std::int32_t(2 * i) * p.form.row, to);

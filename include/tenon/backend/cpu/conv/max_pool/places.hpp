@@ -12,18 +12,13 @@ namespace tenon::inline TENON_ABI::kernel {
 struct ArgmaxPlaces {
   int channels, columns;
   int line;  // elements of a row of the image
-  // split: -8 if the image's rows are in pieces of 16 pixels, 8 apart: a patch's row of 8 is in one piece, which is a
-  // line of the cache; else 0
   ListForm form;
 };
-/// Whether images of one channel are so. It pays where a list takes no scalar loop.
-inline constexpr bool splits_lines = simd_bytes == 64;
 /// For an input of c channels, a kernel of kw columns, and a result of ow.
 constexpr ArgmaxPlaces argmax_places(int c, int kw, int ow, int stride_h, int stride_w) {
   const int channels = c == 1 ? 1 : c <= 4 ? 4 : (c + 7) / 8 * 8, columns = (ow - 1) * stride_w + kw;
-  const bool splits = splits_lines && c == 1 && kw <= 8 && stride_w == 1;
-  const int line = splits ? (ow + 7) / 8 * 16 : columns * channels;
-  return {channels, columns, line, {stride_h * line, stride_w * channels, splits ? -8 : 0}};
+  const int line = columns * channels;
+  return {channels, columns, line, {stride_h * line, stride_w * channels}};
 }
 /// True if pixels are whole vectors: then a patch ends with one, and the gradient of the input can be added up in
 /// place.
