@@ -37,6 +37,30 @@ const Group elements([] {
                                    [](const auto& c, const auto& a, const auto& b) { return where(c, a, b); });
 });
 
+const Group of_several([] {
+  binary("logaddexp", [](const auto& a, const auto& b) { return logaddexp(a, b); });
+  binary("floor_div", [](const auto& a, const auto& b) { return a * floor_div(a, b); });
+  check<D<dyn, 3>, D<3>, D<dyn, 1>>("lerp", [](const auto& a, const auto& b, const auto& w) { return lerp(a, b, w); });
+  check<D<dyn, 3>, D<3>>("lerp.number", [](const auto& a, const auto& b) { return lerp(a, b, 0.25); });
+  check<D<dyn, 3>, D<3>, D<dyn, 1>>("addcmul",
+                                    [](const auto& x, const auto& a, const auto& b) { return addcmul(x, a, b, 0.5f); });
+  check<D<dyn, 3>, D<3>, D<dyn, 1>>("addcdiv",
+                                    [](const auto& x, const auto& a, const auto& b) { return addcdiv(x, a, b, 0.5f); });
+  check<D<dyn, 3>, D<3>, D<dyn, 1>>(
+      "clip.bounds", [](const auto& x, const auto& low, const auto& high) { return clip_by_value(x, low, high); });
+  check<D<dyn, 3>, D<2>>("clip_by_global_norm", [](const auto& a, const auto& b) {
+    const auto [x, y] = clip_by_global_norm(std::tuple(a, b), 0.5);
+    return reduce_sum(x * x) + y;
+  });
+  check<D<dyn, 3>>("nan_to_num", [](const auto& x) { return nan_to_num(x) * x; });
+  check<D<dyn, 3>>("cast", [](const auto& x) { return ops::cast<double>(ops::cast<float>(x)) * x; });
+  check<D<dyn, 3>>("zeros_like", [](const auto& x) { return zeros_like(x) + x * ones_like(x) * full_like(x, 2); });
+  check<D<dyn, 3>>("custom_gradient", [](const auto& x) {
+    return custom_gradient([](const auto& v) { return v * v; },
+                           [](const auto& v, const auto&, const auto& dy) { return exp(v) * dy; })(x);
+  });
+});
+
 TEST_CASE("operators, gradients, and second derivatives: what PyTorch gives in float64") {
   const FlushDenormals flush;
   for (const auto run_group : Group::all()) run_group();

@@ -22,7 +22,7 @@ namespace derivatives {
 
 using namespace tenon;
 
-constexpr int draws = 20;  // of each case, with batches of 1 to 6 samples; an operator has two cases or more
+constexpr int draws = 40;  // of each case, with batches of 1 to 6 samples
 
 /// A line of derivatives.txt: the range of each operand, and the sums that PyTorch gives.
 struct Golden {

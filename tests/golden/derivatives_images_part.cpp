@@ -45,6 +45,15 @@ const Group pooling([] {
   check<D<dyn, 1, 5, 7>>("adaptive_max_pool2d", [](const auto& x) { return adaptive_max_pool2d<Pair{3, 2}>(x); });
   check<D<dyn, 2, 7>>("adaptive_avg_pool1d", [](const auto& x) { return adaptive_avg_pool1d<3>(x); });
   check<D<dyn, 2, 7>>("adaptive_max_pool1d", [](const auto& x) { return adaptive_max_pool1d<3>(x); });
+  constexpr Pool3dOptions volume{.kernel = 2, .stride = {2, 1, 1}, .pad_mode = PadMode::pad, .padding = 1};
+  check<D<dyn, 1, 2, 4, 3>>("max_pool3d", [](const auto& x) { return max_pool3d<2>(x); });
+  check<D<dyn, 1, 3, 2, 3>>("max_pool3d.overlapping", [](const auto& x) { return max_pool3d<volume>(x); });
+  check<D<dyn, 1, 2, 4, 3>>("avg_pool3d", [](const auto& x) { return avg_pool3d<2>(x); });
+  check<D<dyn, 1, 3, 2, 3>>("avg_pool3d.overlapping", [](const auto& x) { return avg_pool3d<volume>(x); });
+  check<D<dyn, 2, 4, 6>>("max_unpool2d", [](const auto& x) {
+    const auto [y, pixels] = ops::max_pool2d_with_indices<2>(x);
+    return max_unpool2d<4, 6>(y * y, pixels);
+  });
   check<D<dyn, 5, 2, 3>>("lrn", [](const auto& x) {
     return ops::lrn<LRNConfig{.depth_radius = 1, .bias = 1, .alpha = 0.25f, .beta = 0.5f}>(x);
   });

@@ -33,6 +33,15 @@ const Group shapes([] {
     return x * y;
   });
   check<D<2>, D<3>>("outer", [](const auto& a, const auto& b) { return outer(a, b); });
+  check<D<dyn, 3>>("expand_dims", [](const auto& x) { return ops::expand_dims<1>(x); });
+  check<D<dyn, 1, 3>>("squeeze", [](const auto& x) { return ops::squeeze<1>(x); });
+  check<D<dyn, 2, 3>>("flatten", [](const auto& x) { return flatten(x); });
+  check<D<dyn, 6>>("split_sizes", [](const auto& x) { return std::get<1>(ops::split_sizes<1, 1, 3, 2>(x)); });
+  check<D<dyn, 3, 4>>("diagonal", [](const auto& x) { return ops::diagonal<1>(x); });
+  check<D<dyn, 3, 2>>("trace", [](const auto& x) { return trace(x); });
+  check<D<dyn, 3>>("diag", [](const auto& x) { return diag(x); });
+  check<D<dyn, 5>>("top_k_filter", [](const auto& x) { return softmax(top_k_filter<2>(x)); });
+  check<D<dyn, 5>>("top_p_filter", [](const auto& x) { return softmax(top_p_filter(x, 0.75)); });
 });
 
 const Group numbers([] {
@@ -46,6 +55,13 @@ const Group numbers([] {
                                          [](const auto& x, const auto& k, const auto& v) {
                                            return tensor_scatter_elements<1, ops::ScatterReduction::add>(x, k, v);
                                          });
+  using enum ops::ScatterReduction;
+  check<D<dyn, 4>, I<dyn, 1>, D<dyn, 1>>(
+      "tensor_scatter_elements.max",
+      [](const auto& x, const auto& k, const auto& v) { return tensor_scatter_elements<1, max>(x, k, v); });
+  check_to<1, D<dyn, 4>, I<dyn, 1>, D<dyn, 1>>(
+      "tensor_scatter_elements.mul",
+      [](const auto& x, const auto& k, const auto& v) { return tensor_scatter_elements<1, mul>(x, k, v); });
   check<I<dyn, 1>, D<dyn, 3>>("scatter_nd", [](const auto& k, const auto& v) { return scatter_nd<Shape<4, 3>>(k, v); });
   using X = D<4, 3>;
   check<X, I<dyn, 1>, D<dyn, 3>>(
@@ -76,6 +92,16 @@ const Group sizes([] {
                [](const auto& x) { return ops::interpolate<Pair{2, 7}, linear, Coordinates::align_corners>(x); });
   check<Image>("interpolate.cubic", [](const auto& x) { return ops::interpolate<Pair{5, 8}, cubic>(x); });
   check<D<dyn, 1, 6, 4>>("interpolate.area", [](const auto& x) { return ops::interpolate<Pair{3, 3}, area>(x); });
+  check<Image>("interpolate.exact",
+               [](const auto& x) { return ops::interpolate<Pair{5, 3}, nearest, Coordinates::half_pixel>(x); });
+  check<D<dyn, 1, 6, 4>>("interpolate.antialias", [](const auto& x) {
+    return ops::interpolate<Pair{3, 5}, InterpolateConfig{.mode = linear, .antialias = true}>(x);
+  });
+  check<D<dyn, 1, 7, 4>>("interpolate.antialias_cubic", [](const auto& x) {
+    return ops::interpolate<Pair{2, 3}, InterpolateConfig{.mode = cubic, .antialias = true}>(x);
+  });
+  check<Image>("interpolate.scale", [](const auto& x) { return ops::interpolate<Scale{3, 2}, linear>(x); });
+  check<D<dyn, 2, 5>>("interpolate.scale_sequence", [](const auto& x) { return ops::interpolate<Scale{3, 4}>(x); });
   check<D<dyn, 2, 5>>("interpolate.sequence", [](const auto& x) { return ops::interpolate<8, linear>(x); });
   check<D<dyn, 2, 4, 5>>(
       "unfold", [](const auto& x) { return ops::unfold<Pair{3, 2}, UnfoldConfig{.stride = 2, .padding = 1}>(x); });

@@ -1,5 +1,5 @@
 // flags: -O0
-// Derivatives of products, attention, recurrent layers, normalizations, and losses, against PyTorch.
+// Derivatives of products, attention, and normalizations, against PyTorch.
 #include "derivatives.hpp"
 
 using namespace derivatives;
@@ -20,20 +20,28 @@ const Group products([] {
       "masked_attention", [](const auto& q, const auto& k, const auto& v, const auto& m) {
         return std::get<0>(ops::masked_attention<AttentionConfig{.heads = 2}>(q, k, v, m));
       });
-});
-
-const Group recurrent([] {
-  check_to<1, D<dyn, 4, 3>, D<8, 3>, D<8, 2>, D<8>>(
-      "lstm", [](const auto& x, const auto& v, const auto& w, const auto& b) { return std::get<0>(lstm(x, v, w, b)); });
-  check_to<1, D<dyn, 3, 2>, D<12, 2>, D<12, 3>>("lstm.reverse", [](const auto& x, const auto& v, const auto& w) {
-    return std::get<1>(ops::lstm<true>(x, v, w));
-  });
-  check_to<1, D<dyn, 4, 3>, D<2, 3>, D<2, 2>, D<2>>(
-      "rnn_tanh",
-      [](const auto& x, const auto& v, const auto& w, const auto& b) { return std::get<0>(rnn_tanh(x, v, w, b)); });
-  check_to<1, D<dyn, 3, 2>, D<3, 2>, D<3, 3>>("rnn_relu", [](const auto& x, const auto& v, const auto& w) {
-    return std::get<0>(ops::rnn_relu<true>(x, v, w));
-  });
+  check<D<dyn, 3, 4>, D<dyn, 5, 4>, D<dyn, 5, 4>, B<3, 5>>(
+      "masked_attention.weights", [](const auto& q, const auto& k, const auto& v, const auto& m) {
+        return std::get<1>(ops::masked_attention<AttentionConfig{.heads = 2}>(q, k, v, m));
+      });
+  check<D<dyn, 3, 8>, D<5, 4>>("rotary_embedding", [](const auto& x, const auto& t) { return rotary_embedding(x, t); });
+  check<D<dyn, 3, 8>, D<5, 4>, I<dyn>>("rotary_embedding.interleaved",
+                                       [](const auto& x, const auto& t, const auto& position) {
+                                         return rotary_embedding<RotaryForm::interleaved>(x * x, t, position);
+                                       });
+  check<D<dyn, 2, 3>, D<dyn, 3, 4>>("einsum",
+                                    [](const auto& a, const auto& b) { return einsum<"bij,bjk->bik">(a, b); });
+  check<D<3, 3>>("einsum.diagonal", [](const auto& a) { return einsum<"ii->i">(a * a); });
+  check<D<dyn, 2>, D<2, 3>, D<4, 3>>(
+      "einsum.three", [](const auto& a, const auto& b, const auto& c) { return einsum<"ij,jk,lk->il">(a, b, c); });
+  check<D<dyn, 2>, D<dyn, 3>>("einsum.batch", [](const auto& a, const auto& b) { return einsum<"ni,nj->ij">(a, b); });
+  check<D<dyn, 2, 3>, D<3, 1>>("einsum.dots",
+                               [](const auto& a, const auto& b) { return einsum<"...ij,jk->...i">(a, b); });
+  check<D<dyn, 3, 2>, D<3, 2, 4>>("tensordot", [](const auto& a, const auto& b) { return tensordot<2>(a, b); });
+  check<D<2, 3, 4>, D<4, 2, 5>>(
+      "tensordot.axes", [](const auto& a, const auto& b) { return tensordot<ops::Axes<0, 2>, ops::Axes<1, 0>>(a, b); });
+  check<D<dyn, 3>, D<4, 3>>("inner", [](const auto& a, const auto& b) { return inner(a, b); });
+  check<D<dyn, 3>, D<2, 3, 4>>("dot", [](const auto& a, const auto& b) { return dot(a, b); });
 });
 
 const Group normalizations([] {
@@ -54,12 +62,7 @@ const Group normalizations([] {
   check<D<dyn, 4, 2, 3>, D<4>, D<4>>("group_norm", [](const auto& x, const auto& gamma, const auto& beta) {
     return ops::group_norm<ops::GroupNormConfig{.groups = 2, .epsilon = 0x1p-10f}>(x, gamma, beta);
   });
-});
-
-const Group losses([] {
-  check<D<dyn, 4>, I<dyn>>("softmax_cross_entropy",
-                           [](const auto& x, const auto& t) { return softmax_cross_entropy(x, t); });
-  check<D<2, 1, 3>, D<2, 1, 3>>("softmax_cross_entropy.shares", [](const auto& x, const auto& t) {
-    return softmax_cross_entropy(x, stop_gradient(t));
+  check<D<dyn, 4, 3>>("normalize_groups", [](const auto& x) {
+    return ops::normalize_groups<ops::GroupNormConfig{.groups = 2, .epsilon = 0x1p-10f}>(x);
   });
 });

@@ -13,6 +13,8 @@ import warnings
 import torch
 import torch.nn.functional as F
 
+import special_values_composed as composed
+
 warnings.filterwarnings("ignore")
 torch.set_num_threads(1)
 torch.set_flush_denormal(True)
@@ -340,3 +342,9 @@ images()
 movement()
 activations()
 functions()
+composed.rows(case, ROWS)
+composed.pairs(case, SPECIAL, *pairs(FEW))
+composed.images(case)
+composed.layers(case)
+composed.sizes(case)
+composed.integers(case, LIMITS)

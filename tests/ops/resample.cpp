@@ -96,10 +96,10 @@ TEST_CASE("unfold and fold: strides, dilations, padding; each is the gradient of
 }
 
 namespace {
-template <ops::Interpolation mode, Coordinates coordinates>
+template <InterpolateConfig config>
 void check_sizes() {
-  constexpr auto larger = [](const auto& v) { return interpolate<Pair{7, 11}, mode, coordinates>(v); };
-  constexpr auto smaller = [](const auto& v) { return interpolate<Pair{3, 1}, mode, coordinates>(v); };
+  constexpr auto larger = [](const auto& v) { return interpolate<Pair{7, 11}, config>(v); };
+  constexpr auto smaller = [](const auto& v) { return interpolate<Pair{3, 1}, config>(v); };
   both_modes(larger, random_tensor<float, Shape<dyn, 2, 4, 5>>(1, -1, 1, 2));
   both_modes(smaller, random_tensor<float16, Shape<dyn, 2, 4, 5>>(1, -1, 1, 2));
   check_gradients(larger, random_tensor<double, Shape<1, 1, 4, 5>>(1));
@@ -141,15 +141,23 @@ TEST_CASE("lines by vectors and rows: equal bits, whatever the extents") {
              x);
 }
 
-TEST_CASE("interpolate: every mode with all coordinates, larger and smaller") {
-  check_sizes<ops::Interpolation::nearest, Coordinates::asymmetric>();
-  check_sizes<ops::Interpolation::nearest, Coordinates::align_corners>();
-  check_sizes<ops::Interpolation::linear, Coordinates::half_pixel>();
-  check_sizes<ops::Interpolation::linear, Coordinates::align_corners>();
-  check_sizes<ops::Interpolation::linear, Coordinates::asymmetric>();
-  check_sizes<ops::Interpolation::cubic, Coordinates::half_pixel>();
-  check_sizes<ops::Interpolation::cubic, Coordinates::align_corners>();
-  check_sizes<ops::Interpolation::area, Coordinates::half_pixel>();
+TEST_CASE("interpolate: every mode with all coordinates, larger and smaller; filters") {
+  using enum ops::Interpolation;
+  check_sizes<InterpolateConfig{nearest, Coordinates::asymmetric}>();
+  check_sizes<InterpolateConfig{nearest, Coordinates::align_corners}>();
+  check_sizes<InterpolateConfig{linear, Coordinates::half_pixel}>();
+  check_sizes<InterpolateConfig{linear, Coordinates::align_corners}>();
+  check_sizes<InterpolateConfig{linear, Coordinates::asymmetric}>();
+  check_sizes<InterpolateConfig{cubic, Coordinates::half_pixel}>();
+  check_sizes<InterpolateConfig{cubic, Coordinates::align_corners}>();
+  check_sizes<InterpolateConfig{area, Coordinates::half_pixel}>();
+  check_sizes<InterpolateConfig{.mode = linear, .antialias = true}>();
+  check_sizes<InterpolateConfig{.mode = cubic, .antialias = true, .outside = ops::Outside::border}>();
+  check_sizes<InterpolateConfig{.mode = cubic, .outside = ops::Outside::left_out, .coefficient = -0.5f}>();
+  check_sizes<InterpolateConfig{.mode = nearest, .nearest = Nearest::round_down}>();
+  constexpr auto scaled = [](const auto& v) { return interpolate<Scale{5, 4}, cubic>(v); };
+  both_modes(scaled, random_tensor<float, Shape<dyn, 2, 5, 7>>(1, -1, 1, 2));
+  check_gradients(scaled, random_tensor<double, Shape<1, 1, 5, 7>>(1));
 }
 
 TEST_CASE("interpolate: values that PyTorch gives") {
@@ -168,6 +176,42 @@ TEST_CASE("interpolate: values that PyTorch gives") {
   const auto image = tensor_of<float, Shape<1, 1, 1, 4>>({1, 2, 4, 8});
   near(interpolate<Pair{1, 6}, Interpolation::cubic>(image),
        {0.9131947f, 1.3125f, 2.304398f, 3.383102f, 6.1875f, 8.347222f});
+}
+
+TEST_CASE("interpolate with antialias, and by a scale: values that PyTorch gives") {
+  using enum ops::Interpolation;
+  const auto x = tensor_of<float, Shape<1, 1, 1, 8>>({0, 1, 4, 2, 2, 4, 1, 0});
+  const auto near = [](const auto& a, std::initializer_list<float> b) {
+    REQUIRE(a.count() == long(b.size()));
+    std::size_t i = 0;
+    for (const float wanted : b) CHECK(a.values()[i++] == doctest::Approx(wanted).epsilon(1e-5));
+  };
+  near(interpolate<Pair{1, 3}, InterpolateConfig{.mode = linear, .antialias = true}>(x), {1.5f, 2.6190476f, 1.5f});
+  near(interpolate<Pair{1, 3}, InterpolateConfig{.mode = cubic, .antialias = true}>(x),
+       {1.4323326f, 2.7784843f, 1.4323326f});
+  near(interpolate<Pair{1, 11}, InterpolateConfig{.mode = cubic, .antialias = true}>(x),
+       {-0.0561022f, 0.3798379f, 1.9791976f, 4.0106593f, 2.4186230f, 1.75f, 2.4186230f, 4.0106593f, 1.9791976f,
+        0.3798377f, -0.0561025f});
+  const auto sequence = ops::reshape<Shape<1, 1, 8>>(x);
+  near(interpolate<Scale{3, 5}, linear>(sequence), {0.3333333f, 4, 2, 3});
+  near(interpolate<Scale{3, 5}>(sequence), {0, 1, 2, 4});
+  near(interpolate<Scale{2}>(sequence), {0, 0, 1, 1, 4, 4, 2, 2, 2, 2, 4, 4, 1, 1, 0, 0});
+}
+
+TEST_CASE("interpolate: which element is nearest") {
+  const auto x = tensor_of<float, Shape<1, 1, 3>>({1, 2, 4});
+  // places 0, 0.5, 1, 1.5, 2; then 0, 1.5
+  const auto near = [](const auto& a, std::initializer_list<float> b) {
+    std::size_t i = 0;
+    for (const float wanted : b) CHECK(a.values()[i++] == wanted);
+  };
+  using enum Nearest;
+  constexpr auto corners = Coordinates::align_corners;
+  near(interpolate<5, InterpolateConfig{.coordinates = corners, .nearest = before}>(x), {1, 1, 2, 2, 4});
+  near(interpolate<5, InterpolateConfig{.coordinates = corners, .nearest = after}>(x), {1, 2, 2, 4, 4});
+  near(interpolate<5, InterpolateConfig{.coordinates = corners, .nearest = round_down}>(x), {1, 1, 2, 2, 4});
+  near(interpolate<5, InterpolateConfig{.coordinates = corners, .nearest = round_up}>(x), {1, 2, 2, 4, 4});
+  near(interpolate<2, InterpolateConfig{.nearest = after}>(x), {1, 4});
 }
 
 TEST_CASE("what does not fit is said in one sentence") {

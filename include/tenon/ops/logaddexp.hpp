@@ -22,8 +22,9 @@ constexpr auto logaddexp(const Operand auto& a, const Operand auto& b,
                          std::source_location at = std::source_location::current()) {
   constexpr double ln2 = 0.69314718055994530942;
   const auto more = log1p(exp(neg(abs(sub(a, b, at), at), at), at), at);
-  // equal ones may be infinite, and both have half of the derivative
-  return select(ops::equal(a, b, at), add(mul(add(a, b, at), 0.5, at), ln2, at), add(maximum(a, b, at), more, at), at);
+  // equal ones may be infinite, or too large for their sum, and both have half of the derivative
+  const auto mean = add(mul(a, 0.5, at), mul(b, 0.5, at), at);
+  return select(ops::equal(a, b, at), add(mean, ln2, at), add(maximum(a, b, at), more, at), at);
 }
 
 }  // namespace tenon::ops

@@ -6,8 +6,13 @@
 namespace tenon::inline TENON_ABI {
 
 /// Where elements of a resized axis are between those of x: pixels are squares, or the corners of both are at one
-/// place, or element j is at j times the ratio of the extents.
-enum class Coordinates : int { half_pixel, align_corners, asymmetric };
+/// place, or element j is at j times the ratio of the extents. The last two are ONNX's: half_pixel with a single
+/// element at the place of the first one, and half_pixel around the middle where a scale does not give a whole extent.
+enum class Coordinates : int { half_pixel, align_corners, asymmetric, pytorch_half_pixel, half_pixel_symmetric };
+
+/// The element that is nearest to a place: the one before or after it, or the closer one, of two that are equally close
+/// the one before or after. usual: before with Coordinates::asymmetric, else round_up.
+enum class Nearest : int { usual, before, after, round_down, round_up };
 
 namespace ops {
 
@@ -36,13 +41,18 @@ TENON_EXACT_BEGIN
 struct ResampleConfig {
   int axis = 0, extent = 0;  // of the result
   Resampling mode = Resampling::roll;
-  // roll: shift; borders: how many elements before; resizing: Coordinates; windows: kernel, stride, dilation, before;
+  // roll: shift; borders: how many elements before; windows: kernel, stride, dilation, before; resizing: Coordinates,
+  // and the scale b / c, 0 / 0 for that of the extents;
   // adaptive: windows, which cover x as evenly as possible and repeat their last element where they are smaller
   int a = 0, b = 0, c = 0, d = 0;
+  Nearest nearest = Nearest::usual;
+  int antialias = 0, exclude_outside = 0;
+  float cubic = -0.75f;  // the coefficient of the cubic convolution
 
   constexpr bool weighted() const { return mode >= Resampling::linear; }
   /// The most elements of which one is made.
   constexpr long most_taps(long in, long out) const {
+    if (filters()) return 2 * radius() * (antialias ? (in + out - 1) / out + 1 : 1) + 1;
     if (mode == Resampling::linear) return 2;
     if (mode == Resampling::cubic) return 4;
     return mode == Resampling::area ? (in + out - 1) / out + 1 : 1;
@@ -65,17 +75,13 @@ struct ResampleConfig {
                    last = ((window + 1) * in + a - 1) / a - 1;
         return {first + k < last ? first + k : last, 1};
       }
-      case Resampling::nearest: {
-        const Ratio r =
-            Coordinates(a) == Coordinates::half_pixel ? Ratio{(2 * j + 1) * in, 2 * out} : ratio(in, out, j);
-        const bool rounds = Coordinates(a) == Coordinates::align_corners;
-        return {inside(rounds ? (2 * r.part + r.whole) / (2 * r.whole) : r.part / r.whole, in), 1};
-      }
+      case Resampling::nearest: return {inside(nearest_to(ratio(in, out, j)), in), 1};
       case Resampling::linear: {
+        if (filters()) return filtered(in, out, j);
         const Ratio r = ratio(in, out, j);
         return {inside(r.part < 0 ? 0 : r.part / r.whole, in), 2};
       }
-      case Resampling::cubic: return {ratio(in, out, j).floor() - 1, 4};
+      case Resampling::cubic: return filters() ? filtered(in, out, j) : Taps{ratio(in, out, j).floor() - 1, 4};
       case Resampling::area: {
         const long first = j * in / out;
         return {first, ((j + 1) * in + out - 1) / out - first};
@@ -88,14 +94,12 @@ struct ResampleConfig {
   constexpr A weight(long in, long out, long j, long k) const {
     if (mode == Resampling::area) return A(1) / A(taps(in, out, j).count);
     if (mode != Resampling::linear && mode != Resampling::cubic) return A(1);
+    if (filters()) return A(share(in, out, j, k));
     const Ratio r = ratio(in, out, j);
     if (mode == Resampling::linear && r.part < 0) return A(1 - k);
     const A after = A(r.part - r.floor() * r.whole) / A(r.whole);
     if (mode == Resampling::linear) return k ? after : A(1) - after;
-    constexpr A s = A(-0.75);  // of the cubic convolution, as in PyTorch and MindSpore
-    const A x = k == 0 ? after + A(1) : k == 1 ? after : k == 2 ? A(1) - after : A(2) - after;
-    if (k == 0 || k == 3) return A(A(A(s * x) - A(5) * s) * x + A(8) * s) * x - A(4) * s;
-    return A(A((s + A(2)) * x) - (s + A(3))) * x * x + A(1);
+    return convolution(k == 0 ? after + A(1) : k == 1 ? after : k == 2 ? A(1) - after : A(2) - after, k == 0 || k == 3);
   }
   static constexpr long inside(long at, long in) { return at < 0 ? 0 : at < in ? at : in - 1; }
 
@@ -103,11 +107,74 @@ struct ResampleConfig {
   struct Ratio {
     long part = 0, whole = 1;
     constexpr long floor() const { return part >= 0 ? part / whole : -((whole - 1 - part) / whole); }
+    constexpr long ceil() const { return -Ratio{-part, whole}.floor(); }
   };
+  /// The place of element j of the result among those of x.
   constexpr Ratio ratio(long in, long out, long j) const {
-    if (Coordinates(a) == Coordinates::half_pixel) return {(2 * j + 1) * in - out, 2 * out};
-    if (Coordinates(a) == Coordinates::asymmetric) return {j * in, out};
-    return out > 1 ? Ratio{j * (in - 1), out - 1} : Ratio{};
+    const long p = c ? b : out, q = c ? c : in;
+    switch (Coordinates(a)) {
+      case Coordinates::half_pixel: break;
+      case Coordinates::align_corners:
+        if (c) return in * p > q ? Ratio{j * (in - 1) * q, in * p - q} : Ratio{};
+        return out > 1 ? Ratio{j * (in - 1), out - 1} : Ratio{};
+      case Coordinates::asymmetric: return {j * q, p};
+      case Coordinates::pytorch_half_pixel:
+        if (out == 1) return {};
+        break;
+      case Coordinates::half_pixel_symmetric: return {in * p - out * q + (2 * j + 1) * q - p, 2 * p};
+    }
+    return {(2 * j + 1) * q - p, 2 * p};
+  }
+  constexpr long nearest_to(const Ratio& r) const {
+    const Ratio twice{2 * r.part, 2 * r.whole};
+    switch (nearest != Nearest::usual                   ? nearest
+            : Coordinates(a) == Coordinates::asymmetric ? Nearest::before
+                                                        : Nearest::round_up) {
+      case Nearest::usual:
+      case Nearest::before: break;
+      case Nearest::after: return r.ceil();
+      case Nearest::round_down: return Ratio{twice.part - r.whole, twice.whole}.ceil();
+      case Nearest::round_up: return Ratio{twice.part + r.whole, twice.whole}.floor();
+    }
+    return r.floor();
+  }
+  /// The cubic convolution at a distance x below 1 (near) or from 1 to 2 (far).
+  template <class A>
+  constexpr A convolution(A x, bool far) const {
+    const A s = A(cubic);
+    if (far) return A(A(A(s * x) - A(5) * s) * x + A(8) * s) * x - A(4) * s;
+    return A(A((s + A(2)) * x) - (s + A(3))) * x * x + A(1);
+  }
+
+  // Filters of any width, whose weights are divided by their sum: a tap at the distance x of a place has the weight of
+  // the distance x / width.
+  constexpr bool filters() const { return antialias || exclude_outside; }
+  constexpr long radius() const { return mode == Resampling::cubic ? 2 : 1; }
+  /// From one place to the next, where places are further apart than elements, for a filter that covers all of x.
+  constexpr Ratio width(long in, long out) const {
+    const Ratio apart = Coordinates(a) == Coordinates::align_corners && !c ? Ratio{in - 1, out > 1 ? out - 1 : 1}
+                                                                           : Ratio{c ? c : in, c ? b : out};
+    return antialias && apart.part > apart.whole ? apart : Ratio{1, 1};
+  }
+  constexpr Taps filtered(long in, long out, long j) const {
+    const Ratio r = ratio(in, out, j), w = width(in, out);
+    const long at = r.part * w.whole, reach = radius() * w.part * r.whole, whole = r.whole * w.whole;
+    const long first = Ratio{at - reach, whole}.floor() + 1, last = Ratio{at + reach, whole}.ceil() - 1;
+    if (!exclude_outside) return {first, last - first + 1};
+    return {inside(first, in), inside(last, in) - inside(first, in) + 1};
+  }
+  constexpr double share(long in, long out, long j, long k) const {
+    const Ratio r = ratio(in, out, j), w = width(in, out);
+    const Taps own = filtered(in, out, j);
+    double sum = 0, wanted = 0;
+    for (long i = 0; i < own.count; ++i) {
+      const long apart = (own.first + i) * r.whole - r.part;
+      const double x = double((apart < 0 ? -apart : apart) * w.whole) / double(r.whole * w.part);
+      const double one = mode == Resampling::linear ? (x < 1 ? 1 - x : 0) : x < 2 ? convolution(x, x >= 1) : 0;
+      sum += one;
+      if (i == k) wanted = one;
+    }
+    return wanted / sum;
   }
   static constexpr long wrapped(long at, long in) { return in ? (at % in + in) % in : 0; }
   static constexpr long mirrored(long at, long in, long twice) {

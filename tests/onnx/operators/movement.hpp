@@ -242,36 +242,77 @@ constexpr auto Tile(const X& x, const auto&) {
 }
 
 namespace detail {
-/// The height and width of a resized image: sizes, or scales times the extents, for all axes or those that it names.
-template <class Node, class X>
-consteval tenon::Pair resized_image(int scales, int sizes) {
-  int extent[2]{int(type<X>.extent[2]), int(type<X>.extent[3])};
-  List axes = list<Node>("axes", 0, 0);
-  if (axes.count == 0) axes = range(0, rank<X>);
-  for (int i = 0; i < axes.count; ++i) {
-    const int axis = axis_of(axes.value[i], rank<X>) - 2;
-    if (axis < 0) continue;
-    if (constant<Node>(sizes).count) extent[axis] = int(constant<Node>(sizes)[i]);
-    else extent[axis] = int(double(extent[axis]) * constant_at<Node>(scales, i));
+/// A new extent, and the scale that gives it.
+struct Resized {
+  int extent = 0;
+  ops::Scale scale{0, 0};
+};
+/// The quotient of two small whole numbers that is nearest to a scale.
+consteval ops::Scale quotient(double scale) {
+  for (int over = 1;; ++over) {
+    const double times = scale * over;
+    const int whole = int(times + 0.5);
+    if (times - whole < 1e-5 * over && whole - times < 1e-5 * over) return {whole, over};
   }
-  return {extent[0], extent[1]};
+}
+/// Axis number `axis` of a resized image: by sizes or scales, for all axes or those that the node names.
+template <class Node, class X>
+consteval Resized resized(int axis, int scales, int sizes) {
+  const List named = list<Node>("axes", 0, 0), size = constant<Node>(sizes);
+  const List axes = named.count ? named : range(0, rank<X>);
+  Resized result{type<X>[axis], { 0, 0 }};
+  for (int i = 0; i < axes.count; ++i) {
+    if (axis_of(axes[i], rank<X>) != axis) continue;
+    if (size.count == 0) {
+      const ops::Scale scale = quotient(constant_at<Node>(scales, i));
+      return {scale.of(type<X>[axis]), scale};
+    }
+    result.extent = int(size[i]);
+  }
+  if (text<Node>("keep_aspect_ratio_policy", "stretch") != "not_larger") return result;
+  for (int i = 0; i < axes.count; ++i) {
+    const int other = axis_of(axes[i], rank<X>), extent = type<X>[axis] * int(size[i]) / type<X>[other];
+    if (extent < result.extent) result = {extent, {int(size[i]), type<X>[other]}};
+  }
+  return result;
+}
+template <class Node>
+consteval ops::InterpolateConfig resizing() {
+  using enum tenon::Coordinates;
+  using tenon::Nearest;
+  const std::string_view mode = text<Node>("mode", "nearest"),
+                         nearest = text<Node>("nearest_mode", "round_prefer_floor"),
+                         at = text<Node>("coordinate_transformation_mode", "half_pixel");
+  return {.mode = mode == "nearest"  ? ops::Interpolation::nearest
+                  : mode == "linear" ? ops::Interpolation::linear
+                                     : ops::Interpolation::cubic,
+          .coordinates = at == "align_corners"          ? align_corners
+                         : at == "asymmetric"           ? asymmetric
+                         : at == "pytorch_half_pixel"   ? pytorch_half_pixel
+                         : at == "half_pixel_symmetric" ? half_pixel_symmetric
+                                                        : half_pixel,
+          .antialias = whole<Node>("antialias", 0) != 0,
+          .outside = whole<Node>("exclude_outside", 0) ? ops::Outside::left_out : ops::Outside::border,
+          .coefficient = float(number<Node>("cubic_coeff_a", -0.75)),
+          .nearest = nearest == "floor"               ? Nearest::before
+                     : nearest == "ceil"              ? Nearest::after
+                     : nearest == "round_prefer_ceil" ? Nearest::round_up
+                                                      : Nearest::round_down};
+}
+template <class Node, ops::InterpolateConfig config, int scales, int sizes, class X>
+constexpr auto resize_image(const X& x) {
+  constexpr Resized height = resized<Node, X>(2, scales, sizes), width = resized<Node, X>(3, scales, sizes);
+  const auto rows = ops::detail::resized<2, height.extent, config, height.scale>({}, x);
+  return ops::detail::resized<3, width.extent, config, width.scale>({}, rows);
 }
 }  // namespace detail
-template <class Node, class X>
-constexpr auto Resize(const X& x, const auto&...) {
-  constexpr std::string_view mode = text<Node>("mode", "nearest"),
-                             places = text<Node>("coordinate_transformation_mode", "half_pixel");
-  constexpr auto how = mode == "nearest"  ? ops::Interpolation::nearest
-                       : mode == "linear" ? ops::Interpolation::linear
-                                          : ops::Interpolation::cubic;
-  constexpr auto at = places == "align_corners" ? tenon::Coordinates::align_corners
-                      : places == "asymmetric"  ? tenon::Coordinates::asymmetric
-                                                : tenon::Coordinates::half_pixel;
-  return ops::interpolate<detail::resized_image<Node, X>(2, 3), how, at>(x);
+template <class Node>
+constexpr auto Resize(const auto& x, const auto&...) {
+  return detail::resize_image<Node, detail::resizing<Node>(), 2, 3>(x);
 }
-template <class Node, class X>
-constexpr auto Upsample(const X& x, const auto&) {
-  return ops::interpolate<detail::resized_image<Node, X>(1, 3)>(x);
+template <class Node>
+constexpr auto Upsample(const auto& x, const auto&) {
+  return detail::resize_image<Node, ops::InterpolateConfig{}, 1, 3>(x);
 }
 
 }  // namespace onnx
