@@ -41,6 +41,7 @@ class ShardSum {
 
   explicit ShardSum(Communicator group) : group_(std::move(group)) {}
 
+  const Communicator& group() const { return group_; }
   /// Makes room for sums of this size.
   void fit(const SumBytes& bytes) {
     if (bytes.all > room_) {
@@ -116,8 +117,9 @@ class ShardSum {
   long room_ = 0;
   TargetBytes block_;
   std::vector<AlignedBytes> kept_;  // the partial sums of add_up, from most_depth on, and this rank's nodes before
-  std::vector<Node> nodes_;
+  std::vector<Node> nodes_, nodes_of_all_;
   std::vector<std::byte> received_;
+  std::vector<Pending> messages_;
 };
 
 TENON_EXACT_BEGIN
@@ -139,13 +141,14 @@ inline void add_sums(std::byte* to, const std::byte* from, const SumBytes& bytes
 inline void ShardSum::exchange(long shards, long all) {
   const int own = group_.rank();
   const ShardRange mine = slice(own);
-  std::vector<Node> nodes;
+  std::vector<Node>& nodes = nodes_of_all_;
+  nodes.clear();
   long arriving = 0;
   for (int rank = 0; rank < group_.size(); ++rank)
     each_node_of(rank, shards, all, [&](int, int) { arriving += rank != own; });
   if (long(received_.size()) < arriving * mine.size()) received_.resize(std::size_t(arriving * mine.size()));
   std::byte* place = received_.data();
-  std::vector<Pending> messages;
+  std::vector<Pending>& messages = messages_;
   for (int rank = 0; rank < group_.size(); ++rank) {
     if (rank == own) {
       nodes.insert(nodes.end(), nodes_.begin(), nodes_.end());
@@ -172,6 +175,7 @@ inline void ShardSum::exchange(long shards, long all) {
     messages.push_back(group_.start_own_send(rank, sum_tag, {sum + mine.begin, std::size_t(mine.size())}));
   }
   for (Pending& message : messages) message.wait();
+  messages.clear();
 }
 
 TENON_EXACT_BEGIN

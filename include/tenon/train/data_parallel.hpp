@@ -57,6 +57,7 @@ class ParallelStep<dist::DataParallel> {
     if (how.shards < 0)
       throw_error<ValueError>("DataParallel: shards must be 1 or more, or 0 for one per rank, got ", how.shards, ".");
   }
+  int rank() const { return sum_.group().rank(); }
   long smallest(long n) const { return n < shards_ ? 1 : n / shards_; }
 
   template <class... C, class Runner, class List>
@@ -104,7 +105,7 @@ class ParallelStep<dist::DataParallel> {
     if constexpr (Runner::scales_loss) scale = runner.state_.loss_scale();
     scale = static_cast<float>(scale * weight);
     std::memcpy(header + loss_scale_state, &scale, sizeof scale);
-    const std::int32_t first = begins;
+    const float first = begins;
     std::memcpy(header + first_gradient_state, &first, sizeof first);
   }
   // Calls take(output) with a function that gives output k.

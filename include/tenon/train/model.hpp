@@ -100,6 +100,7 @@ class Model {
  public:
   using network_type = Net;
   using runner_type = Runner;
+  static constexpr bool shares_training = !std::is_same_v<Parallel, detail::OneProcess>;
 
   explicit Model(Net& net) : Model(net, Loss{}, Optimizer{}) {}
   Model(Net& net, Loss loss) : Model(net, std::move(loss), Optimizer{}) {}

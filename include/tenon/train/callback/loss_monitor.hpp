@@ -14,6 +14,8 @@ namespace tenon::inline TENON_ABI {
 /// under fit() `Eval result: epoch 1, metrics: {'accuracy': 0.97}`.
 class LossMonitor {
  public:
+  static constexpr bool writes = true;
+
   /// Throws ValueError for a negative number; 0 prints nothing.
   explicit LossMonitor(long per_print_times = 1);
   void step_end(RunInfo& run);

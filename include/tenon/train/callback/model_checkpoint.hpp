@@ -17,6 +17,7 @@
 #include <cstring>
 
 #include <tenon/core/log/log.hpp>
+#include <tenon/core/process_rank.hpp>
 #include <tenon/train/callback/checkpoint_family.hpp>
 #include <tenon/train/clock.hpp>
 #endif
@@ -103,6 +104,7 @@ class CheckpointFiles {
 ///             given; then nothing is saved. Tenon does the same, with a warning
 class ModelCheckpoint {
  public:
+  static constexpr bool writes = true;
   static constexpr CallbackTurn turn = CallbackTurn::saves;
 
   explicit ModelCheckpoint(std::string_view prefix = "CKP", std::string_view directory = ".",
@@ -200,6 +202,7 @@ constexpr std::string_view suffix(CheckpointFormat format) {
     logging::warning("CheckpointConfig: save_checkpoint_steps and save_checkpoint_seconds are 0: nothing is saved.");
   if (c.keep_checkpoint_max == 0 && c.keep_checkpoint_per_n_minutes == 0) config_.keep_checkpoint_max = 1;
   static_cast<void>(is_ckpt_path("save", text(prefix, suffix(c.format))));
+  if (process_rank != 0) return;
   make_directory(directory_);
   reserve();
 }

@@ -37,6 +37,8 @@ namespace tenon::inline TENON_ABI {
 /// NO_COLOR and TERM, blocks LC_ALL, LC_CTYPE, and LANG, the width that of the terminal, else COLUMNS, else 80.
 class ProgressBar {
  public:
+  static constexpr bool writes = true;
+
   explicit ProgressBar(std::FILE* to = stdout);
 
   void on_train_begin(RunInfo&);

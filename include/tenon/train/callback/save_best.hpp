@@ -18,6 +18,8 @@ namespace tenon::inline TENON_ABI {
 ///                 end of an epoch
 /// throws          what save_checkpoint throws
 struct SaveBest {
+  static constexpr bool writes = true;
+
   std::string path = "best.safetensors";
   std::string monitor = "eval_loss";
   MonitorMode mode = MonitorMode::automatic;

@@ -87,6 +87,8 @@ void add_checkpoint(io::TrainLineage& lineage, const std::string* path);
 ///             an evaluation by fit() is recorded in the training's file
 class SummaryCollector {
  public:
+  static constexpr bool writes = true;
+
   explicit SummaryCollector(std::string summary_dir, const SummaryCollectorConfig& config = {})
       : folder_(std::move(summary_dir)), config_(config) {
     detail::check_collector(config_);

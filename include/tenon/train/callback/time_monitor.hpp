@@ -18,6 +18,8 @@ namespace tenon::inline TENON_ABI {
 /// to exclude the time of other callbacks at the end of an epoch.
 class TimeMonitor {
  public:
+  static constexpr bool writes = true;
+
   void epoch_begin(RunInfo&);
   void epoch_end(RunInfo& run);
 

@@ -35,7 +35,7 @@ template <class Net>
 struct GradientSums {
   static constexpr int slots = 0;
   static constexpr void append(Builder& b, const EntryGradients<Net>& all) {
-    const int first = b.leaf(&info<ops::StateLeaf>, type_of<std::int32_t, Shape<>>, first_gradient_state);
+    const int first = b.leaf(&info<ops::StateLeaf>, type_of<float, Shape<>>, first_gradient_state);
     for (int i = 0; i < all.count; ++i) {
       const EntryGradient& one = all.one[i];
       b.scope = one.entry;

@@ -64,8 +64,12 @@ class ShardNumbers {
         const auto* const data = static_cast<const std::byte*>(moving_.back().data);
         before_.insert(before_.end(), data, data + type.bytes(1));
       }
-    for (const TensorType& type : outputs)
-      outputs_.push_back({type, std::vector<std::byte>(std::size_t(type.bytes(n)))});
+    long bytes = 0;
+    for (const TensorType& type : outputs) {
+      outputs_.push_back({type, bytes});
+      bytes += aligned(type.bytes(n));
+    }
+    if (long(whole_.bytes()) < bytes) whole_ = TargetBytes(std::size_t(bytes), "the outputs of a batch");
   }
   long bytes() const {
     long count = 0;
@@ -107,22 +111,22 @@ class ShardNumbers {
       round_into(one, sum);
       sum += one.count();
     }
-    for (Output& one : outputs_) {
-      const AnyTensor view(one.type, n_, one.bytes.data());
-      round_into(view, sum);
-      sum += view.count();
-    }
+    each_output([&](const AnyTensor& output) {
+      home(output);
+      round_into(output, sum);
+      sum += output.count();
+    });
   }
   /// f(view) for each output, valid until the next batch.
   template <class F>
-  void each_output(F f) {
-    for (Output& one : outputs_) f(AnyTensor(one.type, n_, one.bytes.data()));
+  void each_output(F f) const {
+    for (const Output& one : outputs_) f(AnyTensor(one.type, n_, whole_.address() + one.offset));
   }
 
  private:
   struct Output {
     TensorType type;
-    std::vector<std::byte> bytes;
+    long offset;
   };
   static std::byte* home(const AnyTensor& one) { return detail::home(static_cast<std::byte*>(one.data), one.bytes()); }
 
@@ -131,6 +135,7 @@ class ShardNumbers {
   std::vector<AnyTensor> moving_;
   std::vector<std::byte> before_;
   std::vector<Output> outputs_;
+  TargetBytes whole_;  // the outputs of the batch
 };
 
 }  // namespace tenon::detail

@@ -55,6 +55,11 @@ struct Run : RunInfo {
     progress.give_weights(progress.callbacks);
     f();
   }
+  /// The number of this process among those that share the training of a Model with dist::DataParallel.
+  int rank() const requires(M::shares_training)
+  {
+    return model.runner_.rank();
+  }
   const auto& loss_fn() const { return prototype<typename detail::LossOf<M>::type>; }
   Run(M& m, Mode how, long batches, std::vector<AnyTensor> (*columns)(const void* row)) : model(m) {
     mode = how, batch_num = batches, columns_of = columns;

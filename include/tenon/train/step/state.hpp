@@ -63,7 +63,7 @@ constexpr int append_sum(Builder& b, int entry, int gradient) {
     b.location = {};
     const int sum = b.leaf(&info<ops::StateLeaf>, Layout::slot_type(slot, Structure<Net>::table.entry[entry].dims),
                            std::uint64_t(Layout::table.slot[entry][slot]));
-    const int first = b.leaf(&info<ops::StateLeaf>, type_of<std::int32_t, Shape<>>, first_gradient_state);
+    const int first = b.leaf(&info<ops::StateLeaf>, type_of<float, Shape<>>, first_gradient_state);
     const int result = b.template call<ops::AccumulateGradient>(NoConfig{}, sum, gradient, first);
     b.scope = 0;
     return result;
@@ -166,7 +166,7 @@ class TrainState {
   float loss_scale() const { return read<float>(loss_scale_state); }
   void gradient_clip(float most) { write(gradient_clip_state, most); }
   void gradient_squares(double sum) { write(gradient_squares_state, sum); }
-  void first_gradient(bool first) { write(first_gradient_state, std::int32_t(first)); }
+  void first_gradient(bool first) { write(first_gradient_state, static_cast<float>(first)); }
   void overflow(std::int32_t flag) { write(overflow_state, flag); }
   std::int32_t overflow() const { return read<std::int32_t>(overflow_state); }
   /// What the update of one parameter reads. On a second target numbers that are the same stay where they are.

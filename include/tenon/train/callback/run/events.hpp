@@ -120,9 +120,20 @@ template <class C, class Run>
 concept HasHook = HandsOn<C, Run> || Hears<Begin, C, Run> || Hears<EpochBegin, C, Run> || Hears<StepBegin, C, Run> ||
                   Hears<StepEnd, C, Run> || Hears<EpochEnd, C, Run> || Hears<End, C, Run>;
 
+/// A callback that prints or writes files. Where ranks share a training, only rank 0 tells it anything.
+template <class C>
+concept Writes = C::writes;
+template <class C, class Run>
+bool is_silent([[maybe_unused]] const C& c, [[maybe_unused]] const Run& run) {
+  if constexpr (!requires { run.rank(); }) return false;
+  else if constexpr (HandsOn<C, Run>) return run.rank() != 0 && c.held_turn() == CallbackTurn::saves;
+  else return Writes<C> && run.rank() != 0;
+}
+
 /// Tells a callback of an event, if it has a hook for it.
 template <class E, class C, class Run>
 void tell(C& c, Run& run) {
+  if (is_silent(c, run)) return;
   if constexpr (HandsOn<C, Run>) c.template tell<E>(run);
   else if (run.training) {
     if constexpr (requires { E::train(c, run); }) E::train(c, run);
