@@ -1,9 +1,9 @@
 # Optional libraries: the components of find_package(tenon), and TENON_COMPONENTS where Tenon's sources are a part of
 # the project. Installed with the package. What is found becomes a target: tenon::zlib, which tenon::tenon links by
 # itself, or one that a program links that includes its header: tenon::xtensor, tenon::protozero, tenon::openssl,
-# tenon::png, tenon::json, tenon::jpeg, tenon::sqlite, tenon::lmdb, tenon::redis; or, with what nvcc needs to know,
+# tenon::png, tenon::json, tenon::jpeg, tenon::sqlite, tenon::lmdb, tenon::redis, tenon::dist; or, with what nvcc needs to know,
 # tenon::cuda.
-set(tenon_components zlib xtensor protozero openssl png json jpeg sqlite lmdb redis cuda)
+set(tenon_components zlib xtensor protozero openssl png json jpeg sqlite lmdb redis dist cuda)
 
 # Looks for a component's library and makes its target. `scope`: GLOBAL for all folders of the project, or nothing.
 # Sets tenon_missing to a sentence if there is no such component or library, else to nothing.
@@ -72,6 +72,15 @@ function(tenon_find_component name scope)
     set(about "hiredis" "libhiredis-dev" "caches on a Redis server")
     tenon_find_files(TENON_HIREDIS hiredis/hiredis.h hiredis)
     set(defines REDIS)
+  elseif(name STREQUAL "dist")
+    # programs open it themselves, and compile without it: this says that they can run here
+    set(about "MPI" "openmpi-bin" "several processes")
+    find_library(TENON_MPI_LIBRARY NAMES libmpi.so.40 libmpich.so.12 libmpi.so.12 PATH_SUFFIXES openmpi/lib mpich/lib)
+    set(found FALSE)
+    if(TENON_MPI_LIBRARY)
+      set(found TRUE)
+    endif()
+    set(links ${CMAKE_DL_LIBS})
   elseif(name STREQUAL "cuda")
     set(about "the CUDA Toolkit, 13 or newer" "cuda-toolkit" "GPUs")
     find_package(CUDAToolkit 13 QUIET)

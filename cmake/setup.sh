@@ -30,6 +30,8 @@ has() {
     g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ >/dev/null ;;
     qemu-user) command -v qemu-aarch64 >/dev/null ;;
     pkgconf) command -v pkg-config >/dev/null ;;
+    openmpi-bin) command -v mpirun.openmpi >/dev/null ;;
+    mpich) command -v mpirun.mpich >/dev/null ;;
     time) [ -x /usr/bin/time ] ;;
     *) command -v "$1" >/dev/null ;;
   esac

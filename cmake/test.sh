@@ -134,6 +134,7 @@ tools_of() {
     compile/cost*) echo time ;;
     instructions) echo valgrind ;;
     debugger/gdb) echo gdb ;;
+    dist/mpirun) echo openmpi-bin mpich ;;
     debugger/lldb) echo lldb-19 ;;
     debug/report_in_browser) echo libpng-dev chromium ;;
     consumer/install | consumer/page_pkg-config*) echo pkgconf ;;
@@ -149,7 +150,7 @@ elif [ -f "$root/tests/$name.cpp" ] || [ -n "$(tools_of "$name")" ]; then
   want $(libraries_of "$root/tests/$name.cpp") $(tools_of "$name")
 else
   want libxtensor-dev libprotozero-dev libssl-dev libpng-dev nlohmann-json3-dev libcli11-dev libjpeg-dev \
-    libsqlite3-dev liblmdb-dev libhiredis-dev redis-server libonnx-testdata time gdb
+    libsqlite3-dev liblmdb-dev libhiredis-dev redis-server openmpi-bin mpich libonnx-testdata time gdb
 fi
 configure "$preset" -DTENON_BUILD_TESTS=ON
 

@@ -9,8 +9,9 @@ from conan.tools.cmake import CMake, CMakeToolchain
 from conan.tools.files import copy, load
 
 OLDEST = {"gcc": 12, "clang": 18}
-# as the components of find_package(tenon); the CUDA Toolkit is no package of Conan's
-COMPONENTS = ("zlib", "xtensor", "protozero", "openssl", "png", "json", "jpeg", "sqlite", "lmdb", "redis", "cuda")
+# as the components of find_package(tenon); the CUDA Toolkit and MPI are no packages of Conan's
+COMPONENTS = ("zlib", "xtensor", "protozero", "openssl", "png", "json", "jpeg", "sqlite", "lmdb", "redis", "dist",
+              "cuda")
 
 
 class Tenon(ConanFile):

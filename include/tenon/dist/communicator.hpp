@@ -23,12 +23,11 @@ struct Message {
   int peer, tag;
   std::byte* data;
   std::size_t bytes;
-  std::size_t done = 0;       // bytes of those that have arrived, for transports that cut messages
-  std::uint64_t request = 0;  // the transport's own
+  std::uint64_t request[2]{};  // the transport's own
 };
 
 /// What carries messages. `start` takes note of one; `finish` says whether it has arrived, and waits for it if `wait`;
-/// `split` is called by all ranks of the group. Messages from one rank to another with one tag arrive in the order in
+/// `give_up` ends one that nobody waits for any more, after an error; `split` is called by all ranks of the group. Messages from one rank to another with one tag arrive in the order in
 /// which they were started. One with another number of bytes than its receiver expects is a RuntimeError there.
 template <class T>
 concept Transport = requires(T& transport, Message& message, bool wait, int number) {
@@ -36,6 +35,7 @@ concept Transport = requires(T& transport, Message& message, bool wait, int numb
   { transport.size() } -> std::same_as<int>;
   transport.start(message);
   { transport.finish(message, wait) } -> std::same_as<bool>;
+  transport.give_up(message);
   { transport.split(number, number) } -> std::same_as<Communicator>;
 };
 
@@ -44,16 +44,19 @@ namespace detail {
 struct TransportFunctions {
   void (*start)(void*, Message&);
   bool (*finish)(void*, Message&, bool wait);
+  void (*give_up)(void*, Message&);
   Communicator (*split)(void*, int color, int key);
 };
 template <class T>
 inline constexpr TransportFunctions functions_of{
     [](void* transport, Message& message) { static_cast<T*>(transport)->start(message); },
     [](void* transport, Message& message, bool wait) { return static_cast<T*>(transport)->finish(message, wait); },
+    [](void* transport, Message& message) { static_cast<T*>(transport)->give_up(message); },
     [](void* transport, int color, int key) { return static_cast<T*>(transport)->split(color, key); }};
 }  // namespace detail
 
-/// A message on its way. Its bytes belong to it until wait() returns or test() says true; what goes away before waits.
+/// A message on its way. Its bytes belong to it until wait() returns or test() says true; what goes away before that waits, but not
+/// while an error leaves the scope.
 class Pending {
  public:
   Pending() = default;  // of nothing: has arrived
@@ -90,8 +93,11 @@ class Pending {
     return false;
   }
   void drop() noexcept {
+    if (!functions_) return;
     try {
-      wait();
+      // after an error the other side may never answer
+      if (std::uncaught_exceptions() > 0) functions_->give_up(transport_.get(), message_);
+      else wait();
     } catch (const std::exception&) {  // whoever waits for what comes next hears of it
     }
   }

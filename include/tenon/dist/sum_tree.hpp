@@ -1,4 +1,5 @@
-// sum_tree: the sum of several arrays along one fixed binary tree, whoever has them and wherever they are added.
+// sum_tree: the sum of several arrays along one fixed binary tree, whoever has them and wherever they are added; the
+// same of products, maxima, and minima.
 #pragma once
 #include <algorithm>
 #include <concepts>
@@ -46,26 +47,57 @@ struct SumType<T> {
 };
 
 TENON_EXACT_BEGIN
+struct Add {
+  template <class S>
+  static S of(S a, S b) {
+    return static_cast<S>(a + b);
+  }
+};
+struct Multiply {
+  template <class S>
+  static S of(S a, S b) {
+    if constexpr (sizeof(S) < sizeof(int)) return static_cast<S>(unsigned{a} * unsigned{b});  // an int would overflow
+    else return static_cast<S>(a * b);
+  }
+};
+/// NaN if one is.
+struct Larger {
+  template <class S>
+  static S of(S a, S b) {
+    return a > b || a != a ? a : b;
+  }
+};
+struct Smaller {
+  template <class S>
+  static S of(S a, S b) {
+    return a < b || a != a ? a : b;
+  }
+};
+/// The type in which Op computes with T.
+template <class Op, class T>
+using FoldType = std::conditional_t<std::is_same_v<Op, Larger> || std::is_same_v<Op, Smaller>,
+                                    std::type_identity<Compute<T>>, SumType<T>>::type;
+
 /// sum[0 .. count) of a node; read(first, leaves, sum) does that alone where it can, and says so.
-template <class S, class Read>
-void sum_node(const Read& read, int first, int leaves, std::size_t count, S* sum) {
+template <class Op, class S, class Read>
+void fold_node(const Read& read, int first, int leaves, std::size_t count, S* sum) {
   if (read(first, leaves, sum)) return;
   const int left = tree_split(leaves);
   S right[sum_block];
-  sum_node<S>(read, first, left, count, sum);
-  sum_node<S>(read, first + left, leaves - left, count, right);
-  for (std::size_t i = 0; i < count; ++i) sum[i] = static_cast<S>(sum[i] + right[i]);
+  fold_node<Op, S>(read, first, left, count, sum);
+  fold_node<Op, S>(read, first + left, leaves - left, count, right);
+  for (std::size_t i = 0; i < count; ++i) sum[i] = Op::of(sum[i], right[i]);
 }
 TENON_EXACT_END
 }  // namespace detail
 
-/// sum[i] = the sum over the tree's leaves, of which `node(first, leaves)` gives what is there: a pointer to the
-/// sum.size() sums of that node, or null. It gives one at the latest for each single leaf below which nothing else is.
+/// sum[i] = the sum over the tree's leaves, or what Op makes of two instead, of which `node(first, leaves)` gives what
+/// is there: a pointer to the sum.size() sums of that node, or null. It gives one at the latest for each single leaf.
 /// 16-bit floats are added in float32 and rounded once, integers wrap. `sum` may be one of the nodes.
-template <Element T, class Node>
-void sum_nodes(int leaves, Node node, std::span<T> sum) {
+template <class Op, Element T, class Node>
+void fold_nodes(int leaves, Node node, std::span<T> sum) {
   static_assert(!std::is_same_v<T, bool>, "bools have no sum");
-  using S = typename detail::SumType<T>::type;
+  using S = detail::FoldType<Op, T>;
   const FlushDenormals flush;
   for (std::size_t done = 0; done < sum.size(); done += detail::sum_block) {
     const std::size_t count = std::min(detail::sum_block, sum.size() - done);
@@ -76,9 +108,13 @@ void sum_nodes(int leaves, Node node, std::span<T> sum) {
       for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<S>(from[done + i]);
       return true;
     };
-    detail::sum_node<S>(read, 0, leaves, count, block);
+    detail::fold_node<Op, S>(read, 0, leaves, count, block);
     for (std::size_t i = 0; i < count; ++i) sum[done + i] = static_cast<T>(block[i]);
   }
+}
+template <Element T, class Node>
+void sum_nodes(int leaves, Node node, std::span<T> sum) {
+  fold_nodes<detail::Add, T>(leaves, node, sum);
 }
 /// The same for leaves alone: `part(leaf)` gives a pointer to its elements.
 template <Element T, class Part>

@@ -11,7 +11,7 @@
 #include <tuple>
 #include <vector>
 
-#include <tenon/dist/communicator.hpp>
+#include <tenon/dist/world.hpp>
 
 namespace tenon::inline TENON_ABI::dist {
 
@@ -83,11 +83,12 @@ class ThreadTransport {
   int size() const { return int(members_.size()); }
   void start(Message& message) {
     if (message.outgoing) room_->send(way(message), {message.data, message.bytes});
-    else message.request = room_->expect(way(message));
+    else message.request[0] = room_->expect(way(message));
   }
   bool finish(Message& message, bool wait) {
-    return message.outgoing || room_->take(way(message), message.request, {message.data, message.bytes}, wait);
+    return message.outgoing || room_->take(way(message), message.request[0], {message.data, message.bytes}, wait);
   }
+  void give_up(Message&) {}
   Communicator split(int color, int key);
 
  private:
@@ -129,8 +130,9 @@ inline Communicator ThreadTransport::split(int color, int key) {
 }
 }  // namespace detail
 
-/// Calls f(communicator) on `size` new threads, the ranks of one group, and returns when all have ended. If one throws,
-/// the others throw RuntimeError where they wait for it, and run_ranks throws what the first one threw.
+/// Calls f(communicator) on `size` new threads and returns when all have ended. There they are the ranks of a program,
+/// as after init: get_rank() and groups are theirs. If one throws, the others throw RuntimeError where they wait for
+/// it, and run_ranks throws what the first one threw.
 template <class F>
 void run_ranks(int size, F f) {
   if (size < 1) throw_error<ValueError>("run_ranks: ", size, " ranks; the least is 1.");
@@ -142,7 +144,10 @@ void run_ranks(int size, F f) {
   const auto run = [&](int rank) {
     std::string reason = text("Rank ", rank, " has ended");
     try {
-      f(Communicator::over<detail::ThreadTransport>(room, 0, members, rank));
+      const detail::ThreadWorld world;
+      const auto ranks = Communicator::over<detail::ThreadTransport>(room, 0, members, rank);
+      detail::add_group(world_group, ranks, rank);
+      f(ranks);
     } catch (...) {
       const std::lock_guard lock(mutex);
       if (!first) first = std::current_exception();

@@ -1,0 +1,180 @@
+// Collectives on memory: what all ranks of a group call together, with equal sizes. The operators are in ops/collective.
+#pragma once
+#include <algorithm>
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include <tenon/dist/communicator.hpp>
+#include <tenon/dist/sum_tree.hpp>
+
+namespace tenon::inline TENON_ABI::dist {
+
+/// What a reduction makes of two elements.
+enum class ReduceOp : int { sum, max, min, prod };
+
+namespace detail {
+/// The tags of collectives. Ranks call them in one order, so messages of one tag cannot be taken for another's.
+enum CollectiveTag : int { broadcast_tag = most_tag + 16, gather_tag, exchange_tag, neighbor_tag };
+
+/// The messages of a call of this thread: a vector that keeps its memory.
+class Messages {
+ public:
+  Messages() { all().clear(); }
+  ~Messages() { all().clear(); }
+  Messages(const Messages&) = delete;
+  Messages& operator=(const Messages&) = delete;
+  void add(Pending message) { all().push_back(std::move(message)); }
+  void wait() {
+    for (Pending& message : all()) message.wait();
+  }
+
+ private:
+  static std::vector<Pending>& all() {
+    thread_local std::vector<Pending> messages;
+    return messages;
+  }
+};
+/// Memory of this thread for parts of other ranks, which grows to the largest call.
+inline std::span<std::byte> scratch(std::size_t bytes) {
+  thread_local std::vector<std::byte> memory;
+  if (memory.size() < bytes) memory.resize(bytes);
+  return {memory.data(), bytes};
+}
+
+/// Part i of n equal parts of `count` elements: [begin(i), begin(i + 1)).
+struct Parts {
+  std::size_t count;
+  int n;
+  std::size_t begin(int i) const {
+    return count / std::size_t(n) * std::size_t(i) + std::min(std::size_t(i), count % std::size_t(n));
+  }
+  std::size_t size(int i) const { return begin(i + 1) - begin(i); }
+};
+
+/// Calls f with the type of `op`.
+template <class F>
+void with_op(ReduceOp op, F f) {
+  switch (op) {
+    case ReduceOp::sum: return f(Add{});
+    case ReduceOp::max: return f(Larger{});
+    case ReduceOp::min: return f(Smaller{});
+    case ReduceOp::prod: return f(Multiply{});
+  }
+}
+
+/// out = the reduction of the ranks' parts for this rank: part(peer) is what this rank has for a peer. All parts of one
+/// receiver have one size.
+template <Element T, class Part>
+void exchange_and_reduce(const Communicator& ranks, ReduceOp op, Part part, std::span<T> out) {
+  const std::span<std::byte> memory = scratch(out.size_bytes() * std::size_t(ranks.size()));
+  const auto place = [&](int peer) { return memory.subspan(out.size_bytes() * std::size_t(peer), out.size_bytes()); };
+  Messages messages;
+  for (int step = 1; step < ranks.size(); ++step) {
+    const int from = (ranks.rank() + ranks.size() - step) % ranks.size();
+    messages.add(ranks.start_own_receive(from, exchange_tag, place(from)));
+  }
+  for (int step = 1; step < ranks.size(); ++step) {
+    const int to = (ranks.rank() + step) % ranks.size();
+    messages.add(ranks.start_own_send(to, exchange_tag, std::as_bytes(part(to))));
+  }
+  messages.wait();
+  const auto leaf = [&](int first, int of) -> const T* {
+    if (of > 1) return nullptr;
+    return first == ranks.rank() ? part(first).data() : reinterpret_cast<const T*>(place(first).data());
+  };
+  with_op(op, [&]<class Op>(Op) { fold_nodes<Op, T>(ranks.size(), leaf, out); });
+}
+}  // namespace detail
+
+/// Gives all ranks the root's bytes. Throws ValueError if there is no such rank.
+inline void broadcast(const Communicator& ranks, std::span<std::byte> bytes, int root = 0) {
+  if (root < 0 || root >= ranks.size())
+    throw_error<ValueError>("Broadcast from rank ", root, ": the group has the ranks 0 to ", ranks.size() - 1, ".");
+  const int size = ranks.size(), turned = (ranks.rank() + size - root) % size;
+  int distance = 1;
+  for (; distance < size; distance *= 2)
+    if (turned & distance) {
+      ranks.start_own_receive((turned - distance + root) % size, detail::broadcast_tag, bytes).wait();
+      break;
+    }
+  detail::Messages messages;
+  for (distance /= 2; distance > 0; distance /= 2)
+    if (turned + distance < size)
+      messages.add(ranks.start_own_send((turned + distance + root) % size, detail::broadcast_tag, bytes));
+  messages.wait();
+}
+
+/// all = the bytes of rank 0, of rank 1, ...: begin(i) says where those of rank i begin. Those of this rank may be there
+/// already.
+template <class Begin>
+void all_gather_parts(const Communicator& ranks, std::span<const std::byte> mine, std::span<std::byte> all,
+                      Begin begin) {
+  const auto place = [&](int rank) { return all.subspan(begin(rank), begin(rank + 1) - begin(rank)); };
+  detail::Messages messages;
+  for (int step = 1; step < ranks.size(); ++step) {
+    const int from = (ranks.rank() + ranks.size() - step) % ranks.size();
+    messages.add(ranks.start_own_receive(from, detail::gather_tag, place(from)));
+  }
+  for (int step = 1; step < ranks.size(); ++step)
+    messages.add(ranks.start_own_send((ranks.rank() + step) % ranks.size(), detail::gather_tag, mine));
+  if (const auto own = place(ranks.rank()); own.data() != mine.data()) std::copy(mine.begin(), mine.end(), own.begin());
+  messages.wait();
+}
+/// The same with parts of one size: `all` has size() times as many bytes as `mine`.
+inline void all_gather(const Communicator& ranks, std::span<const std::byte> mine, std::span<std::byte> all) {
+  all_gather_parts(ranks, mine, all, [&](int rank) { return mine.size() * std::size_t(rank); });
+}
+
+/// out = the reduction of part rank() of all ranks' `in`, which has size() parts of out.size() elements.
+///
+/// bits    those of sum_tree over the ranks, by every algorithm here: what travels are the ranks' values, never partial
+///         sums, so that 16-bit floats are rounded once
+template <Element T>
+void reduce_scatter(const Communicator& ranks, ReduceOp op, std::span<const T> in, std::span<T> out) {
+  detail::exchange_and_reduce<T>(
+      ranks, op, [&](int rank) { return in.subspan(out.size() * std::size_t(rank), out.size()); }, out);
+}
+
+/// Replaces each element by the reduction of the ranks' elements. The bits are the same on all ranks: those of sum_tree.
+///
+/// source    Rabenseifner, "Optimization of Collective Reduction Operations" (2004): a reduce-scatter and an all-gather
+///           move 2 (size - 1) / size of the bytes
+template <Element T>
+void all_reduce(const Communicator& ranks, ReduceOp op, std::span<T> values) {
+  if (ranks.size() == 1) return;
+  if (values.size_bytes() * std::size_t(ranks.size()) <= 16384) {  // one exchange takes less time than two
+    const std::span<std::byte> memory = detail::scratch(values.size_bytes() * std::size_t(ranks.size()));
+    all_gather(ranks, std::as_bytes(values), memory);
+    const T* const all = reinterpret_cast<const T*>(memory.data());
+    const auto leaf = [&](int first, int of) { return of == 1 ? all + values.size() * std::size_t(first) : nullptr; };
+    detail::with_op(op, [&]<class Op>(Op) { fold_nodes<Op, T>(ranks.size(), leaf, values); });
+    return;
+  }
+  const detail::Parts parts{values.size(), ranks.size()};
+  const auto part = [&](int rank) { return values.subspan(parts.begin(rank), parts.size(rank)); };
+  const std::span<T> mine = part(ranks.rank());
+  detail::exchange_and_reduce<T>(ranks, op, part, mine);
+  all_gather_parts(ranks, std::as_bytes(mine), std::as_writable_bytes(values),
+                   [&](int rank) { return parts.begin(rank) * sizeof(T); });
+}
+
+/// out part i = the part for this rank of rank i's `in`; both have size() parts of one size.
+inline void all_to_all(const Communicator& ranks, std::span<const std::byte> in, std::span<std::byte> out) {
+  const std::size_t bytes = in.size() / std::size_t(ranks.size());
+  detail::Messages messages;
+  for (int step = 1; step < ranks.size(); ++step) {
+    const int from = (ranks.rank() + ranks.size() - step) % ranks.size();
+    messages.add(ranks.start_own_receive(from, detail::exchange_tag, out.subspan(bytes * std::size_t(from), bytes)));
+  }
+  for (int step = 1; step < ranks.size(); ++step) {
+    const int to = (ranks.rank() + step) % ranks.size();
+    messages.add(ranks.start_own_send(to, detail::exchange_tag, in.subspan(bytes * std::size_t(to), bytes)));
+  }
+  const std::size_t own = bytes * std::size_t(ranks.rank());
+  std::copy_n(in.begin() + std::ptrdiff_t(own), bytes, out.begin() + std::ptrdiff_t(own));
+  messages.wait();
+}
+
+}  // namespace tenon::dist

@@ -1,0 +1,72 @@
+// Collectives, groups, and mistakes among processes that mpirun has started: tests/dist/mpi.sh runs this for several
+// numbers of ranks and several MPIs. Alone it tests what a program without mpirun hears.
+#include "checks.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <support/skip.hpp>
+
+#include <tenon/dist/mpi.hpp>
+
+using namespace tenon;
+
+namespace {
+int launched() {
+  for (const char* const variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
+    if (const char* const size = std::getenv(variable)) return std::atoi(size);
+  return 0;
+}
+
+/// Messages larger than MPI can count go as blocks and a rest: here above 1000 bytes, in blocks of 96.
+template <class Abi>
+void check_parts_of() {
+  auto* const mpi = dist::detail::mpi_state<Abi>();
+  if (!mpi) return;
+  typename Abi::Handle again;
+  REQUIRE(mpi->functions.comm_dup(mpi->functions.abi.world, &again) == 0);
+  checks::check_moves<float>(dist::Communicator::over<dist::detail::MpiTransport<Abi, 1000, 96>>(*mpi, again));
+}
+
+/// Another size than expected is an error, not a wrong result.
+void check_sizes(const dist::Communicator& ranks) {
+  if (ranks.size() < 2) return;
+  double two[2]{}, one = 1;
+  const auto bytes = [](auto& value) { return std::as_writable_bytes(std::span(&value, 1)); };
+  if (ranks.rank() == 0) {
+    ranks.send(1, 5, bytes(one));
+    ranks.send(1, 6, bytes(two));
+  }
+  if (ranks.rank() == 1) {
+    CHECK(checks::error_of([&] { ranks.receive(0, 5, bytes(two)); }) ==
+          "Rank 0 sent 8 bytes, and rank 1 expects 16: they run different calls.");
+    CHECK(checks::error_of([&] { ranks.receive(0, 6, bytes(one)); }) ==
+          "Rank 0 sent more than the 8 bytes that rank 1 expects: they run different calls.");
+  }
+  ranks.barrier();
+}
+}  // namespace
+
+TEST_CASE("ranks of MPI") {
+  CHECK(checks::error_of([] { dist::get_rank(); }).find("call dist::init(\"mpi\") first") != std::string::npos);
+  CHECK(checks::error_of([] { dist::release(); }).find("call dist::init(\"mpi\") first") != std::string::npos);
+  CHECK(checks::error_of([] { dist::init("npi"); }) == "dist::init: there is no backend 'npi'; there is 'mpi'.");
+  if (!launched()) {
+    support::say_skipped("not started by mpirun (dist/mpirun does that), MPI was not used");
+    return;
+  }
+  dist::init("mpi");
+  const dist::Communicator ranks = dist::communicator();
+  const int rank = ranks.rank(), size = ranks.size();
+  REQUIRE(size == launched());
+  CHECK(checks::error_of([] { dist::init("mpi"); }) ==
+        text("dist::init was called before: this process is rank ", rank, " of ", size, " already."));
+  CHECK(get_context().num_threads * size <= std::max(size, int(::sysconf(_SC_NPROCESSORS_ONLN))));
+  checks::check_everything(ranks);
+
+  check_parts_of<dist::detail::OpenMpi>();
+  check_parts_of<dist::detail::Mpich>();
+  check_sizes(ranks);
+  dist::release();
+  CHECK(!dist::is_initialized());
+  CHECK(checks::error_of([] { dist::init("mpi"); }) == "dist::init after dist::release: MPI begins once in a process.");
+}

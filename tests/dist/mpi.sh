@@ -1,0 +1,75 @@
+#!/bin/sh
+# The program tests/dist/mpi under each mpirun that is installed, and what wrong set-ups say: `mpi.sh TEST COMPILER`.
+set -u
+test=$1 compiler=$2
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+failed=0
+fail() { echo "FAILED: $*"; failed=1; }
+# of Open MPI 4 (5 reads the PRTE ones): more ranks than processors, root in a container
+export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+
+launchers=
+for name in mpirun.openmpi mpirun.mpich; do
+  ! command -v $name >/dev/null || launchers="$launchers $name"
+done
+[ -n "$launchers" ] || ! command -v mpirun >/dev/null || launchers=mpirun
+[ -n "$launchers" ] || { echo "SKIPPED: no mpirun is installed (apt-get install openmpi-bin)"; exit 77; }
+
+for launcher in $launchers; do
+  for ranks in 1 2 4; do
+    timeout 60 "$launcher" -n $ranks "$test" >"$dir/out" 2>&1 && continue
+    cat "$dir/out"
+    fail "$launcher -n $ranks"
+  done
+done
+
+# says WORDS VARIABLES COMMAND...: the command fails, and says these words in one line.
+says() {
+  words=$1
+  shift
+  timeout 100 env "$@" >"$dir/out" 2>&1 && fail "ends well: $*"
+  grep -qF -- "$words" "$dir/out" || { cat "$dir/out"; fail "does not say \"$words\": $*"; }
+}
+cat >"$dir/program.cpp" <<'END'
+#include <cstdio>
+#include <cstring>
+#include <tenon/dist/mpi.hpp>
+int main(int count, char** words) try {
+  tenon::dist::init();
+  if (count > 1 && !std::strcmp(words[1], "dies") && tenon::dist::get_rank() == 1) return 3;
+  tenon::dist::communicator().barrier();
+} catch (const tenon::Error& error) {
+  std::printf("%s\n", error.what());
+  return 1;
+}
+END
+# a loader that finds no library of some name
+cat >"$dir/without.cpp" <<'END'
+#include <dlfcn.h>
+#include <cstdlib>
+#include <cstring>
+extern "C" void* dlopen(const char* name, int mode) {
+  if (name && std::strstr(name, std::getenv("WITHOUT"))) return nullptr;
+  return reinterpret_cast<void* (*)(const char*, int)>(dlsym(RTLD_NEXT, "dlopen"))(name, mode);
+}
+END
+root=$(cd "$(dirname "$0")/../.." && pwd)
+"$compiler" -std=c++20 -O1 -I"$root/include" "$dir/program.cpp" -lpthread -ldl -o "$dir/program" || exit 1
+"$compiler" -shared -fPIC "$dir/without.cpp" -ldl -o "$dir/without.so" || exit 1
+none="LD_PRELOAD=$dir/without.so WITHOUT=libmpi"
+says 'finds no MPI (libmpi.so.40; libmpich.so.12; libmpi.so.12): install Open MPI' $none "$dir/program"
+says 'install it (on Debian: apt-get install openmpi-bin)' $none OMPI_COMM_WORLD_SIZE=2 "$dir/program"
+says 'install it (on Debian: apt-get install mpich)' $none PMI_SIZE=2 "$dir/program"
+for launcher in $launchers; do
+  # a rank that ends with an error ends the others, which wait for it
+  timeout 20 "$launcher" -n 3 "$dir/program" dies >/dev/null 2>&1
+  status=$?
+  [ $status -ne 0 ] && [ $status -ne 124 ] || fail "$launcher does not end when one of its ranks fails: $status"
+done
+# a program that has loaded another MPI than that of mpirun
+case $launchers in
+  *openmpi*mpich*) says 'of different MPIs' mpirun.mpich -n 2 -genv LD_PRELOAD libmpi.so.40 "$dir/program" ;;
+esac
+exit $failed
