@@ -1,8 +1,8 @@
 # Optional libraries: the components of find_package(tenon), and TENON_COMPONENTS where Tenon's sources are a part of
 # the project. Installed with the package. What is found becomes a target: tenon::zlib, which tenon::tenon links by
 # itself, or one that a program links that includes its header: tenon::xtensor, tenon::protozero, tenon::openssl,
-# tenon::png, tenon::json, tenon::jpeg, tenon::sqlite, tenon::lmdb, tenon::redis, tenon::dist; or, with what nvcc needs to know,
-# tenon::cuda.
+# tenon::png, tenon::json, tenon::jpeg, tenon::sqlite, tenon::lmdb, tenon::redis, tenon::dist; or, with what nvcc needs
+# to know, tenon::cuda.
 set(tenon_components zlib xtensor protozero openssl png json jpeg sqlite lmdb redis dist cuda)
 
 # Looks for a component's library and makes its target. `scope`: GLOBAL for all folders of the project, or nothing.

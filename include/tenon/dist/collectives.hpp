@@ -1,4 +1,5 @@
-// Collectives on memory: what all ranks of a group call together, with equal sizes. The operators are in ops/collective.
+// Collectives on memory: what all ranks of a group call together, with equal sizes. The operators are in
+// ops/collective.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -106,8 +107,8 @@ inline void broadcast(const Communicator& ranks, std::span<std::byte> bytes, int
   messages.wait();
 }
 
-/// all = the bytes of rank 0, of rank 1, ...: begin(i) says where those of rank i begin. Those of this rank may be there
-/// already.
+/// all = the bytes of rank 0, of rank 1, ...: begin(i) says where those of rank i begin. Those of this rank may be
+/// there already.
 template <class Begin>
 void all_gather_parts(const Communicator& ranks, std::span<const std::byte> mine, std::span<std::byte> all,
                       Begin begin) {
@@ -137,7 +138,8 @@ void reduce_scatter(const Communicator& ranks, ReduceOp op, std::span<const T> i
       ranks, op, [&](int rank) { return in.subspan(out.size() * std::size_t(rank), out.size()); }, out);
 }
 
-/// Replaces each element by the reduction of the ranks' elements. The bits are the same on all ranks: those of sum_tree.
+/// Replaces each element by the reduction of the ranks' elements. The bits are the same on all ranks: those of
+/// sum_tree.
 ///
 /// source    Rabenseifner, "Optimization of Collective Reduction Operations" (2004): a reduce-scatter and an all-gather
 ///           move 2 (size - 1) / size of the bytes

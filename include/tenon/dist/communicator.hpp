@@ -27,8 +27,9 @@ struct Message {
 };
 
 /// What carries messages. `start` takes note of one; `finish` says whether it has arrived, and waits for it if `wait`;
-/// `give_up` ends one that nobody waits for any more, after an error; `split` is called by all ranks of the group. Messages from one rank to another with one tag arrive in the order in
-/// which they were started. One with another number of bytes than its receiver expects is a RuntimeError there.
+/// `give_up` ends one that nobody waits for any more, after an error; `split` is called by all ranks of the group.
+/// Messages from one rank to another with one tag arrive in the order in which they were started. One with another
+/// number of bytes than its receiver expects is a RuntimeError there.
 template <class T>
 concept Transport = requires(T& transport, Message& message, bool wait, int number) {
   { transport.rank() } -> std::same_as<int>;
@@ -55,8 +56,8 @@ inline constexpr TransportFunctions functions_of{
     [](void* transport, int color, int key) { return static_cast<T*>(transport)->split(color, key); }};
 }  // namespace detail
 
-/// A message on its way. Its bytes belong to it until wait() returns or test() says true; what goes away before that waits, but not
-/// while an error leaves the scope.
+/// A message on its way. Its bytes belong to it until wait() returns or test() says true; what goes away before that
+/// waits, but not while an error leaves the scope.
 class Pending {
  public:
   Pending() = default;  // of nothing: has arrived

@@ -1,8 +1,8 @@
 // The functions of MPI that Tenon calls, found when dist::init needs them.
 //
-// Why by name and not by linking: mpi.h makes a program one for Open MPI or one for MPICH, and a linked program does not
-// start where that one is not installed, with a text of the loader's. So Tenon opens the library that belongs to the
-// mpirun which has started the program. Two binary interfaces cover what is in use: Open MPI's, whose handles are
+// Why by name and not by linking: mpi.h makes a program one for Open MPI or one for MPICH, and a linked program does
+// not start where that one is not installed, with a text of the loader's. So Tenon opens the library that belongs to
+// the mpirun which has started the program. Two binary interfaces cover what is in use: Open MPI's, whose handles are
 // pointers (libmpi.so.40, 3.0 to 5.0), and that of the MPICH ABI Compatibility Initiative, whose handles are ints
 // (libmpich.so.12, libmpi.so.12: MPICH, Intel MPI, MVAPICH, Cray). mpi4py and MPItrampoline do alike.
 #pragma once
