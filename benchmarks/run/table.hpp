@@ -111,7 +111,7 @@ struct WithGradients {
     if constexpr (is_broken<decltype(value)>) return value;
     else {
       Builder& b = *value.builder;
-      std::vector<char> mark(b.nodes.size(), 0);
+      std::vector<int> mark(b.nodes.size(), 0);
       ((wanted ? void(mark[std::size_t(x.id)] = 2) : void()), ...);
       const std::vector<int> gradient = tenon::backward(b, value.id, dy.id, mark);
       return std::tuple_cat(std::tuple(value), gradient_of<wanted>(b, gradient, x)...);

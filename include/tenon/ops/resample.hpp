@@ -24,7 +24,6 @@ enum class Resampling : int {
   reflect,
   symmetric,
   replicate,
-  windows,
   adaptive,
   nearest,
   linear,
@@ -41,10 +40,10 @@ TENON_EXACT_BEGIN
 struct ResampleConfig {
   int axis = 0, extent = 0;  // of the result
   Resampling mode = Resampling::roll;
-  // roll: shift; borders: how many elements before; windows: kernel, stride, dilation, before; resizing: Coordinates,
-  // and the scale b / c, 0 / 0 for that of the extents;
-  // adaptive: windows, which cover x as evenly as possible and repeat their last element where they are smaller
-  int a = 0, b = 0, c = 0, d = 0;
+  // roll: shift; borders: how many elements before; resizing: Coordinates, and the scale b / c, 0 / 0 for that of the
+  // extents; adaptive: windows, which cover x as evenly as possible and repeat their last element where they are
+  // smaller
+  int a = 0, b = 0, c = 0;
   Nearest nearest = Nearest::usual;
   int antialias = 0, exclude_outside = 0;
   float cubic = -0.75f;  // the coefficient of the cubic convolution
@@ -57,7 +56,7 @@ struct ResampleConfig {
     if (mode == Resampling::cubic) return 4;
     return mode == Resampling::area ? (in + out - 1) / out + 1 : 1;
   }
-  /// Element j of `out` of the result; count is 0 outside of x.
+  /// Element j of `out` of the result.
   constexpr Taps taps(long in, long out, long j) const {
     switch (mode) {
       case Resampling::roll:
@@ -66,10 +65,6 @@ struct ResampleConfig {
       case Resampling::reflect: return {mirrored(j - a, in, 0), 1};
       case Resampling::symmetric: return {mirrored(j - a, in, 1), 1};
       case Resampling::replicate: return {inside(j - a, in), 1};
-      case Resampling::windows: {
-        const long positions = out / a, at = j % positions * b + j / positions * c - d;
-        return {at, at >= 0 && at < in ? 1 : 0};
-      }
       case Resampling::adaptive: {
         const long most = out / a, window = j / most, k = j % most, first = window * in / a,
                    last = ((window + 1) * in + a - 1) / a - 1;
@@ -185,9 +180,9 @@ TENON_EXACT_END
 
 namespace detail {
 constexpr const char* resampling_name(Resampling mode) {
-  constexpr const char* names[]{"roll",          "flip",          "pad_circular", "pad_reflect",
-                                "pad_symmetric", "pad_replicate", "unfold",       "adaptive pooling",
-                                "interpolate",   "interpolate",   "interpolate",  "interpolate"};
+  constexpr const char* names[]{"roll",          "flip",          "pad_circular",     "pad_reflect",
+                                "pad_symmetric", "pad_replicate", "adaptive pooling", "interpolate",
+                                "interpolate",   "interpolate",   "interpolate"};
   return names[int(mode)];
 }
 /// What is wrong with resampling an axis of x.

@@ -44,5 +44,7 @@ TEST_CASE("resampled axes of larger images") {
   check_bits([](const auto& v) { return interpolate<Pair{61, 33}, ops::Interpolation::cubic>(v); }, x);
   check_bits([](const auto& v) { return interpolate<Pair{13, 90}, ops::Interpolation::area>(v); }, x);
   check_bits([](const auto& v) { return unfold<Pair{3}, UnfoldConfig{.stride = 2, .padding = 1}>(v); }, x);
+  check_bits([](const auto& v) { return fold<Pair{28}, Pair{3, 2}, UnfoldConfig{.stride = 2, .padding = 1}>(v); },
+             random_tensor<float, Shape<2, 12, 210>>(1));
   check_bits([](const auto& v) { return roll<7, 0>(roll<-60, 3>(v)); }, x);
 }

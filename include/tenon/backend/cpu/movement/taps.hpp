@@ -43,8 +43,8 @@ struct TapLists {
             reinterpret_cast<A*>(reinterpret_cast<std::byte*>(from) + aligned(entries * long(sizeof(std::int32_t))))) {}
 
   long count(long j) const { return start[j + 1] - start[j]; }
-  /// The one element of a list that has no more; -1: none.
-  long place(long j) const { return count(j) ? from[start[j]] : -1; }
+  /// The one element of a list that has no more.
+  long place(long j) const { return from[start[j]]; }
 };
 /// The elements of x that each element of the result is made of.
 template <class A, class Config>
@@ -138,10 +138,8 @@ template <class A, class T>
     const long outer = row / list.lists, first = row - outer * list.lists, place = list.place(first),
                rows = end - row < list.lists - first ? end - row : list.lists - first;
     long count = 1;
-    while (count < rows && list.place(first + count) == (place < 0 ? -1 : place + count)) ++count;
-    T* const to = y + row * inner;
-    if (place < 0) std::memset(static_cast<void*>(to), 0, std::size_t(count * inner) * sizeof(T));
-    else copy_run(x + (outer * in + place) * inner, to, count * inner);
+    while (count < rows && list.place(first + count) == place + count) ++count;
+    copy_run(x + (outer * in + place) * inner, y + row * inner, count * inner);
     row += count;
   }
 }
@@ -231,7 +229,7 @@ struct Picks {
 /// Element j of a line of the result, by its list.
 template <bool weighted, class A, class T>
 inline T resampled(const TapLists<A>& list, const T* x, long j) {
-  if constexpr (!weighted) return list.place(j) < 0 ? T{} : x[list.place(j)];
+  if constexpr (!weighted) return x[list.place(j)];
   else {
     A sum(0);
     for (std::int32_t e = list.start[j]; e < list.start[j + 1]; ++e)
@@ -278,6 +276,17 @@ template <bool weighted, int vectors>
   const Picks::Block own = picks.block[b];
   const std::int32_t* const index = picks.index + b * Picks::most * Picks::width;
   const float* const weight = picks.weight + b * Picks::most * Picks::width;
+  if constexpr (!weighted) {  // one slot, and no list lacks its element
+    const Indices at = Indices::load(index);
+    const float* const from = x + picks.base[b * Picks::most];
+    for (long o = begin; o < end; ++o) {
+      Lanes value[vectors];
+#pragma GCC unroll 4
+      for (int v = 0; v < vectors; ++v) value[v] = Lanes::load(from + o * in + v * Picks::width);
+      picked<vectors>(value, at).store(y + o * out + b * Picks::width);
+    }
+    return;
+  }
   for (long o = begin; o < end; ++o) {
     Lanes sum(0.0f);
     for (long k = 0; k < own.count; ++k) {
@@ -287,7 +296,7 @@ template <bool weighted, int vectors>
         value[v] = Lanes::load(x + o * in + picks.base[b * Picks::most + k] + v * Picks::width);
       const Indices at = Indices::load(index + k * Picks::width);
       Lanes next = picked<vectors>(value, at);
-      if constexpr (weighted) next = fmadd(Lanes::load(weight + k * Picks::width), next, sum);
+      next = fmadd(Lanes::load(weight + k * Picks::width), next, sum);
       sum.lanes = own.partial ? (at.lanes < 0 ? sum.lanes : next.lanes) : next.lanes;
     }
     sum.store(y + o * out + b * Picks::width);

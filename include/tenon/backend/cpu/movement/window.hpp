@@ -39,23 +39,39 @@ template <class T>
 void window_put(const Window& w, const T* part, T* result, T value, long begin, long end);
 
 #if TENON_DEFINES
+namespace detail {
+/// Sets `count` elements; in blocks, which the compiler makes vectors of.
+template <class T>
+inline void fill_run(T* to, long count, T value) {
+  constexpr long block = 64 / sizeof(T);
+  for (; count >= block; count -= block, to += block)
+    for (long k = 0; k < block; ++k) to[k] = value;
+  for (long k = 0; k < count; ++k) to[k] = value;
+}
+}  // namespace detail
+
 template <class T>
 void window_put(const Window& w, const T* part, T* result, T value, long begin, long end) {
   const long length = w.whole[2] * w.inner;
   for (long row = begin; row < end; ++row) {
     T* const to = result + row * length;
     const long j = window_index(w, 1, row % w.whole[1]), i = window_index(w, 0, row / w.whole[1] % w.whole[0]);
-    const bool inside = i >= 0 && j >= 0;
-    const bool covered = inside && w.step[2] == 1 && w.part[2] == w.whole[2];
-    if (!covered)
-      for (long k = 0; k < length; ++k) to[k] = value;
-    if (!inside) continue;
+    if (i < 0 || j < 0) {
+      detail::fill_run(to, length, value);
+      continue;
+    }
     const T* const from =
         part + ((row / (w.whole[0] * w.whole[1]) * w.part[0] + i) * w.part[1] + j) * w.part[2] * w.inner;
-    if (w.step[2] == 1) __builtin_memcpy(to + w.first[2] * w.inner, from, std::size_t(w.part[2] * w.inner) * sizeof(T));
-    else
+    if (w.step[2] == 1) {
+      const long before = w.first[2] * w.inner, count = w.part[2] * w.inner;
+      detail::fill_run(to, before, value);
+      __builtin_memcpy(to + before, from, std::size_t(count) * sizeof(T));
+      detail::fill_run(to + before + count, length - before - count, value);
+    } else {
+      detail::fill_run(to, length, value);
       for (long k = 0; k < w.part[2]; ++k)
         detail::copy_line(from + k * w.inner, 1, to + (w.first[2] + k * w.step[2]) * w.inner, w.inner);
+    }
   }
 }
 #endif  // TENON_DEFINES

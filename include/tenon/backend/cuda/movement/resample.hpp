@@ -42,7 +42,7 @@ struct Kernel<Cuda, ops::Resample> : kernel::cuda::Values<Kernel<Cuda, ops::Resa
     const long in = x.size(axis, a.n), out = y.size(axis, a.n), j = i / inner % out;
     const T* const from = a.operand<T>(0) + i / inner / out * in * inner + i % inner;
     const auto taps = c.taps(in, out, j);
-    if constexpr (!c.weighted()) return taps.count ? from[taps.first * inner] : T{};
+    if constexpr (!c.weighted()) return from[taps.first * inner];
     else {
       A sum(0);
       for (long k = 0; k < taps.count; ++k)
