@@ -101,6 +101,37 @@ TEST_CASE("gradients of single samples, with respect to what they share: a map o
   CHECK(same_bits(all, tensor_of<double, Shape<3, 2>>({-2, -4, -6, -8, 4, 2})));
 }
 
+namespace {
+/// u'' + u and both products with the Jacobian of u = x³, whose functions capture the cell.
+struct Oscillator : nn::Cell<Oscillator> {
+  nn::Setting<1.0, double> one;
+  constexpr auto u(auto x) const { return x * x * x * one; }
+  constexpr auto construct(auto x) const {
+    const auto first = [this](auto v) { return reduce_sum(u(v)); };
+    const auto [y, slope] = jvp([this](auto v) { return u(v); }, x, full_like(x, 1.0));
+    const auto [z, back] = vjp([this](auto v) { return std::tuple(u(v), v); }, x, std::tuple(x, x));
+    return grad(grad(first))(x) + y + slope + back;
+  }
+};
+}  // namespace
+
+TEST_CASE(
+    "a cell whose construct takes a gradient of a gradient runs by itself, and in eval and predict, in both modes") {
+  using Column = Tensor<double, Shape<dyn>>;
+  for (const Mode mode : {Mode::graph, Mode::pynative}) {
+    const ContextScope scope({.mode = mode});
+    const Oscillator cell;
+    const Column x = Column::from({1, 2}), expected = Column::from({6 + 1 + 3 + 4, 12 + 8 + 12 + 26});
+    CHECK(same_bits(cell(x), expected));
+    Oscillator network;
+    Model model{network, nn::MSELoss{}, NoOptimizer{}, nn::MSE{}};
+    CHECK(same_bits(model.predict(x), expected));
+    const auto data = dataset::from_arrays(dataset::column<Shape<>>(std::vector<double>{1, 2}),
+                                           dataset::column<Shape<>>(std::vector<double>{14, 58}));
+    CHECK(model.eval(data | dataset::batch(2))["mse"] == 0);
+  }
+}
+
 TEST_CASE("a gradient that would be lost is an error") {
   eager::Tape tape;
   const Number64 x = number64(3);

@@ -71,6 +71,23 @@ constexpr Dtype parameters_as() {
   return half;
 }
 
+/// The number of operands that the eval of an element-wise operator takes, if it is not that of the types V; else 0.
+template <class Op, class... V>
+constexpr int wrong_operand_count() {
+  if constexpr (!Op::elementwise || requires { Op::eval(V()...); }) return 0;
+  else {
+    using First = std::tuple_element_t<0, std::tuple<V..., float>>;
+    return []<std::size_t... I>(std::index_sequence<I...>) {
+      const auto takes = []<std::size_t... K>(std::index_sequence<K...>) {
+        return requires { Op::eval((void(K), First())...); };
+      };
+      int found = 0;
+      ((found = found == 0 && takes(std::make_index_sequence<I + 1>()) ? int(I) + 1 : found), ...);
+      return found == int(sizeof...(V)) ? 0 : found;
+    }(std::make_index_sequence<max_operands>());
+  }
+}
+
 /// Result type and kernel of a call, worked out once per combination of shapes.
 template <class Operator, auto Config, class... Keys>
 struct Inference {
@@ -88,6 +105,8 @@ struct Inference {
           << Op::name
           << " has no kernel on the CPU: write `items` and `run` in the operator, or include its Kernel<Cpu, ...> in "
              "backend/cpu/kernels.hpp";
+    else if constexpr (constexpr int takes = wrong_operand_count<Op, Compute<typename Keys::type>...>(); takes > 0)
+      r.error << Op::name << " takes " << takes << (takes == 1 ? " operand" : " operands") << ", got " << types.count;
     else if constexpr (tenon::detail::DeclaresDerivative<Op>) r.types = Op::shape(types, Config, r.error);
     else
       r.error << Op::name

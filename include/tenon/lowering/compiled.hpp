@@ -60,7 +60,7 @@ struct Compiled {
   struct Summary {
     int nodes;
     Sentence error;
-    bool asks_values, in_one_piece, repeatable;
+    bool asks_values, in_one_piece, nested_gradient, repeatable;
     int draws, text_bytes;
   };
   static constexpr Summary summarize() {
@@ -68,10 +68,8 @@ struct Compiled {
     if (int(b.outputs.size()) > max_outputs)
       b.fail(Sentence{} << "a graph has at most " << max_outputs << " outputs, this one " << int(b.outputs.size())
                         << ": return fewer values");
-    return {int(b.nodes.size()), b.error,
-            b.asks_values,       b.inner_gradient || b.has_bodies,
-            b.repeatable,        int(b.draws.size()),
-            int(b.texts.size())};
+    return {int(b.nodes.size()), b.error,      b.asks_values,       b.inner_gradient || b.has_bodies,
+            b.nested_gradient,   b.repeatable, int(b.draws.size()), int(b.texts.size())};
   }
   static constexpr Summary summary = summarize();
   // What the first of some targets lacks that lacks something.
@@ -90,7 +88,7 @@ struct Compiled {
   static constexpr bool ok = find_sentence().empty();  // nvcc takes `sentence` for initialized twice if this reads it
   /// Whether a tape cannot run the step with equal bits, and whether it may run forward before.
   static constexpr bool asks_values = summary.asks_values, in_one_piece = summary.in_one_piece,
-                        repeatable = summary.repeatable;
+                        nested_gradient = summary.nested_gradient, repeatable = summary.repeatable;
   static constexpr int N = summary.nodes;
 
   /// The random calls, for the same step in PyNative mode.

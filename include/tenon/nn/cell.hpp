@@ -280,8 +280,9 @@ auto Cell<Self>::run_outermost(const std::source_location& at, const X&... x) co
       if (get_context().mode == Mode::graph)
         throw_error<RuntimeError>(Graph::sentence.view(), "; or call it after set_context({.mode = Mode::pynative}).");
       return run_by_operators(training, {}, x...);
-    } else if (get_context().mode == Mode::graph && !training && !eager::Tape::active() &&
-               !tenon::detail::every_value_observed()) {
+    } else if (!training && !eager::Tape::active() &&
+               (Graph::nested_gradient ||
+                (get_context().mode == Mode::graph && !tenon::detail::every_value_observed()))) {
       Executor& executor = executor_here<Graph>();
       const long n = tenon::detail::common_batch_size(class_name<Self>(), x...);
       executor.bind(parameters.base(), eager::Frame::graph_random_state(), parameters.values());

@@ -35,6 +35,16 @@ constexpr auto one_or_tuple(G... g) {
   return std::tuple<G...>(std::move(g)...);
 }
 
+/// f(x...) in a trace, as a function whose gradient is taken.
+template <class F, class... X>
+constexpr auto value_inside(const F& f, const X&... x) {
+  Builder& b = *builder_among(x...);
+  b.nested_gradient |= b.gradient_depth > 0;
+  ++b.gradient_depth;
+  const auto value = f(x...);
+  --b.gradient_depth;
+  return value;
+}
 /// Appends the backward pass of `value` to the trace; `x` are the arguments as f saw them.
 template <class V, class... X>
 constexpr auto traced_gradients(const V& value, const X&... x) {
@@ -55,9 +65,9 @@ constexpr auto traced_gradients(const V& value, const X&... x) {
   return one_or_tuple(node(x)...);
 }
 [[gnu::cold]] inline RuntimeError lost_gradient() {
-  return RuntimeError("grad inside of grad or of a network that a tape records would lose the outer gradient: train "
-                      "with a Model, or make one graph of it, jit(step, net, optimizer) or jit(grad(grad(f))), with "
-                      "functions that capture nothing.");
+  return RuntimeError("grad inside of grad or of a network that a tape records would lose the outer gradient: write it "
+                      "in the construct of a cell, where a Model and a call of the cell compile it, or make one graph "
+                      "of it, jit(step, net, optimizer) or jit(grad(grad(f))), with functions that capture nothing.");
 }
 /// The gradients of f(x...) at Positions, after the value if it is wanted. `backward(tape, value)` starts the backward
 /// pass.
@@ -110,7 +120,7 @@ struct Gradient {
   }
   template <class... X>
   constexpr auto traced(const X&... x) const {
-    const auto value = f(x...);
+    const auto value = detail::value_inside(f, x...);
     if constexpr (is_broken<decltype(value)>) return value;
     else {
       const auto gradients = detail::traced_gradients(value, detail::nth<Positions>(x...)...);

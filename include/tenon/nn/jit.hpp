@@ -130,10 +130,26 @@ struct Jit {
 /// recorded for an argument, or if f draws random numbers inside of a Model's step, it runs operator by operator
 /// instead. Source: MindSpore's ms_function / jit.
 template <class F>
+requires(!AnyCell<F>)
 constexpr auto jit(F) {
   static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>,
                 "jit needs a function without state: a lambda that captures nothing; pass what it needs as arguments");
   return Jit<F>{};
+}
+namespace detail {
+template <class Net>
+struct NetworkInJit {
+  static constexpr Sentence sentence =
+      Sentence{}
+      << "a network needs no jit: in graph mode a call, " << class_name<Net>()
+      << " net; net(x), and Model model{net}; model.predict(x) are compiled. jit takes functions that capture "
+         "nothing, and training steps: jit(step, net, optimizer)";
+};
+}  // namespace detail
+/// Says what compiles a network.
+template <AnyCell Net>
+auto jit(const Net&) {
+  return report<detail::NetworkInJit<Net>>();
 }
 
 }  // namespace tenon

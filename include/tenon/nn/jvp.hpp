@@ -45,10 +45,29 @@ constexpr std::tuple<V...> traced_zeros(Builder& b, const std::tuple<V...>&) {
   return std::tuple<V...>{zeros(std::type_identity<V>())...};
 }
 
+template <class F>
+struct CapturesOnTensors {
+  static constexpr Sentence sentence =
+      Sentence{} << "jvp, and vjp of several results, compile their function, which captures something here: hand that "
+                    "in as a further argument, jvp<0>(f, std::tuple(x, w), v), or call them in the construct of a cell "
+                    "with a lambda that captures this";
+};
+/// Whether these arguments, or tuples of them, are tensors outside of a cell.
+template <class V>
+inline constexpr bool are_outside = is_tensor<V> && !is_inner<V>;
+template <class... V>
+inline constexpr bool are_outside<std::tuple<V...>> = (are_outside<V> && ...);
+/// What tensors in the construct of a cell get where only a graph has the derivative: a Model and a call of the cell
+/// compile it, so this is for a tape that records the cell.
+template <class Result>
+[[noreturn]] Result lose() {
+  throw lost_gradient();
+}
+
 /// Appends the backward pass from all `values`, whose gradients are the nodes `seeds`. Returns the gradients of `x`.
 template <class Values, class X>
 constexpr X traced_products(Builder& b, const Values& values, const std::vector<int>& seeds, const X& x) {
-  b.inner_gradient = true;
+  b.inner_gradient = b.nested_gradient = true;
   std::vector<int> wanted(b.nodes.size(), 0);
   for (const int id : nodes_of(x)) wanted[std::size_t(id)] = 2;
   const std::vector<int> gradient = backward(b, nodes_of(values), seeds, wanted);
@@ -77,6 +96,11 @@ struct Tangent {
       const std::vector<int> directions(all.begin() + arguments, all.end());
       return [&]<int... I>(std::integer_sequence<int, I...>) {
         return traced(directions, ops::identity(detail::nth<I>(v...))...);
+      }(std::make_integer_sequence<int, arguments>{});
+    } else if constexpr (!std::is_empty_v<F>) {
+      return [&]<int... I>(std::integer_sequence<int, I...>) {
+        using Value = std::invoke_result_t<const F&, decltype(detail::nth<I>(v...))...>;
+        return detail::lose<std::tuple<Value, Value>>();
       }(std::make_integer_sequence<int, arguments>{});
     } else {
       const auto all = detail::as_tuple(jit(*this)(v...));
@@ -127,6 +151,9 @@ struct Cotangent {
       return detail::taped_gradients<true, Positions...>(
           f, [&](eager::Tape& tape, const auto& value) { tape.backward(value, std::get<arguments>(all).copy()); },
           X(x)...);
+    } else if constexpr (!std::is_empty_v<F>) {
+      using Gradients = decltype(detail::one_or_tuple(X(detail::nth<Positions>(x...))...));
+      return detail::lose<std::tuple<std::invoke_result_t<const F&, const X&...>, Gradients>>();
     } else {
       const auto made = std::apply(jit(*this), all);
       constexpr std::size_t values = std::tuple_size_v<std::remove_const_t<decltype(made)>> - products;
@@ -181,10 +208,13 @@ constexpr auto call_with_vectors(const F& f, const X& x, const V& v) {
 /// Throws RuntimeError in a function whose gradient a tape records. Source: MindSpore's jvp
 template <int... Positions, class F, class X, class V>
 constexpr auto jvp(F f, const X& x, const V& v) {
-  const auto arguments = detail::as_tuple(x);
-  return [&]<int... P>(std::integer_sequence<int, P...>) {
-    return detail::call_with_vectors(Tangent<F, P...>{f}, arguments, detail::as_tuple(v));
-  }(detail::PositionsIn<std::remove_const_t<decltype(arguments)>, Positions...>{});
+  if constexpr (!std::is_empty_v<F> && detail::are_outside<X>) return report<detail::CapturesOnTensors<F>>();
+  else {
+    const auto arguments = detail::as_tuple(x);
+    return [&]<int... P>(std::integer_sequence<int, P...>) {
+      return detail::call_with_vectors(Tangent<F, P...>{f}, arguments, detail::as_tuple(v));
+    }(detail::PositionsIn<std::remove_const_t<decltype(arguments)>, Positions...>{});
+  }
 }
 
 /// The value of f at x and the products of the gradients v of its results with its Jacobian (reverse mode):
@@ -199,12 +229,16 @@ constexpr auto jvp(F f, const X& x, const V& v) {
 /// Throws RuntimeError in a function whose gradient a tape records. Source: MindSpore's vjp
 template <int... Positions, class F, class X, class V>
 constexpr auto vjp(F f, const X& x, const V& v) {
-  const auto arguments = detail::as_tuple(x);
-  using Given = std::remove_const_t<decltype(arguments)>;
-  return [&]<int... P>(std::integer_sequence<int, P...>) {
-    return detail::call_with_vectors(Cotangent<F, int(std::tuple_size_v<Given>), P...>{f}, arguments,
-                                     detail::as_tuple(v));
-  }(detail::PositionsIn<Given, Positions...>{});
+  constexpr bool captures = !std::is_empty_v<F> && detail::is_tuple<V>;
+  if constexpr (captures && detail::are_outside<X>) return report<detail::CapturesOnTensors<F>>();
+  else {
+    const auto arguments = detail::as_tuple(x);
+    using Given = std::remove_const_t<decltype(arguments)>;
+    return [&]<int... P>(std::integer_sequence<int, P...>) {
+      return detail::call_with_vectors(Cotangent<F, int(std::tuple_size_v<Given>), P...>{f}, arguments,
+                                       detail::as_tuple(v));
+    }(detail::PositionsIn<Given, Positions...>{});
+  }
 }
 
 }  // namespace tenon

@@ -204,13 +204,18 @@ auto jit(F, Net& net, OptimizerStep<Net, Optimizer>& optimizer) {
 }
 
 namespace detail {
-template <class... A>
+template <class F, class Net, class... More>
 struct WrongJitStep {
+  static constexpr bool no_optimizer = sizeof...(More) == 0 && AnyCell<Net>;
   static constexpr Sentence sentence =
-      Sentence{}
-      << "jit(step, net, optimizer) takes one network and an OptimizerStep of the whole of it; to train a part, "
-         "make a network that holds the others as nn::Frozen, and share_parameters with it "
-         "(examples/11_gan.cpp)";
+      no_optimizer
+          ? Sentence{} << "jit(step, net, optimizer) needs an optimizer: OptimizerStep optimizer{net, "
+                          "nn::SGD{.learning_rate = 0.1f}}; without one call the network, net(x), or model.predict(x), "
+                          "which graph mode compiles"
+          : Sentence{} << "jit(step, net, optimizer) takes one network and an OptimizerStep of the whole of it; to "
+                          "train a part, "
+                          "make a network that holds the others as nn::Frozen, and share_parameters with it "
+                          "(examples/11_gan.cpp)";
 };
 }  // namespace detail
 /// Says what jit takes.

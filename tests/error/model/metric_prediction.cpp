@@ -1,5 +1,5 @@
-// expects: Accuracy needs predictions [n,classes] of float32 or float64 with 2 or more classes, got float32 [n,1] and
-// labels float32 [n,1]; nn::Loss{} judges a regression
+// expects: Accuracy compares classes, and got one number per sample, float32 [n,1]: give two classes two outputs and
+// nn::SoftmaxCrossEntropyWithLogits; nn::MAE{} and nn::Loss{} judge a regression
 #include <tenon/tenon.hpp>
 using namespace tenon;
 

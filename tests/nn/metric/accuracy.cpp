@@ -114,8 +114,8 @@ TEST_CASE("accuracy: by hand it throws what a Model says at compile time") {
   std::vector<std::int32_t> label(10, 0);
   nn::Accuracy accuracy;
   CHECK_THROWS_WITH_AS(accuracy.update(view(prediction, {10, 1}), view(target, {10, 1})),
-                       "Accuracy needs predictions [n,classes] of float32 or float64 with 2 or more classes, got "
-                       "float32 [10,1] and labels float32 [10,1]; nn::Loss{} judges a regression.",
+                       "Accuracy compares classes, and got one number per sample, float32 [10,1]: give two classes two "
+                       "outputs and nn::SoftmaxCrossEntropyWithLogits; nn::MAE{} and nn::Loss{} judge a regression.",
                        ValueError);
   CHECK_THROWS_AS(accuracy.update(view(prediction, {1, 5, 2}), view(label, {1, 5})), ValueError);
   CHECK_THROWS_AS(accuracy.update(view(prediction, {1, 1, 1, 1, 1, 1, 5, 2}), view(label, {5})), ValueError);

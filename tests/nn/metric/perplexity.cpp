@@ -45,6 +45,19 @@ TEST_CASE("perplexity: what it refuses counts nothing") {
 TEST_CASE("perplexity: logits are refused, and nothing of them is counted") {
   nn::Perplexity perplexity;
   CHECK_THROWS_WITH_AS(update(perplexity, Floats{{2, 2}, {0.2f, 0.8f, 3, -1}}, Ints{{2}, {1, 0}}),
-                       doctest::Contains("give it the softmax"), ValueError);
+                       doctest::Contains("for logits use nn::Perplexity::of_logits()"), ValueError);
   CHECK_THROWS_AS(perplexity.eval(), RuntimeError);
+}
+
+TEST_CASE("perplexity of logits: that of their softmax, also where it underflows") {
+  nn::Perplexity of_logits = nn::Perplexity::of_logits(), of_shares;
+  const Ints labels{{2}, {1, 0}};
+  update(of_logits, Floats{{2, 2}, {std::log(0.25f) + 9, std::log(0.75f) + 9, std::log(0.4f), std::log(0.6f)}}, labels);
+  update(of_shares, Floats{{2, 2}, {0.25f, 0.75f, 0.4f, 0.6f}}, labels);
+  CHECK(of_logits.eval() == doctest::Approx(of_shares.eval()).epsilon(1e-6));
+  of_logits.clear();
+  update(of_logits, Floats{{1, 2}, {500, 0}}, Ints{{1}, {1}});
+  CHECK(of_logits.eval() == doctest::Approx(std::exp(500.0)));
+  update(of_logits, Floats{{1, 2}, {NAN, 0}}, Ints{{1}, {1}});
+  CHECK(std::isnan(of_logits.eval()));
 }

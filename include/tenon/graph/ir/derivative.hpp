@@ -35,7 +35,7 @@ class Derivative {
   constexpr Derivative(Builder& builder, const Node& node, const ResultNodes& results, const ResultNodes& gradients)
       : builder_(builder), node_(node), results_(results), gradients_(gradients) {}
 
-  constexpr int operand(int k) const { return node_.operand[k]; }
+  constexpr int operand(int k) const { return node_.operand[checked(k)]; }
   constexpr int operands() const { return node_.operands; }
   constexpr int result() const { return results_[0]; }
   /// Of an operator with several results.
@@ -50,7 +50,7 @@ class Derivative {
   constexpr int gradient(int k) {
     return has_gradient(k) ? gradients_[k] : builder_.template call<Zeros>(NoConfig{}, result(k));
   }
-  constexpr TensorType type(int k) const { return builder_.nodes[std::size_t(node_.operand[k])].type; }
+  constexpr TensorType type(int k) const { return builder_.nodes[std::size_t(operand(k))].type; }
   constexpr const TensorType& result_type() const { return node_.type; }
   template <class Op>
   constexpr typename Op::Config config() const {
@@ -90,6 +90,7 @@ class Derivative {
   /// summed to the operand's shape.
   template <class Plus = ops::Add, class Sum = ops::SumTo>
   constexpr void flows_to(int k, int contribution) {
+    k = checked(k);
     const TensorType wanted = type(k), given = builder_.nodes[std::size_t(contribution)].type;
     if (given.dtype != wanted.dtype)
       builder_.fail(Sentence{} << "the derivative of " << node_.op->name << " gives operand " << k
@@ -113,6 +114,12 @@ class Derivative {
   }
 
  private:
+  constexpr int checked(int k) const {
+    if (k >= 0 && k < node_.operands) return k;
+    builder_.fail(Sentence{} << "the derivative of " << node_.op->name << " names operand " << k
+                             << ", counted from 0, and the call has " << node_.operands);
+    return 0;
+  }
   // Which operands have a gradient may depend on the results that have one.
   constexpr bool one_result() const { return node_.op->returns == 1; }
   constexpr bool gives_any() const {

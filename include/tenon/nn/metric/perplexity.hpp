@@ -8,15 +8,21 @@
 namespace tenon::inline TENON_ABI::nn {
 
 /// exp(-mean of log p), where p is the probability of the label, at least 1e-10. Places with ignore_label do not count:
-/// `Perplexity{0}`.
+/// `Perplexity{0}`. `Perplexity::of_logits()` is for the logits of a network with nn::SoftmaxCrossEntropyWithLogits; p
+/// then has no limit.
 ///
-/// prediction  [..., C] probabilities (of logits, their softmax), any floating-point dtype
+/// prediction  [..., C] probabilities, or logits, any floating-point dtype
 /// label       [...] class numbers; all positions of a batch may be in a single axis
-/// source      MindSpore nn.Perplexity
+/// source      MindSpore nn.Perplexity; of logits torchmetrics' Perplexity
 class Perplexity {
  public:
   static constexpr std::string_view name = "perplexity";
   explicit Perplexity(std::optional<long> ignore_label = {}) : ignored_(ignore_label) {}
+  static Perplexity of_logits(std::optional<long> ignore_label = {}) {
+    Perplexity made(ignore_label);
+    made.logits_ = true;
+    return made;
+  }
 
   void clear() { sum_ = 0, count_ = 0; }
   /// Throws ValueError for shapes that do not fit, for a label that is not one of the classes, and for a number that is
@@ -35,11 +41,8 @@ class Perplexity {
       if (!(wanted >= 0 && wanted < double(classes)) || wanted != std::floor(wanted))
         throw_error<ValueError>("Perplexity got the label ", wanted, " at place ", static_cast<long>(i),
                                 ", the classes are 0 to ", static_cast<long>(classes - 1), ".");
-      const double p = detail::element(prediction, i * classes + static_cast<std::int64_t>(wanted));
-      if (p < 0 || p > 1.001)  // rounded in 16 bits
-        throw_error<ValueError>("Perplexity needs probabilities, and got ", p, " at place ", static_cast<long>(i),
-                                ": of logits give it the softmax.");
-      sum -= std::log(p < 1e-10 ? 1e-10 : p);
+      const std::int64_t first = i * classes, at = first + static_cast<std::int64_t>(wanted);
+      sum -= logits_ ? log_of_softmax(prediction, first, classes, at) : log_of(prediction, i, at);
       ++count;
     }
     sum_ += sum;
@@ -49,7 +52,22 @@ class Perplexity {
   double eval() const { return std::exp(detail::share("Perplexity", sum_, double(count_))); }
 
  private:
+  static double log_of(const AnyTensor& prediction, std::int64_t place, std::int64_t at) {
+    const double p = detail::element(prediction, at);
+    if (p < 0 || p > 1.001)  // rounded in 16 bits
+      throw_error<ValueError>("Perplexity needs probabilities, and got ", p, " at place ", static_cast<long>(place),
+                              ": for logits use nn::Perplexity::of_logits().");
+    return std::log(p < 1e-10 ? 1e-10 : p);
+  }
+  static double log_of_softmax(const AnyTensor& logits, std::int64_t first, std::int64_t classes, std::int64_t at) {
+    double largest = detail::element(logits, first), sum = 0;
+    for (std::int64_t k = first; k < first + classes; ++k) largest = std::fmax(largest, detail::element(logits, k));
+    for (std::int64_t k = first; k < first + classes; ++k) sum += std::exp(detail::element(logits, k) - largest);
+    return detail::element(logits, at) - largest - std::log(sum);
+  }
+
   std::optional<long> ignored_;
+  bool logits_ = false;
   double sum_ = 0;
   std::int64_t count_ = 0;
 };

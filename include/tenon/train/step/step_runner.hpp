@@ -125,10 +125,11 @@ class StepRunner {
         step<EvalGraph<C...>>(StepKind::eval, counts_.next(StepKind::eval), row.n).after_waiting(run.data_seconds));
     check_members(*net_);
     check_labels<EvalGraph<C...>>(row, run);
-    if constexpr (by_operators)
+    constexpr bool compiled = EvalGraph<C...>::nested_gradient;
+    if constexpr (by_operators && !compiled)
       if (mode_here() == Mode::pynative) pynative_eval<C...>(row, outputs);
-    if constexpr (options.graph)
-      if (mode_here() == Mode::graph) run_graph<EvalGraph<C...>>(row, outputs, eval_scratch_);
+    if constexpr (options.graph || compiled)
+      if (compiled || mode_here() == Mode::graph) run_graph<EvalGraph<C...>>(row, outputs, eval_scratch_);
   }
   /// The same for a row of several buckets, each of which has its own graph; parameters, state, and on the CPU scratch
   /// memory are shared.
@@ -220,13 +221,14 @@ class StepRunner {
   // A function of its own, for its registers would be saved before unrolled code, too.
   template <class... X>
   [[gnu::noinline]] void predict_by_kernels(void* const* results, long n, const X&... x) const {
-    if constexpr (by_operators)
+    constexpr bool compiled = PredictGraph<X...>::nested_gradient;
+    if constexpr (by_operators && !compiled)
       if (mode_here() == Mode::pynative) {
         bind();
         pynative_predict(results, n, x...);
       }
-    if constexpr (options.graph)
-      if (mode_here() == Mode::graph) {
+    if constexpr (options.graph || compiled)
+      if (compiled || mode_here() == Mode::graph) {
         const void* inputs[]{x.data()...};
         check_members(*net_);
         find_parameters();
