@@ -68,23 +68,33 @@ class ParallelStep<dist::DataParallel> {
     static constexpr auto& layout = SumLayout<Net>::table;
     const FlushDenormals flush;
     const ParameterList parameters(*runner.net_);
-    numbers_.start(parameters, facts.moving, {facts.output, std::size_t(facts.outputs)}, facts.all_means, row.n);
+    numbers_.start(parameters, facts.moving, {facts.output, std::size_t(facts.outputs)}, facts.all_means, row.n,
+                   agreed(runner, parameters, row.n));
     sum_.fit({layout.floats, layout.bytes + numbers_.bytes()});
     const auto numbers = [this] { return reinterpret_cast<double*>(sum_.values() + layout.bytes); };
-    sum_.run(shards_, std::min(shards_, row.n), [&](int shard, bool begins) {
+    const long all = std::min(shards_, row.n);
+    sum_.run(shards_, all, [&](int shard, bool begins) {
       const dist::ShardRange samples = dist::part_of(row.n, shards_, shard);
       numbers_.restore();
       write_header(runner, shard, begins, facts.all_means ? double(samples.size()) / double(row.n) : 1);
       run_shard<C...>(runner, part(row, samples), begins,
                       [&](auto output) { numbers_.take(numbers(), samples, begins, output); });
     });
-    numbers_.finish(numbers());
+    numbers_.finish(numbers(), all);
     outputs.clear();
     numbers_.each_output([&](const AnyTensor& output) { outputs.add(output); });
     update(runner, parameters, facts.reached);
   }
 
  private:
+  template <class Runner>
+  Agreed agreed(const Runner& runner, const ParameterList& parameters, long n) {
+    Agreed result{double(n) + 0x1p32 * double(runner.state_.step() % 256), 0};
+    if (!compared_ && parameters.arena())
+      result.weights = number_of_bits(home(parameters.arena()->data), parameters.arena()->bytes);
+    compared_ = true;
+    return result;
+  }
   // The samples of a shard, as a row.
   template <class List>
   static dataset::Row<List> part(const dataset::Row<List>& row, dist::ShardRange samples) {
@@ -157,6 +167,7 @@ class ParallelStep<dist::DataParallel> {
   }
 
   long shards_;
+  bool compared_ = false;  // are the weights of the ranks
   dist::detail::ShardSum sum_;
   ShardNumbers numbers_;
   StepOutputs shard_outputs_;

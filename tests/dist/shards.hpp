@@ -1,0 +1,91 @@
+// Trainings on several ranks, and what they leave, for tests.
+#pragma once
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include <tenon/dataset/dataset.hpp>
+#include <tenon/dist/threads.hpp>
+#include <tenon/nn/loss/softmax_cross_entropy.hpp>
+#include <tenon/train/data_parallel.hpp>
+
+namespace shards {
+
+using namespace tenon;
+
+/// What some steps leave: the losses, and the bytes of all parameters and moments.
+struct Outcome {
+  std::vector<double> losses;
+  std::string parameters;
+  bool operator==(const Outcome&) const = default;
+};
+
+struct Losses {
+  std::vector<double>& value;
+  void step_end(RunInfo& run) { value.push_back(run.loss()); }
+};
+
+/// Images in which one of four bands is bright, says the label.
+template <class Image>
+auto bands(long count) {
+  Random random(3);
+  std::vector<float> x;
+  std::vector<std::int32_t> y;
+  const long size = Image::dims.count(1);
+  for (long i = 0; i < count; ++i) {
+    y.push_back(std::int32_t(i % 4));
+    for (long k = 0; k < size; ++k) x.push_back(random.uniform(-0.5f, 0.5f) + (k * 4 / size == i % 4 ? 1.0f : 0.0f));
+  }
+  return dataset::from_arrays(dataset::column<Image>(std::move(x)), dataset::column<Shape<>>(std::move(y)));
+}
+
+struct Training {
+  long samples, batch, epochs;
+  int shards;
+};
+
+template <class Net, class Image, nn::Reduction reduction = nn::Reduction::mean, class Optimizer, class... Parts>
+Outcome trained(const Training& how, const Optimizer& optimizer, const Parts&... parts) {
+  Net net;
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits<reduction>{}, optimizer, parts...};
+  Outcome outcome;
+  Losses losses{outcome.losses};
+  model.train(how.epochs, bands<Image>(how.samples) | dataset::batch(how.batch), losses);
+  const ParameterList list(net);
+  outcome.parameters.assign(reinterpret_cast<const char*>(list.arena()->data), std::size_t(list.bytes()));
+  for (const io::NamedTensor& moment : model.optimizer_state())
+    outcome.parameters.append(static_cast<const char*>(moment.tensor.data), moment.tensor.bytes());
+  return outcome;
+}
+
+/// Trains on `ranks` threads, each with a network and a Model of its own, which all leave the same; returns that.
+template <class Net, class Image, nn::Reduction reduction = nn::Reduction::mean, class Optimizer, class... Parts>
+Outcome trained_by(int ranks, Mode mode, const Training& how, const Optimizer& optimizer, const Parts&... parts) {
+  const ContextScope scope({.mode = mode, .num_threads = 1, .seed = 11});
+  std::vector<Outcome> outcomes(static_cast<std::size_t>(ranks));
+  dist::run_ranks(ranks, [&](const dist::Communicator& group) {
+    outcomes[std::size_t(group.rank())] =
+        trained<Net, Image, reduction>(how, optimizer, parts..., dist::DataParallel{how.shards, group});
+  });
+  for (const Outcome& outcome : outcomes) CHECK(outcome == outcomes[0]);
+  return outcomes[0];
+}
+
+/// All bits are the same on one rank, on these numbers of ranks, and operator by operator on 1 and on 3.
+template <class Net, class Image, nn::Reduction reduction = nn::Reduction::mean, class Optimizer, class... Parts>
+void check_ranks(const std::vector<int>& numbers, const Training& how, const Optimizer& optimizer,
+                 const Parts&... parts) {
+  const Outcome alone = trained_by<Net, Image, reduction>(1, Mode::graph, how, optimizer, parts...);
+  CHECK(alone.losses.back() < 0.6 * alone.losses.front());  // two dead networks are equal, too
+  for (const int ranks : numbers) {
+    CAPTURE(ranks);
+    CHECK(trained_by<Net, Image, reduction>(ranks, Mode::graph, how, optimizer, parts...) == alone);
+  }
+  for (const int ranks : {1, 3}) {
+    CAPTURE(ranks);
+    CHECK(trained_by<Net, Image, reduction>(ranks, Mode::pynative, how, optimizer, parts...) == alone);
+  }
+}
+
+}  // namespace shards
