@@ -11,6 +11,7 @@
 #include <utility>
 
 #include <tenon/core/context.hpp>
+#include <tenon/core/process_rank.hpp>
 #include <tenon/dist/mpi_library.hpp>
 #include <tenon/dist/world.hpp>
 
@@ -263,6 +264,7 @@ inline void init(std::string_view backend = "mpi") {
   if (detail::mpi_end().has_ended)
     throw_error<RuntimeError>("dist::init after dist::release: MPI begins once in a process.");
   detail::with_mpi([](const auto& functions) { detail::become_rank(functions); });
+  tenon::detail::process_rank = get_rank();
   detail::share_machine();
 #if defined(__GLIBC__)
   ::on_exit(

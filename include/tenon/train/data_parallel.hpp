@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
-#include <tenon/dist/communicator.hpp>
 #include <tenon/dist/shard_sum.hpp>
+#include <tenon/dist/world.hpp>
 #include <tenon/train/model.hpp>
 #include <tenon/train/shards/shard_graph.hpp>
 #include <tenon/train/shards/shard_numbers.hpp>
@@ -22,7 +22,7 @@ namespace dist {
 ///
 /// shards  sums are added along one binary tree over them, so that weights, moments, and losses have the same bits on
 ///         any number of ranks, in both modes. 0: one per rank, with the bits of that number of ranks
-/// group   the ranks
+/// group   the ranks, by default all of the program (dist::init), or this process alone
 ///
 /// gradient       that of the mean over the batch: a loss that is a mean over samples counts by their number. A loss
 ///                per sample, or one that ends with reduce_sum, is a sum
@@ -34,7 +34,7 @@ namespace dist {
 /// Source: MindSpore's ParallelMode.DATA_PARALLEL with gradients_mean
 struct DataParallel {
   int shards = 0;
-  Communicator group{};
+  Communicator group = is_initialized() ? communicator() : Communicator{};
 };
 }  // namespace dist
 

@@ -77,8 +77,8 @@ inline double number_of_bits(const std::byte* data, long bytes) {
   return double(number & ((std::uint64_t(1) << 40) - 1));
 }
 
-/// The numbers of one batch: first what is agreed, then all moving statistics, each the mean over the samples, then the graph's outputs. An
-/// output per sample has the samples of each shard at their place, and zeros elsewhere.
+/// The numbers of one batch: what is agreed, all moving statistics, each the mean over the samples, and the graph's
+/// outputs. An output per sample has the samples of each shard at their place, and zeros elsewhere.
 class ShardNumbers {
  public:
   /// Before the shards of a batch of n. `moving`: a flag per entry; `means`: an output without samples is a mean.
