@@ -40,6 +40,12 @@ demand 'Optimizers and learning rates' 10 "$(classes '^  static constexpr std::s
   $(headers nn/nn.hpp nn/optim/) | sed 's/With$//')"  # MomentumWith<...> has the usual form Momentum
 demand Metrics 15 "$(classes '^  static constexpr std::string_view name = "' nn/metric/*.hpp \
   nn/metric/surface/*.hpp)"
+# the names of their numbers, of metrics that tenon.hpp has
+# shellcheck disable=SC2046  # several words
+for name in $(sed -n 's/^  static constexpr std::string_view name = \("[^"]*"\).*/\1/p' \
+  $(headers nn/nn.hpp nn/metric/)); do
+  grep -q "\`$name\`" "$section" || { echo "docs/training.md: \"Metrics\" lacks $name"; failures=$((failures + 1)); }
+done
 
 # shellcheck disable=SC2086  # several words
 for name in $(classes '^  void state[(]CallbackState' $callbacks); do

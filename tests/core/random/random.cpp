@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <tenon/core/random/random.hpp>
+#include <tenon/core/random/random_group.hpp>
 #include <tenon/core/tensor/compare.hpp>
 
 using namespace tenon;
@@ -102,4 +103,23 @@ TEST_CASE("integers: a range that the dtype does not have is refused") {
   CHECK(random_integers<std::int8_t, S>(1, {.low = 127, .high = 128}).values()[0] == 127);
   CHECK(random_integers<std::uint64_t, S>(1, {.low = INT64_MAX - 1, .high = INT64_MAX}).values()[0] == INT64_MAX - 1);
   CHECK(random_integers<std::int64_t, S>(1, {.low = INT64_MIN, .high = INT64_MIN + 1}).values()[0] == INT64_MIN);
+}
+
+TEST_CASE("a stream's Gaussian numbers: mean, deviation, two words for each") {
+  Random random(7);
+  double sum = 0, squares = 0;
+  constexpr int count = 20000;
+  for (int i = 0; i < count; ++i) {
+    const double number = random.normal(3, 2);
+    sum += number, squares += number * number;
+  }
+  const double mean = sum / count;
+  CHECK(mean == doctest::Approx(3).epsilon(0.02));
+  CHECK(std::sqrt(squares / count - mean * mean) == doctest::Approx(2).epsilon(0.02));
+  Random again(9), same(9);
+  const std::uint32_t first = same.word();
+  float number, other;
+  math::gaussian_pair(first, same.word(), number, other);
+  CHECK(again.normal() == number);
+  CHECK(again.word() == same.word());
 }

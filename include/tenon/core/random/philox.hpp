@@ -46,9 +46,11 @@ TENON_DEVICE constexpr std::uint64_t hash_number(std::uint64_t number, std::uint
 
 TENON_EXACT_BEGIN
 /// A stream of numbers for host-side work (shuffling, drawing, initial values): key and position are its whole state.
+/// Transforms of a data set get one for each sample; `Random random(7);` makes one, the same on every machine.
 class Random {
  public:
   explicit constexpr Random(std::uint64_t key) : key_(key) {}
+  /// 32 random bits.
   [[gnu::noinline]] constexpr std::uint32_t word() {
     if (used_ == 4) block_ = philox(key_, position_++), used_ = 0;
     return block_.word[used_++];
@@ -60,6 +62,11 @@ class Random {
   constexpr float uniform(float low, float high) {
     const float drawn = low + (high - low) * uniform();
     return drawn < high || !(low < high) ? drawn : next_below(high);
+  }
+  /// Gaussian with this mean and standard deviation (Box and Muller 1958): initial values have the same numbers.
+  template <class Words = Random>
+  float normal(float mean = 0, float deviation = 1) {
+    return mean + deviation * draw_gaussian(static_cast<Words&>(*this));  // in random_group.hpp
   }
   /// Uniform in 0 .. bound - 1, bound <= 2^32, by multiplication (bias below 2^-32 * bound).
   constexpr std::uint32_t below(std::uint64_t bound) { return static_cast<std::uint32_t>(word() * bound >> 32); }

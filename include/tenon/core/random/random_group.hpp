@@ -83,4 +83,14 @@ inline void gaussian_numbers(const std::uint32_t (&word)[4][random_lanes], float
 }
 
 }  // namespace tenon::math
+
+namespace tenon::inline TENON_ABI {
+/// The next Gaussian number of a stream, from two of its words.
+inline float draw_gaussian(Random& random) {
+  const std::uint32_t first = random.word();
+  float number, other;
+  math::gaussian_pair(first, random.word(), number, other);
+  return number;
+}
+}  // namespace tenon
 TENON_EXACT_END
