@@ -4,4 +4,9 @@
 #include <tenon/dist/communicator.hpp>
 #include <tenon/dist/mpi.hpp>
 #include <tenon/dist/world.hpp>
+#include <tenon/ops/collective/all_gather.hpp>
+#include <tenon/ops/collective/all_reduce.hpp>
+#include <tenon/ops/collective/all_to_all.hpp>
+#include <tenon/ops/collective/broadcast.hpp>
+#include <tenon/ops/collective/neighbor_exchange.hpp>
 #include <tenon/train/data_parallel.hpp>

@@ -28,7 +28,7 @@ BEGIN {
   allowed["dataset"] = "io vision"
   # one include has the tools and all else
   allowed["debug"]   = "target graph lowering run call ops nn train io dataset dist tenon.hpp"
-  allowed["dist.hpp"] = "dist train"
+  allowed["dist.hpp"] = "dist ops train"
   allowed["fwd.hpp"] = ""                                      # names only; anybody may include it
 }
 function folder(path) { return path ~ /\// ? substr(path, 1, index(path, "/") - 1) : path }
