@@ -91,12 +91,11 @@ Planned planned(const ConvCosts& costs, const std::string& what, const std::vect
                                               : conv_scratch<float>(c).total;
   void* const scratch = m.workspace(bytes);
   const long items = conv2d_items(s);
-  return {
-      word(c.product, c.whole_images, c.channels_last, c.by_rows, c.in_place, c.image.copy_step, c.image.pitch, c.band),
-      [=, &m] {
-        convolve_by<float, ConvWay::any>(s, c, {m.a.data(), m.b.data(), m.c.data(), s.n, s.groups, {}}, 0, items,
-                                         scratch);
-      }};
+  return {word(c.product, c.whole_images, c.channels_last, c.in_place, c.image.copy_step, c.image.pitch, c.band),
+          [=, &m] {
+            convolve_by<float, ConvWay::any>(s, c, {m.a.data(), m.b.data(), m.c.data(), s.n, s.groups, {}}, 0, items,
+                                             scratch);
+          }};
 }
 
 Planned planned(const WeightCosts& costs, const std::string& what, const std::vector<long>& sizes, Memory& m) {
@@ -121,7 +120,7 @@ Planned planned(const WeightCosts& costs, const std::string& what, const std::ve
   const bool swapped = s.c != w.s.c;
   const WeightPlan p = weight_plan<float>(s, costs);
   void* const scratch = m.workspace(weight_scratch<float>(p, s).total);
-  return {word(p.pass, p.band, p.leaves_out, p.in_place, p.group), [=, &m] {
+  return {word(p.pass, p.band, p.leaves_out, p.in_place), [=, &m] {
             const float *const x = swapped ? m.b.data() : m.a.data(), *const dy = swapped ? m.a.data() : m.b.data();
             weight_by(s, p, swapped, x, dy, m.c.data(), 0, s.groups * p.column_blocks * p.row_blocks, scratch);
           }};
@@ -179,12 +178,12 @@ template <>
 inline constexpr std::string_view names<ConvCosts>[] {
   "packing", "packing_far", "packing_apart", "packing_bfloat16", "cached_weight_bytes", "narrow", "phases", "few_steps",
       "few_planes", "large_kernel", "writing", "sorting", "lone_vector", "narrow_pixels", "narrow_apart", "copying",
-      "copying_margin", "chains", "by_rows_margin", "image_bytes", "sum_columns", "block_image_bytes", "worth_cutting",
-      "worth_listing", "small_result"
+      "copying_margin", "image_bytes", "sum_columns", "block_image_bytes", "worth_cutting", "worth_listing",
+      "small_result"
 };
 template <>
 inline constexpr std::string_view names<WeightCosts>[] {
-  "rows", "group_bytes", "most_per_padding", "pair_steps", "image_bytes", "held_bytes", "planes_percent", "alone"
+  "rows", "most_per_padding", "pair_steps", "image_bytes", "held_bytes", "planes_percent", "alone"
 };
 template <>
 inline constexpr std::string_view names<WinogradCosts>[] {

@@ -228,15 +228,10 @@ TEST_CASE("conv2d: depthwise, several vectors of channels, samples, tiles of tap
 TEST_CASE("conv2d: the weight's gradient adds up samples as blocks of 16") {
   for (long n : {4, 5, 7, 8, 11, 15, 16, 17, 31, 32, 37})
     check<float>(sizes(n, 2, 5, 4, 3, 3, 2, 1, 1, 1, 1, 1, 1, 1, 0, 0), 30 + std::uint64_t(n));
-  const auto in_groups = [](const Conv2dSizes& s, std::uint64_t seed) {  // of samples, as many as fit
-    const long group = kernel::detail::weight_plan<float>(s).group;
-    CHECK((group > 1 && group < 16));
-    check<float>(s, seed);
-  };
   for (long n : {3, 4, 11, 21})
-    in_groups(sizes(n, 40, 16, 15, 56, 2, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 100 + std::uint64_t(n));
+    check<float>(sizes(n, 40, 16, 15, 56, 2, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0), 100 + std::uint64_t(n));
   for (long n : {2, 9, 17, 34})
-    in_groups(sizes(n, 30, 21, 20, 40, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 130 + std::uint64_t(n));
+    check<float>(sizes(n, 30, 21, 20, 40, 3, 3, 1, 1, 1, 1, 1, 1, 1, 1, 1), 130 + std::uint64_t(n));
 }
 
 TEST_CASE("conv2d: the weight's gradient has segments of rows, or of the pieces of long rows") {

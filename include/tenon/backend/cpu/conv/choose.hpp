@@ -26,8 +26,6 @@ struct ConvCosts {
   long writing = 12, sorting = 64, lone_vector = 3, narrow_pixels = 1, narrow_apart = 4;
   // To copy an element to where a column of taps reads it; by what part of the work a copy must be faster.
   long copying = 4, copying_margin = 32;
-  // Chains that hide the latency of a fused multiply-add; by what part tiles of one row must be faster than others.
-  long chains = simd_bytes < 64 ? 8 : 4, by_rows_margin = 16;
   // Bytes of the padded image of a band, and columns of its sums.
   long image_bytes = 512 << 10, sum_columns = 1152;
   // Of NCHW16n: bytes of a copied image; steps of all planes from which on a tile at a border is better cut (tiles of
@@ -49,7 +47,6 @@ struct ConvPlan : ConvGeometry {
   long steps = 0;              // of a chain, of all phases together
   long row_blocks = 0;         // items per sample and group
   long band = 0;               // rows of the grid per pass
-  bool by_rows = false;        // a tile for each row of the result
   bool channels_last = false;  // tiles have channels as lanes, not pixels
   bool in_place = false;       // the image is read where it is
   bool product = false;        // a matrix product, which has a plan of its own
@@ -127,11 +124,11 @@ constexpr bool channels_pay(const ConvPlan& c, const Conv2dSizes& s, long work, 
 }
 
 // Tiles of neighbouring columns continue from row to row, through the columns between rows. There are no such columns
-// if the image lies there once for each column of taps. Tiles of one row each waste other lanes, but leave out the taps
-// that meet only rows of padding. Tiles with channels as lanes leave out all of padding. What is the least work?
+// if the image lies there once for each column of taps. Tiles with channels as lanes leave out padding. What is the
+// least work?
 template <class T>
 constexpr void choose_tiles(ConvPlan& c, const Conv2dSizes& s, const ConvCosts& costs) {
-  constexpr long width = simd_width<ProductSum<T>>, step = tile_step<ProductSum<T>>;
+  constexpr long width = simd_width<ProductSum<T>>;
   if (!may_be_channels_last<T>) {
     c.channels_last = false;
     return;
@@ -145,23 +142,9 @@ constexpr void choose_tiles(ConvPlan& c, const Conv2dSizes& s, const ConvCosts& 
   const long together = round_up((c.grid_h - 1) * c.image.pitch + c.grid_w, width) * work,
              exact = round_up(c.grid_h * c.grid_w, width) * work + copied;
   const bool copy = std::is_same_v<T, float> && exact + exact / costs.copying_margin < together;
-  long least = copy ? exact : together;
-  // narrow tiles are slow
-  if (std::is_same_v<T, float> && c.grid_w <= width && c.grid_w > step && c.dense()) {
-    long met = 0;  // rows of taps that meet the image, for all rows of the result
-    for (long r = 0; r < c.kernel_h; ++r) {
-      const long first = c.image.top - c.first_h - r * c.tap_h, begin = first > 0 ? first : 0, last = first + c.image.h,
-                 end = last < c.grid_h ? last : c.grid_h;
-      met += end > begin ? end - begin : 0;
-    }
-    const long chains = ceil_div(c.rows, c.row_blocks), needed = costs.chains;
-    const long rows = width * met * c.kernel_w * c.rows / chains * (chains < needed ? needed : chains);
-    c.by_rows = rows < least;
-    if (c.by_rows) least = rows + rows / costs.by_rows_margin;
-  }
-  c.channels_last = c.channels_last && channels_pay<T>(c, s, least, costs);
-  if (c.channels_last) c.by_rows = false, c.image.pitch = own_zeros;
-  else if (copy && !c.by_rows) c.image.copy_step = copy_step, c.image.phases_w = int(copies), c.image.pitch = c.grid_w;
+  c.channels_last = c.channels_last && channels_pay<T>(c, s, copy ? exact : together, costs);
+  if (c.channels_last) c.image.pitch = own_zeros;
+  else if (copy) c.image.copy_step = copy_step, c.image.phases_w = int(copies), c.image.pitch = c.grid_w;
 }
 
 }  // namespace tenon::kernel::detail

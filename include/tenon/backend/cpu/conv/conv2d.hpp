@@ -134,7 +134,6 @@ template <class T, ConvWay way>
   if constexpr (way == ConvWay::pixels || way == ConvWay::channels || any) {
     DirectConv<T> conv(c, workspace);
     add_taps(conv, c);
-    if (c.by_rows && all_finite(o.weight, o.groups * c.group_weights())) conv.leave_out_padding();
     convolve(c, conv, o, begin, end);
   }
 }

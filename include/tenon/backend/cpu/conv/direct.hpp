@@ -33,9 +33,6 @@ class DirectConv {
         append((widen ? at_.source[t] : at_.taps[t].a) + p * weight_step, at_.taps[t].b + p * c_.image.plane());
     at_.starts[++phase_] = count_;
   }
-  /// Lets taps that meet only padding be left out: with finite weights they change nothing but the sign of a zero,
-  /// which the final + 0 clears.
-  void leave_out_padding() { finite_ = true; }
 
   /// Packs the weights of `rows` result channels, which run() then finds `packed` channels after the first.
   [[gnu::noinline]] void pack(const T* weight, long rows) {
@@ -155,18 +152,15 @@ class DirectConv {
     for (int i = 0; i < tile_rows; ++i) row[i] = std::int32_t(i * (widen ? count_ : c_.row_step));
     const long columns = (band - 1) * c_.image.pitch + grid_w;
     if constexpr (!widen)
-      if (c_.phases() == 1 && c_.image.pitch == grid_w && !c_.by_rows && !take_ && columns >= tile_step<A>)
+      if (c_.phases() == 1 && c_.image.pitch == grid_w && !take_ && columns >= tile_step<A>)
         return run_direct(
             Tile<A, P>{at_.taps, count, operand, row, pixels_, to + i0 * c_.width, c_.height * c_.width, false}, rows,
             columns);
-    if (c_.by_rows)
-      run_rows(Tile<A, P>{at_.taps, count, operand, row, pixels_, at_.sums, pitch_, false}, rows, i0, band);
-    else
-      for (long q = 0; q < columns;) {
-        if (c_.phases() == 1 && !take_) fetch_result(to + i0 * c_.width + q, rows, 3 * simd_width<A>);
-        q += compute(Tile<A, P>{at_.taps + first, count, operand, row, pixels_ + q, at_.sums + q, pitch_, false}, rows,
-                     rows == 1 ? columns - q : next_columns<A>(columns - q));
-      }
+    for (long q = 0; q < columns;) {
+      if (c_.phases() == 1 && !take_) fetch_result(to + i0 * c_.width + q, rows, 3 * simd_width<A>);
+      q += compute(Tile<A, P>{at_.taps + first, count, operand, row, pixels_ + q, at_.sums + q, pitch_, false}, rows,
+                   rows == 1 ? columns - q : next_columns<A>(columns - q));
+    }
     if (take_) return take_(at_.sums, pitch_, r, rows, i0, band);
     // Read before the stores, which may change them for all that a compiler knows.
     const long out_step = c_.step_h * c_.width, sums_step = c_.image.pitch;
@@ -202,36 +196,6 @@ class DirectConv {
       compute(tile, rows, width);
       for (int i = 0; i < rows; ++i) copy_sums(tile.out + i * tile.out_row, tile.out + i * tile.out_row, width);
     }
-  }
-
-  // Rows i0 .. i0 + band - 1 of the result, a tile each.
-  [[gnu::noinline]] void run_rows(Tile<A, P> tile, int rows, long i0, long band) {
-    const long kh = c_.kernel_h;
-    long begin = 0, end = kh;  // rows of taps in the tile's list
-    for (long i = i0; i < i0 + band; ++i, tile.b += c_.image.pitch, tile.out += c_.image.pitch) {
-      const auto meets = [&](long r) {
-        const long y = i + c_.first_h + r * c_.tap_h - c_.image.top;
-        return !finite_ || (y >= 0 && y < c_.image.h);
-      };
-      long from = 0, to = kh;
-      while (from < to && !meets(from)) ++from;
-      while (from < to && !meets(to - 1)) --to;
-      if (from != begin || to != end) list_taps(tile, begin = from, end = to);
-      compute(tile, rows, c_.grid_w);
-    }
-  }
-  // The taps of kernel rows begin .. end - 1.
-  void list_taps(Tile<A, P>& tile, long begin, long end) {
-    const long kh = c_.kernel_h, kw = c_.kernel_w;
-    tile.taps = end - begin == kh ? at_.taps : at_.list;
-    tile.count = (end - begin) * kw * c_.image.planes;
-    segment_ = (end - begin) * kw * c_.segment;
-    if (end - begin == kh) return;
-    Tap* to = at_.list;
-    for (long p = 0; p < c_.image.planes; ++p)
-      for (const Tap *tap = at_.taps + (p * kh + begin) * kw, *last = at_.taps + (p * kh + end) * kw; tap != last;
-           ++tap)
-        *to++ = *tap;
   }
 
   // Every second element of a row of bfloat16, from the first or the second on; the others stay.
@@ -283,7 +247,6 @@ class DirectConv {
   long pitch_, count_ = 0, segment_ = 0;  // segment_: steps of one, of the taps that are listed
   int phase_ = 0;
   bool cleared_ = false;  // the padding stays zero as long as one band holds the whole image
-  bool finite_ = false;
   TakeSums take_;
   Ahead weights_, ahead_;
   const P* pixels_ = nullptr;  // in the image, or in the operand itself

@@ -41,7 +41,7 @@ template <class T>
 constexpr bool can_be_in_place(const ConvPlan& c) {
   const bool alike = c.dense() && c.top == 0 && c.left == 0 && c.image.pitch == c.grid_w && c.w == c.grid_w &&
                      c.grid_h + c.reach_h <= c.h;
-  return std::is_same_v<T, Packed<T>> && alike && !c.by_rows && c.grid_w >= tile_step<T>;
+  return std::is_same_v<T, Packed<T>> && alike && c.grid_w >= tile_step<T>;
 }
 
 // The remainders by the stride that the taps of a kernel meet are less than this.
@@ -124,7 +124,6 @@ template <class T>
 struct ConvScratch {
   Tap* taps;
   long* starts;  // of the phases' taps
-  Tap* list;
   std::int32_t* source;
   ProductSum<T>* sums;
   Packed<T>*weight, *image;
@@ -137,7 +136,6 @@ template <class T>
   WorkspaceParts parts(workspace);
   return {parts.take<Tap>(c.steps),
           parts.take<long>(c.phases() + 1),
-          parts.take<Tap>(c.by_rows ? c.steps : 0),
           parts.take<std::int32_t>(widen ? c.steps : 0),
           parts.take<A>((c.rows < tile_rows ? c.rows : tile_rows) * sums_pitch<A>(c)),
           parts.take<Packed<T>>(widen ? packed_blocks<T>(c) * tile_rows * c.steps : 0),

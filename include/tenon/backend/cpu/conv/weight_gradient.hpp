@@ -79,7 +79,7 @@ class WeightGradient {
         in_place_(plan.in_place || (leaves_out_ && better_in_place<T>(s))),
         lists_(leaves_out_ ? s.taps() : 1),
         at_(weight_scratch<T>(plan, s, workspace)),
-        blocks_(weight_levels<A>(plan, s.n) - 1),
+        blocks_(weight_levels<A>(s.n) - 1),
         pixels_(at_.image) {}
 
   /// Rows row0 .. row0 + rows - 1 and channels o0 .. o0 + columns - 1 of a group, over all samples.
@@ -103,12 +103,12 @@ class WeightGradient {
     if (s_.n == 0) clear(at_.level[0], rows * pitch);
     listed_ = 0;
     const T* const images = x + (group * s_.group_inputs() + first_plane) * s_.h * s_.w;
-    const long visited = unit * plan_.images * plan_.group;  // samples
+    const long visited = unit * plan_.images;  // samples
     for (long sample = 0; sample < s_.n; sample += visited) {
       for (long y = 0; y < s_.oh; y += plan_.band) {
         const long band = plan_.band < s_.oh - y ? plan_.band : s_.oh - y;
         if (!in_place_ && ((sample == 0 && y == 0) || plan_.band < s_.oh))
-          clear(at_.image, images_at_once(plan_, s_.n) * image.elements());
+          clear(at_.image, plan_.images * image.elements());
         if (band != listed_ || (leaves_out_ && plan_.band < s_.oh))
           list_pixels(image.elements(), y, band, pixel_h, pitch);
         long count = 0;
@@ -123,10 +123,9 @@ class WeightGradient {
           fill_panel(dy + ((own * s_.o + o) * s_.oh + y) * s_.ow, second, at_.panel + count * pixels * pitch, pitch,
                      band * s_.ow, columns);
         }
-        if (plan_.group > 1) add_group(count, rows, pitch, in_place_ ? s_.c * s_.h * s_.w : image.elements());
-        else add(count, rows, pitch, y > 0 || (sample > 0 && !std::is_same_v<T, float>));
+        add(count, rows, pitch, y > 0 || (sample > 0 && !std::is_same_v<T, float>));
       }
-      if constexpr (std::is_same_v<T, float>) join_group(sample, sample + visited >= s_.n, rows * pitch);
+      if constexpr (std::is_same_v<T, float>) join_sample(sample, sample + visited >= s_.n, rows * pitch);
     }
     if (!std::is_same_v<T, float> && plan_.leaves_out) clear_signs(rows * pitch);
     if (swapped)
@@ -154,10 +153,10 @@ class WeightGradient {
     using V = Simd<A, tile_step<A>>;
     for (long i = 0; i < count; i += V::width) (V::load(from + i) + V::load(to + i)).store(to + i);
   }
-  // The sums of the group from `sample` on are complete.
-  void join_group(long sample, bool last, long count) {
-    const long parts = block_samples / plan_.group, index = sample / plan_.group % parts;
-    const bool whole = last || index == parts - 1;
+  // The sums of a sample are complete.
+  void join_sample(long sample, bool last, long count) {
+    const long index = sample % block_samples;
+    const bool whole = last || index == block_samples - 1;
     join(at_.level, index, whole, count);
     if (!whole) return;
     if (sample >= block_samples) add_sums(at_.level[blocks_], at_.level[0], count);
@@ -227,30 +226,6 @@ class WeightGradient {
         body(list, row + i, first + i * apart, own, apart);
       }
       row += of_list;
-    }
-  }
-  // The sums of `count` samples, whose images are `distance` apart, tile by tile.
-  [[gnu::noinline]] void add_group(long count, long rows, long pitch, long distance) {
-    if constexpr (std::is_same_v<T, float>) {
-      constexpr long most = tile_rows * tile_columns<A>(2);
-      const long pixels = s_.oh * s_.ow;
-      each_tile(rows, [&](long list, const std::int32_t* row, long i, long own, long apart) {
-        for (long j = 0, width; j < pitch; j += width) {
-          width = filled_columns<A>(pitch - j);
-          alignas(64) A sums[sample_levels][most];
-          A* level[sample_levels];
-          for (int l = 0; l < sample_levels; ++l) level[l] = sums[l];
-          for (long k = 0; k < count; ++k) {
-            const Tile<A, P> tile{
-                pixels_of(list), each_[list], pixels_ + k * distance, row, at_.panel + k * pixels * pitch + j, level[0],
-                width,           false};
-            if (plan_.segments) run_chains(tile, list, int(own), width);
-            else run_tile(tile, int(own), width);
-            join(level, k, k + 1 == count, own * width);
-          }
-          copy_matrix(level[0], width, 1, at_.level[0] + i * pitch + j, apart * pitch, own, width, 0);
-        }
-      });
     }
   }
   // The sums of `count` images.

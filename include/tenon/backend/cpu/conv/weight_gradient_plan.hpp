@@ -16,8 +16,8 @@ namespace detail {
 /// What gradients of weights are cut and chosen by, of rows and of NCHW16n images. A wrong number costs time, no bit.
 /// `benchmarks/refit.py weight` measures what each loses.
 struct WeightCosts {
-  // Rows (a plane's taps) that are computed together, and bytes of the images and panels of a group of samples.
-  long rows = 576, group_bytes = 448 << 10;
+  // Rows (a plane's taps) that are computed together.
+  long rows = 576;
   // It pays to leave out the pixels for which a tap meets padding if they are one of this many (on Zen 4: with fewer,
   // works without a stride take up to 14 % longer).
   long most_per_padding = 34;
@@ -44,8 +44,6 @@ struct WeightPlan {
   long band;                       // output rows per visit of an image
   long together;                   // column blocks that are computed together: an image is packed once for them
   long images;                     // visited at once: several pairs of small images make longer chains
-  // samples, a power of two, whose sums a tile joins before they are stored: images and panels of this many lie there
-  long group;
   // of dy, chains of float32 that are added one after the other (backend/order.hpp); a band ends where one ends
   PixelSegments segment;
   bool segments;    // there are several
@@ -123,27 +121,14 @@ template <class T>
   if (p.in_place) p.image = unpadded(s);
   p.leaves_out = may_be_channels_last<T> && !p.in_place && p.image.planes >= 2 * tile_rows && s.taps() <= most_lists &&
                  better_left_out<T>(s, costs);
-  p.group = 1;
-  if (std::is_same_v<T, float> && p.band == s.oh) {
-    const long sample_bytes = s.oh * s.ow * panel_row + (p.in_place ? 0 : p.image.elements() * long(sizeof(A)));
-    while (p.group < block_samples && p.group < s.n && 2 * p.group * sample_bytes <= costs.group_bytes) p.group *= 2;
-  }
   return p;
 }
 
-// Partial sums of float32: those of a group of samples, of 2, 4, ... groups as long as they are less than 16 samples,
-// and those of all blocks.
+// Partial sums of float32: those of 1, 2, 4, ... samples as long as they are less than 16, and those of all blocks.
 inline constexpr int sample_levels = 6;
 template <class A>
-constexpr int weight_levels(const WeightPlan& p, long n) {
-  if (!std::is_same_v<A, float> || n <= p.group) return 1;
-  int levels = 2;
-  for (long samples = p.group; samples < block_samples; samples *= 2) ++levels;
-  return levels;
-}
-
-constexpr long images_at_once(const WeightPlan& p, long n) {
-  return p.group == 1 ? p.images : p.group < n ? p.group : n;
+constexpr int weight_levels(long n) {
+  return std::is_same_v<A, float> && n > 1 ? sample_levels : 1;
 }
 
 // Where the chains of a band begin and end in a list of its pixels.
@@ -165,16 +150,15 @@ constexpr WeightScratch<T> weight_scratch(const WeightPlan& p, const Conv2dSizes
   using A = ProductSum<T>;
   const long widest = p.together * weight_columns,
              columns = round_up(p.columns < widest ? p.columns : widest, tile_columns<A>(1));
-  const long at_once = images_at_once(p, sizes.n);
   WorkspaceParts parts(workspace);
   WeightScratch<T> s{};
   s.taps = parts.take<Tap>((p.leaves_out ? sizes.taps() : 1) * p.images * p.band * sizes.ow);
   s.border = parts.take<std::int32_t>((p.leaves_out ? sizes.taps() : 1) * weight_borders(p));
   s.row = parts.take<std::int32_t>((p.leaves_out ? 2 : 1) * p.pass * tile_rows);
-  for (int level = 0; level < weight_levels<A>(p, sizes.n); ++level)
+  for (int level = 0; level < weight_levels<A>(sizes.n); ++level)
     s.level[level] = parts.take<A>(p.pass * tile_rows * columns);
-  s.panel = parts.take<Packed<T>>(at_once * p.band * sizes.ow * columns);
-  s.image = parts.take<Packed<T>>(p.in_place ? 0 : at_once * p.image.elements() + conv_slack<A>);
+  s.panel = parts.take<Packed<T>>(p.images * p.band * sizes.ow * columns);
+  s.image = parts.take<Packed<T>>(p.in_place ? 0 : p.images * p.image.elements() + conv_slack<A>);
   s.total = parts.bytes();
   return s;
 }
