@@ -7,11 +7,14 @@
 #include <tenon/ops/cast.hpp>
 #include <tenon/ops/compare.hpp>
 #include <tenon/ops/mul.hpp>
+#include <tenon/ops/reduce_all.hpp>
 #include <tenon/ops/reduce_max.hpp>
 #include <tenon/ops/reduce_mean.hpp>
 #include <tenon/ops/reduce_min.hpp>
 #include <tenon/ops/reduce_prod.hpp>
 #include <tenon/ops/reduce_sum.hpp>
+#include <tenon/ops/reduce_sum_square.hpp>
+#include <tenon/ops/square.hpp>
 
 #include "../support/both_modes.hpp"
 #include "../support/shape_rule.hpp"
@@ -48,6 +51,38 @@ TEST_CASE("a NaN is the extreme, wherever it stands") {
   }
   const float inf = INFINITY;
   CHECK(reduce_max(tensor_of<float, Shape<2>>({-inf, -inf})).item() == -inf);
+}
+
+namespace {
+template <class T, int width>
+void check_sum_square() {
+  const auto x = random_tensor<T, Shape<dyn, width>>(width, -2, 2, 3);
+  const auto one_pass = both_modes([](const auto& v) { return reduce_sum_square<1>(v); }, x);
+  const auto two = both_modes([](const auto& v) { return reduce_sum<1>(square(v)); }, x);
+  CHECK(same_bits(one_pass.result, two.result));
+  CHECK(same_bits(std::get<0>(one_pass.gradient), std::get<0>(two.gradient)));
+  CHECK(same_bits(reduce_sum_square<0>(x), reduce_sum<0>(square(x))));
+  CHECK(same_bits(reduce_sum_square(x), reduce_sum(square(x))));
+}
+}  // namespace
+
+TEST_CASE("a sum of squares has the bits of the sum of what square gives, for runs of any number of chains") {
+  check_sum_square<float, 3>();
+  check_sum_square<float, 100>();
+  check_sum_square<float, 256>();
+  check_sum_square<float, 397>();
+  check_sum_square<float, 600>();
+  check_sum_square<double, 300>();
+  check_sum_square<float16, 300>();
+  CHECK(refusal<ops::ReduceSumSquare>(ops::reduce_axes<>(1, false), {type_of<std::int32_t, Shape<2>>}) ==
+        "ReduceSumSquare needs floating-point operands, got int32 [2]: cast it");
+}
+
+TEST_CASE("reduce_all and reduce_any of bool read what is there, without a cast to numbers") {
+  const auto x = tensor_of<bool, Shape<2, 2>>({true, true, false, true});
+  CHECK(&ops::detail::truth(x, std::source_location::current()) == &x);
+  CHECK(same_bits(reduce_all<1>(x), tensor_of<bool, Shape<2>>({true, false})));
+  CHECK(same_bits(reduce_any<0>(x), tensor_of<bool, Shape<2>>({true, true})));
 }
 
 TEST_CASE("the gradient of a product with zeros") {

@@ -7,10 +7,9 @@
 #include <tenon/ops/maximum.hpp>
 #include <tenon/ops/minimum.hpp>
 #include <tenon/ops/mul.hpp>
-#include <tenon/ops/reduce_sum.hpp>
+#include <tenon/ops/reduce_sum_square.hpp>
 #include <tenon/ops/smallest_normal.hpp>
 #include <tenon/ops/sqrt.hpp>
-#include <tenon/ops/square.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
@@ -36,7 +35,7 @@ constexpr auto clip_by_value(const Operand auto& x, const OperandOrScalar auto& 
 /// takes the norm of a whole list).
 constexpr auto clip_by_norm(const Operand auto& x, const OperandOrScalar auto& clip_norm,
                             std::source_location at = std::source_location::current()) {
-  const auto norm = detail::norm_of_squares(reduce_sum(square(x, at), at), at);
+  const auto norm = detail::norm_of_squares(reduce_sum_square(x, at), at);
   return div(mul(x, clip_norm, at), maximum(norm, clip_norm, at), at);
 }
 
@@ -47,8 +46,8 @@ constexpr auto clip_by_global_norm(const std::tuple<First, More...>& x, const Op
                                    std::source_location at = std::source_location::current()) {
   return std::apply(
       [&](const auto& first, const auto&... more) {
-        auto sum = reduce_sum(square(first, at), at);
-        ((sum = add(sum, reduce_sum(square(more, at), at), at)), ...);
+        auto sum = reduce_sum_square(first, at);
+        ((sum = add(sum, reduce_sum_square(more, at), at)), ...);
         const auto most = maximum(detail::norm_of_squares(sum, at), clip_norm, at);
         const auto scaled = [&](const auto& one) { return div(mul(one, clip_norm, at), most, at); };
         return std::tuple(scaled(first), scaled(more)...);

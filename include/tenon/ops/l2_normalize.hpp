@@ -2,9 +2,8 @@
 #pragma once
 #include <tenon/ops/maximum.hpp>
 #include <tenon/ops/mul.hpp>
-#include <tenon/ops/reduce_sum.hpp>
+#include <tenon/ops/reduce_sum_square.hpp>
 #include <tenon/ops/rsqrt.hpp>
-#include <tenon/ops/square.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
@@ -18,7 +17,7 @@ template <int... Axes, Operand X>
 constexpr auto l2_normalize(const X& x, float epsilon = 1e-4f,
                             std::source_location at = std::source_location::current()) {
   static_assert(sizeof...(Axes) > 0, "l2_normalize takes its axes as template arguments: l2_normalize<1>(x)");
-  return mul(x, rsqrt(maximum(reduce_sum_keep<Axes...>(square(x, at), at), epsilon, at), at), at);
+  return mul(x, rsqrt(maximum(reduce_sum_square_keep<Axes...>(x, at), epsilon, at), at), at);
 }
 
 }  // namespace tenon::ops

@@ -3,8 +3,8 @@
 #include <tenon/ops/abs.hpp>
 #include <tenon/ops/reduce_max.hpp>
 #include <tenon/ops/reduce_sum.hpp>
+#include <tenon/ops/reduce_sum_square.hpp>
 #include <tenon/ops/safe_sqrt.hpp>
-#include <tenon/ops/square.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
@@ -16,12 +16,12 @@ namespace tenon::inline TENON_ABI::ops {
 /// source      MindSpore's norm, PyTorch's linalg.vector_norm with ord = 2
 template <int... Axes, Operand X>
 constexpr auto norm(const X& x, std::source_location at = std::source_location::current()) {
-  return apply<SafeSqrt>(at, reduce_sum<Axes...>(square(x, at), at));
+  return apply<SafeSqrt>(at, reduce_sum_square<Axes...>(x, at));
 }
 /// The same, reduced axes stay with extent 1.
 template <int... Axes, Operand X>
 constexpr auto norm_keep(const X& x, std::source_location at = std::source_location::current()) {
-  return apply<SafeSqrt>(at, reduce_sum_keep<Axes...>(square(x, at), at));
+  return apply<SafeSqrt>(at, reduce_sum_square_keep<Axes...>(x, at));
 }
 /// The sum of absolute values over Axes, the norm with ord = 1. The derivative is dy sign(x).
 template <int... Axes, Operand X>

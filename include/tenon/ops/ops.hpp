@@ -8,8 +8,10 @@
 #include <tenon/ops/attention.hpp>
 #include <tenon/ops/batch_norm.hpp>
 #include <tenon/ops/binary.hpp>
+#include <tenon/ops/binary_cross_entropy.hpp>
 #include <tenon/ops/broadcast_to.hpp>
 #include <tenon/ops/cast.hpp>
+#include <tenon/ops/class_value.hpp>
 #include <tenon/ops/clip.hpp>
 #include <tenon/ops/compare.hpp>
 #include <tenon/ops/concat.hpp>
@@ -48,6 +50,7 @@
 #include <tenon/ops/reduce_min.hpp>
 #include <tenon/ops/reduce_prod.hpp>
 #include <tenon/ops/reduce_sum.hpp>
+#include <tenon/ops/reduce_sum_square.hpp>
 #include <tenon/ops/reduction.hpp>
 #include <tenon/ops/relu.hpp>
 #include <tenon/ops/reshape.hpp>

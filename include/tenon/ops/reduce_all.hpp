@@ -9,7 +9,7 @@ namespace tenon::inline TENON_ABI::ops {
 namespace detail {
 template <class X>
 constexpr decltype(auto) truth(const X& x, const std::source_location& at) {
-  if constexpr (is_broken<X> || std::is_same_v<ElementOf<X>, bool>) return (x);
+  if constexpr (is_broken<X> || std::is_same_v<ops::ElementOf<X>, bool>) return (x);
   else return not_equal(x, 0, at);
 }
 }  // namespace detail

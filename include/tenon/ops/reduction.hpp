@@ -28,6 +28,9 @@ TENON_EXACT_BEGIN
 /// (combine also in vectors of it, Simd), which is `Op::Carried<T>` if there is such a type; or, if it is a sum,
 /// `divisor(count)` alone.
 ///
+/// A template `Op::Element<T>` is what kernels read in the place of an element T of the operand, as in
+/// ops/reduce_sum_square.hpp.
+///
 /// order       16 interleaved partial results along a trailing run of reduced axes, combined in a fixed tree; row-major
 ///             order otherwise. Sums of floating-point numbers are short chains, whose sums are added as a tree
 ///             (backend/cpu/reduce/sum_tree.hpp). The shape alone decides, so threads and batch size change no bit.
@@ -77,6 +80,12 @@ struct Reduction : Operator<Op, Name> {
       return static_cast<R>(Op::finish(total, count));
     }
   };
+  template <class T>
+  static constexpr auto element() {
+    if constexpr (requires { typename Op::template Element<T>; })
+      return std::type_identity<typename Op::template Element<T>>{};
+    else return std::type_identity<T>{};
+  }
   template <class T>
   static constexpr auto accumulator() {
     if constexpr (requires { typename Op::template Carried<T>; }) return typename Op::template Carried<T>{};

@@ -4,14 +4,18 @@
 
 namespace tenon::inline TENON_ABI::ops {
 
-/// Operand 1 holds class numbers where it has an axis less than the logits.
-constexpr IndexRange class_numbers(const OperandTypes& in) {
-  if (in[1].rank == in[0].rank) return {};
-  return {.operand = 1,
-          .high = in[0].last(),
+/// Labels that are class numbers. `among`: which tensor has the classes last.
+constexpr IndexRange class_numbers(int operand, int among, long classes) {
+  return {.operand = operand,
+          .high = classes,
+          .among = among,
           .number = "label",
           .have = "classes of the prediction",
           .advice = "give the last layer more outputs"};
+}
+/// Operand 1 holds class numbers where it has an axis less than the logits.
+constexpr IndexRange class_numbers(const OperandTypes& in) {
+  return in[1].rank == in[0].rank ? IndexRange{} : class_numbers(1, 0, in[0].last());
 }
 
 /// dlogits = (softmax(logits) - target) * dy, per row. Operands: logits, labels, dy. Not for users.
@@ -29,6 +33,7 @@ struct SoftmaxCrossEntropyGrad : Operator<SoftmaxCrossEntropyGrad, "SoftmaxCross
     const int one = d.call_with<BroadcastTo>(SumTo::to(d.type(2)), d.constant(1)),
               difference = d.call<SoftmaxCrossEntropyGrad>(x, d.operand(1), one);
     const int sum = d.call_with<SumTo>(SumTo::to(column), d.call<Mul>(difference, g));
+    d.no_gradient(1);
     d.flows_to(2, d.call_with<Reshape>(Reshape::to(d.type(2)), sum));
   }
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
@@ -67,6 +72,7 @@ struct SoftmaxCrossEntropy : Operator<SoftmaxCrossEntropy, "SoftmaxCrossEntropyW
   static constexpr IndexRange indices(const OperandTypes& in, const NoConfig&) { return class_numbers(in); }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<SoftmaxCrossEntropyGrad>(d.operand(0), d.operand(1), d.gradient()));
+    d.no_gradient(1);
   }
 };
 

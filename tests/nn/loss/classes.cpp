@@ -148,7 +148,7 @@ TEST_CASE("what does not fit is one sentence that names both shapes") {
   CHECK((sentence<nn::NLLLoss<>, Square, Square>() ==
          "network: NLLLoss got log-probabilities [n,3] and labels [n,3], which must be [n]"));
   CHECK((sentence<nn::NLLLoss<>, Square, Tensor<float, Shape<dyn>>>() ==
-         "network: OneHot needs numbers of int32 or int64, got float32 [n]"));
+         "network: ClassValue needs labels of int32 or int64, got float32 [n]"));
   CHECK((sentence<nn::CrossEntropyLoss<>, Square, Tensor<std::int32_t, Shape<dyn, 1>>>().find(
              "logits [n,3] and labels [n,1]") != std::string_view::npos));
 }

@@ -32,6 +32,20 @@ TEST_CASE("HuberLoss: a parabola up to delta, a line beyond") {
   check_empty<Huber2, Elements, Elements>();
 }
 
+TEST_CASE("HuberLoss, SmoothL1Loss: the bits of the same as operators one by one") {
+  const auto a = random_tensor<float, Shape<dyn, 5>>(1, -3, 3, 9), b = random_tensor<float, Shape<dyn, 5>>(2, -1, 1, 9);
+  const auto by_steps = [](const auto& p, const auto& t) {
+    const auto d = ops::abs(p - t), near = ops::minimum(d, 0.75f);
+    return near * (d - near * 0.5f);
+  };
+  const auto steps = both_modes(by_steps, a, b),
+             loss = both_modes(LossCall<nn::HuberLoss<Reduction::none, 0.75f>>{}, a, b);
+  CHECK(bit_equal(loss.result, steps.result));
+  CHECK(bit_equal(std::get<0>(loss.gradient), std::get<0>(steps.gradient)));
+  CHECK(bit_equal(std::get<1>(loss.gradient), std::get<1>(steps.gradient)));
+  CHECK(bit_equal(nn::SmoothL1Loss<Reduction::none, 0.5f>{}(a, b), nn::HuberLoss<Reduction::none, 0.5f>{}(a, b) * 2));
+}
+
 TEST_CASE("HuberLoss: the gradient is the error, at most delta") {
   using Loss = nn::HuberLoss<Reduction::sum, 2>;
   CHECK(at<Loss>(0, 0.0f).gradient == 0);

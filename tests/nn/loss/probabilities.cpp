@@ -79,6 +79,17 @@ TEST_CASE("BCELoss: sure predictions are finite, and no gradient is NaN") {
         doctest::Approx(14 * std::log(2.0)).epsilon(1e-3));
 }
 
+TEST_CASE("BCEWithLogitsLoss: the bits of two softplus") {
+  const auto x = random_tensor<float, Rows>(4, -9, 9, 8), y = random_tensor<float, Rows>(5, 0, 1, 8);
+  const auto by_steps = [](const auto& v, const auto& t) {
+    return ops::mul(t, ops::softplus(ops::neg(v))) + ops::mul(1 - t, ops::softplus(v));
+  };
+  const auto steps = both_modes(by_steps, x, y), loss = both_modes(LossCall<Logits<Reduction::none>>{}, x, y);
+  CHECK(bit_equal(loss.result, steps.result));
+  CHECK(bit_equal(std::get<0>(loss.gradient), std::get<0>(steps.gradient)));
+  CHECK(bit_equal(std::get<1>(loss.gradient), std::get<1>(steps.gradient)));
+}
+
 TEST_CASE("BCEWithLogitsLoss: BCELoss of a sigmoid, with all digits at both ends") {
   using Loss = nn::BCEWithLogitsLoss<Reduction::sum>;
   CHECK(at<Loss>(0, 1.0f).loss == doctest::Approx(std::log(2.0)));

@@ -12,6 +12,7 @@
 #include <tenon/backend/cpu/elementwise/fused.hpp>
 #include <tenon/backend/cpu/gemm/matmul.hpp>
 #include <tenon/backend/cpu/gemm/product_update.hpp>
+#include <tenon/backend/cpu/loss/class_value.hpp>
 #include <tenon/backend/cpu/loss/ctc_loss.hpp>
 #include <tenon/backend/cpu/loss/softmax_cross_entropy.hpp>
 #include <tenon/backend/cpu/movement/concat.hpp>

@@ -10,6 +10,7 @@
 #include <tenon/backend/cuda/gemm/matmul.hpp>
 #include <tenon/backend/cuda/gemm/product_update.hpp>
 #include <tenon/backend/cuda/index_checks.hpp>
+#include <tenon/backend/cuda/loss/class_value.hpp>
 #include <tenon/backend/cuda/loss/ctc_loss.hpp>
 #include <tenon/backend/cuda/loss/softmax_cross_entropy.hpp>
 #include <tenon/backend/cuda/movement/convert.hpp>

@@ -9,6 +9,7 @@
 #include <tenon/backend/reference/matmul.hpp>
 #include <tenon/backend/reference/movement/broadcast.hpp>
 #include <tenon/backend/reference/movement/cast.hpp>
+#include <tenon/backend/reference/movement/class_value.hpp>
 #include <tenon/backend/reference/movement/concat.hpp>
 #include <tenon/backend/reference/movement/constant.hpp>
 #include <tenon/backend/reference/movement/copy.hpp>

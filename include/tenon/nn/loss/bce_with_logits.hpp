@@ -3,9 +3,7 @@
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/loss/operand/target.hpp>
 #include <tenon/nn/loss/operand/weight.hpp>
-#include <tenon/ops/add.hpp>
-#include <tenon/ops/neg.hpp>
-#include <tenon/ops/softplus.hpp>
+#include <tenon/ops/binary_cross_entropy.hpp>
 #include <tenon/ops/sub.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
@@ -23,9 +21,8 @@ template <Reduction reduction = Reduction::mean, class Weight = NoWeight, class 
 struct BCEWithLogitsLoss : Cell<BCEWithLogitsLoss<reduction, Weight, PosWeight>> {
   constexpr auto construct(const ops::Operand auto& logits, const auto& labels) const {
     const auto& target = target_of<BCEWithLogitsLoss>(logits, labels);
-    const auto positive = ops::mul(target, ops::softplus(ops::neg(logits)));
-    const auto negative = ops::mul(1 - target, ops::softplus(logits));
-    return reduced<reduction>(weighted<Weight>(weighted<PosWeight>(positive) + negative));
+    const auto loss = ops::binary_cross_entropy(logits, weighted<PosWeight>(target), 1 - target);
+    return reduced<reduction>(weighted<Weight>(loss));
   }
 };
 

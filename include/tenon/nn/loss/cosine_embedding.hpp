@@ -6,9 +6,9 @@
 #include <tenon/ops/compare.hpp>
 #include <tenon/ops/maximum.hpp>
 #include <tenon/ops/mul.hpp>
+#include <tenon/ops/reduce_sum_square.hpp>
 #include <tenon/ops/rsqrt.hpp>
 #include <tenon/ops/select.hpp>
-#include <tenon/ops/square.hpp>
 #include <tenon/ops/sub.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
@@ -29,7 +29,7 @@ struct CosineEmbeddingLoss : Cell<CosineEmbeddingLoss<reduction, margin>> {
   static_assert(margin >= -1 && margin <= 1, "CosineEmbeddingLoss needs a margin in -1 .. 1");
   constexpr auto construct(const ops::Operand auto& a, const auto& b, const auto& y) const {
     const auto inverse_length = [](const auto& x) {
-      return ops::rsqrt(ops::reduce_sum<-1>(ops::square(x)) + loss_epsilon<decltype(x)>());
+      return ops::rsqrt(ops::reduce_sum_square<-1>(x) + loss_epsilon<decltype(x)>());
     };
     const auto cosine = ops::reduce_sum<-1>(ops::mul(a, b)) * inverse_length(a) * inverse_length(b);
     const auto apart = ops::select(ops::equal(y, -1), ops::maximum(cosine - margin, 0), 0);

@@ -6,7 +6,7 @@
 #include <tenon/ops/div.hpp>
 #include <tenon/ops/mul.hpp>
 #include <tenon/ops/reduce_sum.hpp>
-#include <tenon/ops/square.hpp>
+#include <tenon/ops/reduce_sum_square.hpp>
 #include <tenon/ops/sub.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
@@ -24,7 +24,7 @@ struct DiceLoss : Cell<DiceLoss<smooth>> {
   constexpr auto construct(const ops::Operand auto& prediction, const auto& labels) const {
     const auto& target = target_of<DiceLoss>(prediction, labels);
     const auto common = ops::reduce_sum(ops::mul(prediction, target));
-    const auto both = ops::reduce_sum(ops::square(prediction)) + ops::reduce_sum(ops::square(target));
+    const auto both = ops::reduce_sum_square(prediction) + ops::reduce_sum_square(target);
     return 1 - (2 * common + smooth) / (both + smooth);
   }
 };

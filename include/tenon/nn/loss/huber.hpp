@@ -3,9 +3,7 @@
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/loss/operand/target.hpp>
 #include <tenon/nn/loss/reduction.hpp>
-#include <tenon/ops/abs.hpp>
-#include <tenon/ops/minimum.hpp>
-#include <tenon/ops/mul.hpp>
+#include <tenon/ops/huber.hpp>
 #include <tenon/ops/sub.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
@@ -20,9 +18,7 @@ template <Reduction reduction = Reduction::mean, Scalar auto delta = 1>
 struct HuberLoss : Cell<HuberLoss<reduction, delta>> {
   static_assert(delta > 0, "HuberLoss needs a delta above 0");
   constexpr auto construct(const ops::Operand auto& prediction, const auto& target) const {
-    const auto d = ops::abs(ops::sub(prediction, target_of<HuberLoss>(prediction, target))),
-               near = ops::minimum(d, delta);
-    return reduced<reduction>(near * (d - near * 0.5f));
+    return reduced<reduction>(ops::huber(ops::sub(prediction, target_of<HuberLoss>(prediction, target)), delta));
   }
 };
 

@@ -2,8 +2,8 @@
 #pragma once
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/loss/operand/class_labels.hpp>
+#include <tenon/ops/class_value.hpp>
 #include <tenon/ops/neg.hpp>
-#include <tenon/ops/one_hot.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 
@@ -23,10 +23,8 @@ struct NLLLoss : Cell<NLLLoss<reduction, Weight, ignore_index>> {
     if constexpr (is_broken<X> || is_broken<L>) return Broken(tenon::detail::builder_among(log_probability, labels));
     else if constexpr (!wanted<X>.same_shape(L::dims)) return refuse<X, L>(log_probability, labels);
     else {
-      // a choice, not a product: other classes may be at minus infinity
       const auto classes = class_numbers<ignore_index>(labels);
-      const auto chosen = ops::select(ops::one_hot<X::dims.last(), bool>(classes), log_probability, 0);
-      const auto loss = ops::neg(ops::reduce_sum<-1>(chosen));
+      const auto loss = ops::neg(ops::class_value(log_probability, classes));
       if constexpr (!has_weight<Weight>) return reduced_labelled<reduction, Weight, ignore_index>(loss, labels);
       else return reduced_labelled<reduction, Weight, ignore_index>(loss * class_weight<Weight>(loss, classes), labels);
     }

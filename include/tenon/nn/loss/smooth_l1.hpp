@@ -3,9 +3,7 @@
 #include <tenon/nn/cell.hpp>
 #include <tenon/nn/loss/operand/target.hpp>
 #include <tenon/nn/loss/reduction.hpp>
-#include <tenon/ops/abs.hpp>
-#include <tenon/ops/div.hpp>
-#include <tenon/ops/minimum.hpp>
+#include <tenon/ops/huber.hpp>
 #include <tenon/ops/sub.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
@@ -21,9 +19,7 @@ template <Reduction reduction = Reduction::mean, Scalar auto beta = 1>
 struct SmoothL1Loss : Cell<SmoothL1Loss<reduction, beta>> {
   static_assert(beta > 0, "SmoothL1Loss needs a beta above 0; without a smooth part it is L1Loss");
   constexpr auto construct(const ops::Operand auto& prediction, const auto& target) const {
-    const auto d = ops::abs(ops::sub(prediction, target_of<SmoothL1Loss>(prediction, target))),
-               near = ops::minimum(d, beta);
-    return reduced<reduction>(near / beta * (d - near * 0.5f));
+    return reduced<reduction>(ops::smooth_l1(ops::sub(prediction, target_of<SmoothL1Loss>(prediction, target)), beta));
   }
 };
 

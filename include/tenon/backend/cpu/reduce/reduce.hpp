@@ -63,7 +63,7 @@ template <class A, class T, class R, class F, class Finish>
 // Four elements of every fourth of Width rows.
 template <class A, int Width, class T>
 [[gnu::always_inline]] inline Simd<A, Width> load_spread(const T* x, long row) {
-  if constexpr (Width == 4) return load_lanes<4, A>(x);
+  if constexpr (Width == 4) return load_elements<4, A>(x);
   else return joined(load_spread<A, Width / 2>(x, row), load_spread<A, Width / 2>(x + Width / 2 * row, row));
 }
 // The same for `blocks` blocks of neighbouring groups that a vector has a lane for each: groups of at most 16 elements
@@ -138,7 +138,7 @@ template <class A, class T, class R, class F, class Finish>
       const T* const end = is_long_sum<F> && last - row > sum_chain * width ? row + sum_chain * width : last;
       for (; row < end; row += width)
 #pragma GCC unroll 8
-        for (int k = 0; k < reduce_chains; ++k) total[k] = f(total[k], load_lanes<V::width, A>(row + k * step));
+        for (int k = 0; k < reduce_chains; ++k) total[k] = f(total[k], load_elements<V::width, A>(row + k * step));
 #pragma GCC unroll 8
       for (int k = 0; k < reduce_chains; ++k) total[k].store(results[k]);
       if (end == last) break;
@@ -225,15 +225,15 @@ template <class Call, unsigned mask, class A, class T, class R, class F, class F
   }
 }
 
-/// The reduction of operand 0 of a call over the axes of `mask`, in the way that its size asks for.
-template <class Call, unsigned mask, class A, class F, class Finish>
+/// The reduction of operand 0 of a call, elements X, over the axes of `mask`, in the way that its size asks for.
+template <class Call, unsigned mask, class X, class A, class F, class Finish>
 inline void reduce_call(const Arguments& a, long begin, long end, A initial, const F& f, const Finish& finish) {
-  const auto* const x = a.operand<typename Call::template Operand<0>>(0);
+  const X* const x = a.operand<X>(0);
   auto* const y = a.result<typename Call::Result>();
   constexpr ReduceWalk w = reduce_walk(Call::operand(0), mask, 1);
   if constexpr (std::is_same_v<F, Plus> && std::is_floating_point_v<A> &&
                 !(is_one_chain(w) && !(mask & 1 && Call::operand(0).batched())))
-    return reduce_call<Call, mask>(a, begin, end, initial, LongPlus(), finish);
+    return reduce_call<Call, mask, X>(a, begin, end, initial, LongPlus(), finish);
   else if constexpr (is_small_reduction<Call>() && !is_long_sum<F>)
     reduce_small<Call, mask>(x, y, begin, end, initial, f, finish);
   else reduce<w.is_short()>(reduce_walk(Call::operand(0), mask, a.n), x, y, begin, end, initial, f, finish);

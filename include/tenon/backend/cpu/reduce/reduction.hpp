@@ -24,13 +24,14 @@ struct Kernel<Cpu, Op> {
   static void run(const Arguments& a, long begin, long end) {
     using R = typename Call::Result;
     using A = decltype(Op::template accumulator<R>());
+    using X = typename decltype(Op::template element<R>())::type;
     constexpr unsigned mask = unsigned(Call::config().mask);
     const long count = Op::template reduced_count<Call>(a.n);
     if constexpr (requires { Op::divisor(count); })
-      kernel::reduce_call<Call, mask>(a, begin, end, A(0), kernel::Plus{}, kernel::DivideBy<R>{Op::divisor(count)});
+      kernel::reduce_call<Call, mask, X>(a, begin, end, A(0), kernel::Plus{}, kernel::DivideBy<R>{Op::divisor(count)});
     else
-      kernel::reduce_call<Call, mask>(a, begin, end, Op::template start<A>(), typename Op::Combine{},
-                                      typename Op::template Finish<R>{count});
+      kernel::reduce_call<Call, mask, X>(a, begin, end, Op::template start<A>(), typename Op::Combine{},
+                                         typename Op::template Finish<R>{count});
   }
 };
 

@@ -41,10 +41,36 @@ inline A combine_lanes(A* lane, F f) {
 namespace detail {
 template <class A>
 using ReduceVector = Simd<A, (simd_width<A> < reduce_lanes ? simd_width<A> : reduce_lanes)>;
+// What is in memory of an element T, which may be a function of that.
+template <class T>
+struct StoredElement {
+  using type = T;
+};
+template <class T>
+requires requires { typename T::Stored; }
+struct StoredElement<T> {
+  using type = typename T::Stored;
+};
+template <class T>
+using Stored = typename StoredElement<T>::type;
+/// Lanes of elements T, as numbers of A.
+template <int Width, class A, class T>
+[[gnu::always_inline]] inline Simd<A, Width> load_elements(const T* from) {
+  if constexpr (std::is_same_v<T, Stored<T>>) return load_lanes<Width, A>(from);
+  else {
+    const auto value = T::of_lanes(load_lanes<Width, A>(reinterpret_cast<const Stored<T>*>(from)));
+    if constexpr (!is_half<Stored<T>>) return value;
+    else {
+      Stored<T> rounded[Width];
+      store_lanes(value, rounded);
+      return load_lanes<Width, A>(rounded);
+    }
+  }
+}
 /// True if partial results of elements T are vectors of A, which F takes as it takes numbers.
 template <class A, class T, class F>
 inline constexpr bool reduces_vectors = [] {
-  if constexpr (std::is_floating_point_v<A> && (std::is_same_v<A, T> || is_half<T>))
+  if constexpr (std::is_floating_point_v<A> && (std::is_same_v<A, Stored<T>> || is_half<Stored<T>>))
     return std::is_invocable_v<F, ReduceVector<A>, ReduceVector<A>>;
   else return false;
 }();
@@ -74,7 +100,7 @@ template <class A, int vectors, class T, class F>
 #pragma GCC unroll 8
   for (int v = 0; v < vectors; ++v)
     part[v] =
-        f(part[v], beyond ? first_lanes(load_lanes<V::width, A>(run + v * V::width), left - v * V::width, V(initial))
+        f(part[v], beyond ? first_lanes(load_elements<V::width, A>(run + v * V::width), left - v * V::width, V(initial))
                           : V::load(rest + v * V::width));
 }
 template <class A, int vectors, class T, class F>
@@ -82,7 +108,7 @@ template <class A, int vectors, class T, class F>
   using V = ReduceVector<A>;
   for (const T* const end = run + rows * reduce_lanes; run != end; run += reduce_lanes)
 #pragma GCC unroll 8
-    for (int v = 0; v < vectors; ++v) part[v] = f(part[v], load_lanes<V::width, A>(run + v * V::width));
+    for (int v = 0; v < vectors; ++v) part[v] = f(part[v], load_elements<V::width, A>(run + v * V::width));
 }
 template <class A, int vectors, class F>
 [[gnu::always_inline]] inline A fold_parts(ReduceVector<A> (&part)[vectors], F f) {
@@ -146,13 +172,39 @@ template <class A, class T, class Start>
   for (int v = 0; v < vectors; ++v) part[v] = V::load(chain + v * V::width);
   return fold_parts<A>(part, Plus());
 }
+// The same of a run of fewer than four chains and a rest, in registers.
+template <class A, class T>
+inline A sum_short_run(const T* run, long length, const T* limit) {
+  using V = ReduceVector<A>;
+  constexpr int vectors = reduce_lanes / V::width;
+  constexpr long chain = lane_chain * reduce_lanes;
+  const long chains = length / chain, left = length % reduce_lanes;
+  V part[vectors], own[vectors], next[vectors];
+  for (V& p : part) p = V(A(0));
+  add_rows<A>(part, run + chains * chain, length % chain / reduce_lanes, Plus());
+  if (left > 0) add_row(part, run + length - left, left, A(0), Plus(), limit);
+  if (chains & 1) {
+    for (V& p : own) p = V(A(0));
+    add_rows<A>(own, run + (chains - 1) * chain, lane_chain, Plus());
+    for (int v = 0; v < vectors; ++v) part[v] = own[v] + part[v];
+  }
+  if (chains & 2) {
+    for (int v = 0; v < vectors; ++v) own[v] = next[v] = V(A(0));
+    add_rows<A>(own, run, lane_chain, Plus());
+    add_rows<A>(next, run + chain, lane_chain, Plus());
+    for (int v = 0; v < vectors; ++v) part[v] = (own[v] + next[v]) + part[v];
+  }
+  return fold_parts<A>(part, Plus());
+}
 // reduce_runs in vectors, which may read up to `limit`.
 template <class A, class T, class Start, class F>
 inline A reduce_vectors(const T* x, long runs, long length, Start start, A initial, F f, const T* limit) {
   using V = ReduceVector<A>;
   constexpr int vectors = reduce_lanes / V::width;
   if constexpr (is_long_sum<F>)
-    if (runs * ceil_div(length, reduce_lanes) > lane_chain) return sum_long_runs<A>(x, runs, length, start, limit);
+    if (runs * ceil_div(length, reduce_lanes) > lane_chain)
+      return runs == 1 && length < 4 * lane_chain * reduce_lanes ? sum_short_run<A>(x + start(0), length, limit)
+                                                                 : sum_long_runs<A>(x, runs, length, start, limit);
   V part[vectors];
 #pragma GCC unroll 8
   for (int v = 0; v < vectors; ++v) part[v] = V(initial);

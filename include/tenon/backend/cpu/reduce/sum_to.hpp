@@ -46,8 +46,8 @@ struct Kernel<Cpu, ops::SumTo> {
     if constexpr (constexpr TensorType x = Call::operand(0); fits_nchw16n(Call::result, &x, 1))
       kernel::channel_sums({a.n, x[1], x.span(2, 4), false}, x[3], a.operand<float>(0), a.result<float>(), begin, end);
     else
-      kernel::reduce_call<Call, mask<Call>()>(a, begin, end, A(0), kernel::Plus{},
-                                              kernel::DivideBy<typename Call::Result>{1});
+      kernel::reduce_call<Call, mask<Call>(), typename Call::Result>(a, begin, end, A(0), kernel::Plus{},
+                                                                     kernel::DivideBy<typename Call::Result>{1});
   }
   template <class Call>
   static constexpr KernelWork nchw16n_work(long n) {

@@ -11,13 +11,14 @@ namespace tenon::inline TENON_ABI::kernel::cuda {
 
 /// What is reduced: operand 0 of C over the axes of `mask`. `F` combines, beginning with F::initial; `Finish` makes of
 /// the total an element of the result. `chained`: chains are combined as by SumTree; otherwise there is one chain.
-template <class Call, unsigned reduced, class Accumulated, class Combine, class FinishTotal, bool in_chains>
+template <class Call, unsigned reduced, class Accumulated, class Combine, class FinishTotal, bool in_chains,
+          class Element = typename Call::template Operand<0>>
 struct Reduced {
   using C = Call;
   using A = Accumulated;
   using F = Combine;
   using Finish = FinishTotal;
-  using T = typename Call::template Operand<0>;
+  using T = Element;
   using R = typename Call::Result;
   static constexpr unsigned mask = reduced;
   static constexpr bool chained = in_chains;

@@ -46,8 +46,9 @@ template <class C>
 constexpr auto reduction_of() {
   using Op = typename C::Op;
   using A = decltype(Op::template accumulator<typename C::Result>());
+  using X = typename decltype(Op::template element<typename C::Result>())::type;
   constexpr unsigned mask = unsigned(C::config().mask);
-  if constexpr (requires { Op::divisor(1l); }) return Reduced<C, mask, A, Add, FinishByOperator, true>();
+  if constexpr (requires { Op::divisor(1l); }) return Reduced<C, mask, A, Add, FinishByOperator, true, X>();
   else return Reduced<C, mask, A, CombineBy<Op>, FinishByOperator, groups_do_not_matter<Op>>();
 }
 

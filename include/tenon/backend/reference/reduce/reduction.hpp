@@ -17,6 +17,7 @@ struct Kernel<Reference, Op> : kernel::reference::Whole {
   template <class Call>
   static void run(const Arguments& a, long, long) {
     using R = typename Call::Result;
+    using X = typename decltype(Op::template element<R>())::type;
     const long count = Op::template reduced_count<Call>(a.n);
     constexpr bool is_sum = requires { Op::divisor(count); };
     using A = std::conditional_t<is_sum && is_floating(dtype_of<R>), double, decltype(Op::template accumulator<R>())>;
@@ -30,7 +31,7 @@ struct Kernel<Reference, Op> : kernel::reference::Whole {
     for (long i = 0; i < Call::operand(0).count(a.n); ++i) {
       const auto index = kernel::reference::index_of(i, Call::operand(0), a.n);
       A& sum = total[std::size_t(kernel::reference::broadcast_place(index, Call::operand(0), kept, a.n))].value;
-      const A x = static_cast<A>(a.operand<R>(0)[i]);
+      const A x = static_cast<A>(a.operand<X>(0)[i]);
       if constexpr (is_sum) sum += x;
       else sum = Op::combine(sum, x);
     }
