@@ -134,6 +134,7 @@ def systems():
     case("inverse", lambda a: torch.linalg.inv(regular(a)), a)
     case("det", lambda a: torch.linalg.det(regular(a)), a)
     case("slogdet", lambda a: torch.linalg.slogdet(-regular(a))[1], a)
+    case("slogdet.sign", lambda a: torch.linalg.slogdet(a)[0] * a.diagonal(0, 1, 2).sum(1), a)
     case("logdet", lambda a: torch.logdet(positive(a)), a)
     case("cholesky", lambda a: torch.linalg.cholesky(positive(a)), a)
     solution = lambda a, b: torch.cholesky_solve(b, torch.linalg.cholesky(positive(a)))

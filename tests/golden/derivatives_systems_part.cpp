@@ -22,6 +22,7 @@ const Group systems([] {
   check<Matrices>("inverse", [](const auto& a) { return inverse(regular(a)); });
   check<Matrices>("det", [](const auto& a) { return det(regular(a)); });
   check<Matrices>("slogdet", [](const auto& a) { return std::get<1>(slogdet(-regular(a))); });
+  check<Matrices>("slogdet.sign", [](const auto& a) { return std::get<0>(slogdet(a)) * trace(a); });
   check<Matrices>("logdet", [](const auto& a) { return logdet(positive(a)); });
   check<Matrices>("cholesky", [](const auto& a) { return cholesky(positive(a)); });
   check<Matrices, D<dyn, 3, 2>>("cholesky_solve",

@@ -32,6 +32,8 @@ def rows(case, rows):
     case("clip.zeros", lambda x: x * 0.5 / x.norm().clamp(min=0.5), [[0.0, -0.0], [0, 0]])
     case("group_norm", lambda x: F.group_norm(x, 2, eps=2**-10), few)
     case("sort.topk", lambda x: x.sort(dim=1, descending=True, stable=True)[0][:, :2], rows)
+    largest = lambda x: x.masked_fill(x < x.sort(dim=1, descending=True)[0][:, 1:2], -inf)
+    case("sampling", largest, rows)
     case("tile", lambda x: x.tile(2, 1), rows)
     case("pad_modes", lambda x: F.pad(x, (1, 2), mode="replicate"), rows)
     case("diagonal", lambda x: x.diagonal(0), rows)
@@ -90,6 +92,28 @@ def layers(case):
     case("determinant", torch.linalg.det, singular[:2])
     triangular = lambda a, b: torch.linalg.solve_triangular(a, b, upper=False)
     case("solve_triangular", triangular, singular, [[[1.0], [2]]] * 3)
+
+
+def recurrent(case):
+    x = [[[nan, 1.0], [0.5, 1]], [[0.5, inf], [1, 1]], [[1.0, -2], [-inf, 0]]]
+    gates = [[[nan, 1, 0.5], [1, 1, 1]], [[0.5, inf, 1], [1, 0, -1]], [[-inf, -2, 1], [0, 1, inf]]]
+
+    def loop(x, cell):
+        h, y = torch.zeros(3, 1), []
+        for step in range(x.shape[1]):
+            h = cell(x[:, step], h)
+            y.append(h)
+        return torch.stack(y, 1)
+
+    def gru(x, h):
+        (r, z, m), (p, q, s) = x[0].chunk(3, 1), (h @ x[1].t()).chunk(3, 1)
+        m = (m + (r + p).sigmoid() * s).tanh()
+        return m + (z + q).sigmoid() * (h - m)
+
+    for name, f in dict(rnn=torch.tanh, relu=torch.relu).items():
+        layer = lambda x, w, r: loop(x, lambda x, h: f(x @ w.t() + h @ r.t()))
+        case(name if name == "rnn" else f"rnn.{name}", layer, x, [[0.5, -1]], [[1.0]])
+    case("gru", lambda x, w: loop(x, lambda x, h: gru((x, w), h)), gates, [[0.5], [-1], [2]])
 
 
 def sizes(case):

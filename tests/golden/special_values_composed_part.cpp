@@ -36,6 +36,7 @@ const Group rows([] {
     return ops::normalize_groups<ops::GroupNormConfig{.groups = 2, .epsilon = small}>(x);
   });
   run<Rows>("sort.topk", [](const auto& x) { return std::get<0>(topk<2, 1>(x)); });
+  run<Rows>("sampling", [](const auto& x) { return top_k_filter<2>(x); });
   run<Rows>("tile", [](const auto& x) { return ops::tile<2, 1>(x); });
   run<Rows>("pad_modes", [](const auto& x) { return ops::pad_replicate<Margin{}, Margin{1, 2}>(x); });
   run<Rows>("diagonal", [](const auto& x) { return ops::diagonal(x); });
@@ -102,6 +103,15 @@ const Group layers([] {
   run<Floats<2, 2, 2>>("determinant", [](const auto& a) { return det(a); });
   run<Floats<3, 2, 2>, Floats<3, 2, 1>>("solve_triangular",
                                         [](const auto& a, const auto& b) { return solve_triangular(a, b); });
+});
+
+const Group recurrent([] {
+  using X = Floats<3, 2, 2>;
+  run<X, Floats<1, 2>, Floats<1, 1>>(
+      "rnn", [](const auto& x, const auto& w, const auto& r) { return std::get<0>(rnn_tanh(x, w, r)); });
+  run<X, Floats<1, 2>, Floats<1, 1>>(
+      "rnn.relu", [](const auto& x, const auto& w, const auto& r) { return std::get<0>(rnn_relu(x, w, r)); });
+  run<Floats<3, 2, 3>, Floats<3, 1>>("gru", [](const auto& x, const auto& w) { return std::get<0>(gru(x, w)); });
 });
 
 const Group sizes([] {

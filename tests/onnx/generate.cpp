@@ -56,6 +56,19 @@ std::vector<To> elements(const TensorMessage& tensor) {
   return values;
 }
 
+/// The elements of a small tensor of float16.
+std::vector<double> halves(const TensorMessage& tensor) {
+  std::vector<double> values;
+  for (const int bits : elements<std::uint16_t, int>(tensor)) {
+    const int exponent = bits >> 10 & 31, fraction = bits & 1023;
+    const double size = exponent == 31
+                            ? (fraction ? NAN : INFINITY)
+                            : std::ldexp(exponent ? fraction + 1024 : fraction, (exponent ? exponent : 1) - 25);
+    values.push_back(bits >> 15 ? -size : size);
+  }
+  return values;
+}
+
 void write_constant(int input, const TensorMessage& tensor) {
   std::cout << "      {" << input << ", " << tensor.count() << ", ";
   if (tensor.type == DataType::int64) write_list(elements<std::int64_t, long>(tensor));
@@ -65,6 +78,7 @@ void write_constant(int input, const TensorMessage& tensor) {
   std::cout << ", ";
   if (tensor.type == DataType::float32) write_list(elements<float, double>(tensor));
   else if (tensor.type == DataType::float64) write_list(elements<double, double>(tensor));
+  else if (tensor.type == DataType::float16) write_list(halves(tensor));
   else std::cout << "{}";
   std::cout << "},\n";
 }

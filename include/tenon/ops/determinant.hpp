@@ -71,6 +71,7 @@ struct LogDeterminant : Operator<LogDeterminant, "LogMatrixDeterminant"> {
   }
   static constexpr void derivative(Derivative& d) {
     if (d.has_gradient(1)) d.flows_to(0, detail::scaled_inverse(d, d.gradient(1)));
+    else d.no_gradient(0);
   }
 };
 

@@ -23,6 +23,7 @@ struct Dropout : Operator<Dropout, "Dropout"> {
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call_same_stream<Dropout>({}, d.gradient(), d.operand(1), d.operand(2)));
+    d.no_gradient(1);
   }
 };
 TENON_EXACT_END

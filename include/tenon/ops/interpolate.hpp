@@ -98,5 +98,7 @@ constexpr auto interpolate(const Operand auto& x, std::source_location at = std:
 
 namespace tenon::inline TENON_ABI {
 using ops::InterpolateConfig;
+using ops::Interpolation;
+using ops::Outside;
 using ops::Scale;
 }  // namespace tenon

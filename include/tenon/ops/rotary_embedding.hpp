@@ -54,6 +54,7 @@ struct RotaryEmbedding : Operator<RotaryEmbedding, "RotaryEmbedding"> {
     back.inverse = !back.inverse;
     d.flows_to(0, d.operands() == 2 ? d.call_with<RotaryEmbedding>(back, d.gradient(), d.operand(1))
                                     : d.call_with<RotaryEmbedding>(back, d.gradient(), d.operand(1), d.operand(2)));
+    d.no_gradient(1);
   }
 };
 

@@ -29,6 +29,15 @@ constexpr auto after(const auto& past, const X& x) {
   if constexpr (is_absent<decltype(past)>) return ops::identity(x);
   else return ops::concat<2>(past, x);
 }
+/// x with more elements along its last axis.
+template <int more, class X>
+constexpr auto padded_last(const X& x, float value) {
+  if constexpr (more <= 0) return ops::identity(x);
+  else
+    return [&]<int... axis>(std::integer_sequence<int, axis...>) {
+      return ops::pad<tenon::Margin{0, axis + 1 == rank<X> ? more : 0}...>(x, value);
+    }(std::make_integer_sequence<int, rank<X>>());
+}
 template <bool causal, int past, class X>
 constexpr auto masked(const X& scores, const auto& mask) {
   constexpr float out = -std::numeric_limits<float>::infinity();
@@ -38,14 +47,27 @@ constexpr auto masked(const X& scores, const auto& mask) {
   }();
   if constexpr (is_absent<decltype(mask)>) return seen;
   else if constexpr (std::is_same_v<Element<decltype(mask)>, bool>) return ops::select(mask, seen, out);
-  else return ops::add(seen, mask);
+  else {
+    constexpr int own = type<decltype(mask)>.last(), missing = own == 1 ? 0 : type<X>.last() - own;
+    return ops::add(seen, padded_last<missing>(mask, out));
+  }
+}
+/// Scores [B, heads, S, keys] of the first keys of each sample, as many as `lengths` says.
+template <class X>
+constexpr auto within(const X& scores, const auto& lengths) {
+  constexpr float out = -std::numeric_limits<float>::infinity();
+  if constexpr (is_absent<decltype(lengths)>) return ops::identity(scores);
+  else {
+    const auto ends = ops::reshape<tenon::Shape<int(type<X>.extent[0]), 1, 1, 1>>(ops::cast<std::int32_t>(lengths));
+    return ops::select(ops::less(ops::arange<type<X>.last()>(scores), ends), scores, out);
+  }
 }
 }  // namespace detail
 
 template <class Node, class Q, class K, class V, class Mask = Absent, class PastK = Absent, class PastV = Absent,
           class Lengths = Absent>
 constexpr auto Attention(const Q& query, const K& key, const V& value, const Mask& mask = {},
-                         const PastK& past_key = {}, const PastV& past_value = {}, const Lengths& = {}) {
+                         const PastK& past_key = {}, const PastV& past_value = {}, const Lengths& lengths = {}) {
   constexpr int heads = rank<Q> == 4 ? int(type<Q>.extent[1]) : int(whole<Node>("q_num_heads", 1)),
                 groups = rank<K> == 4 ? int(type<K>.extent[1]) : int(whole<Node>("kv_num_heads", 1));
   const auto q = detail::by_heads<heads>(query);
@@ -65,7 +87,7 @@ constexpr auto Attention(const Q& query, const K& key, const V& value, const Mas
     if constexpr (cap == 0) return scores;
     else return ops::mul(ops::tanh(ops::div(scores, cap)), cap);
   }();
-  const auto bias = detail::masked < whole<Node>("is_causal", 0) != 0, past > (capped, mask);
+  const auto bias = detail::masked < whole<Node>("is_causal", 0) != 0, past > (detail::within(capped, lengths), mask);
   const auto weights = ops::softmax<-1>(bias);
   const auto mixed = ops::matmul(weights, detail::for_queries<heads>(v));
   const auto y = [&] {

@@ -231,9 +231,11 @@ struct Steps {
   }();
   static constexpr const auto& values = all.number;
 };
-template <class Node>
-constexpr auto Range(const auto& x, const auto&, const auto&) {
-  return ops::constant<Steps<Node>>(x);
+template <class Node, class X>
+constexpr auto Range(const X& x, const auto&, const auto&) {
+  const auto numbers = ops::constant<Steps<Node>>(x);
+  if constexpr (Steps<Node>::is_whole) return numbers;
+  else return ops::cast<Element<X>>(numbers);
 }
 
 template <class Node, class X>
