@@ -30,8 +30,8 @@ struct RnnCell {
   [[gnu::always_inline]] static constexpr void backward(const V (&part)[parts], V, V dh, V& carried,
                                                         V (&gradient)[gates]) {
     if constexpr (!relu) gradient[0] = dh * (V(1) - part[0] * part[0]);
-    else if constexpr (std::is_arithmetic_v<V>) gradient[0] = part[0] > V(0) ? dh : V(0);
-    else gradient[0] = V((part[0].lanes > V(0).lanes) ? dh.lanes : V(0).lanes);
+    else if constexpr (std::is_arithmetic_v<V>) gradient[0] = part[0] <= V(0) ? V(0) : dh;
+    else gradient[0] = V((part[0].lanes <= V(0).lanes) ? V(0).lanes : dh.lanes);
     carried = V(0);  // all comes through the weight
   }
   template <class V>

@@ -25,7 +25,7 @@ struct RnnUnit {
     return part[0] = h = !relu ? std::tanh(x) : x < 0 ? 0 : x;
   }
   static void backward(const double (&part)[parts], double, double dh, double& direct, double (&d)[gates]) {
-    d[0] = !relu ? dh * (1 - part[0] * part[0]) : part[0] > 0 ? dh : 0;
+    d[0] = !relu ? dh * (1 - part[0] * part[0]) : part[0] <= 0 ? 0 : dh;
     direct = 0;
   }
   static double hidden_share(const double (&)[parts], long, double gradient) { return gradient; }
