@@ -50,7 +50,7 @@ struct Kernel<Reference, ops::Col2Im> : kernel::reference::Whole {
       else to = math::wrapping_add(to, a.operand<T>(0)[i]);
     });
     for (std::size_t i = 0; i < sum.size(); ++i)
-      if constexpr (is_floating(dtype_of<T>)) a.result<T>()[i] = rounded<T>(sum[i]);
+      if constexpr (is_floating(dtype_of<T>)) a.result<T>()[i] = kernel::reference::rounded<T>(sum[i]);
       else a.result<T>()[i] = sum[i];
   }
 };
