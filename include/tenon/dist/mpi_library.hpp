@@ -10,6 +10,7 @@
 
 #include <cstdlib>
 #include <string>
+#include <type_traits>
 
 #include <tenon/core/error.hpp>
 
@@ -21,7 +22,8 @@ struct MpiFile {
   const char* name = "";
   template <class F>
   void find(F& symbol, const char* of) const {
-    symbol = reinterpret_cast<F>(::dlsym(handle, of));
+    // Of a program that is linked with it, the program's own copy of a variable is the one in use.
+    symbol = reinterpret_cast<F>(::dlsym(std::is_same_v<F, void*> ? RTLD_DEFAULT : handle, of));
     if (!symbol)
       throw_error<RuntimeError>(name, " has no symbol ", of,
                                 ", which dist::init(\"mpi\") needs: it is no MPI 3 or later. "
