@@ -172,13 +172,17 @@ LAYERS = (
 )
 
 
+# The unit matrix is added because a matrix of the numbers that all sides begin with is nearly singular.
 LINEAR = (
-    Row("det", "det(x)", "torch.linalg.det(x)", "n.8.8", (1, 64), tolerance=1e-2),
-    Row("slogdet", "std::get<1>(slogdet(x))", "torch.linalg.slogdet(x).logabsdet", "n.256.256", (1,), tolerance=1e-2),
-    Row("inverse", "inverse(x)", "torch.linalg.inv(x)", "n.64.64", (1, 8), tolerance=1e-2),
-    Row("solve", "solve(x, y)", "torch.linalg.solve(x, y)", "n.256.256 n.256.16", (1,), tolerance=1e-2),
-    Row("cholesky", "cholesky(matmul<Transposed::second>(x, x))", "torch.linalg.cholesky(x @ x.mT)", "n.256.320", (1,),
-        graph=True, tolerance=1e-2),
+    Row("det", "det(x + eye<8>(x))", "torch.linalg.det(x + torch.eye(8))", "s:n.8.8", (1, 64)),
+    Row("slogdet", "std::get<1>(slogdet(x + eye<256>(x)))", "torch.linalg.slogdet(x + torch.eye(256)).logabsdet",
+        "s:n.256.256", (1,), tolerance=1e-2),
+    Row("inverse", "inverse(x + eye<64>(x))", "torch.linalg.inv(x + torch.eye(64))", "s:n.64.64", (1, 8),
+        tolerance=1e-2),
+    Row("solve", "solve(x + eye<256>(x), y)", "torch.linalg.solve(x + torch.eye(256), y)", "s:n.256.256 n.256.16",
+        (1,), tolerance=1e-2),
+    Row("cholesky", "cholesky(matmul<Transposed::second>(x, x) + eye<256>(x))",
+        "torch.linalg.cholesky(x @ x.mT + torch.eye(256))", "s:n.256.64", (1,), tolerance=1e-2),
 )
 
 

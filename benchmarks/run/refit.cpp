@@ -77,10 +77,10 @@ Planned planned(const ConvCosts& costs, const std::string& what, const std::vect
   const Conv2dSizes s = w.s;
   if (m.a.empty()) fill(m, s, false);
   if (w.blocks) {
-    const Nchw16nPlan c = without_copy(nchw16n_plan(geometry_of(s), false, costs), costs);
-    const long items = nchw16n_conv2d_items(s), steps = c.pass * c.taps() / c.phases();
+    const Nchw16nPlan c = nchw16n_plan(geometry_of(s), costs);
+    const long items = nchw16n_conv2d_items(s);
     void* const scratch = m.workspace(nchw16n_scratch(c).total);
-    return {word(c.copied, c.cut, c.band, c.pass, c.pass >= c.worth_listing, steps >= c.worth_cutting), [=, &m] {
+    return {word(c.copied, c.band, c.pass, c.pass >= c.worth_listing), [=, &m] {
               nchw16n_convolve(c, s, m.a.data(), m.b.data(), m.c.data(), 0, items, scratch, {}, nchw16n_tiles<0>());
             }};
   }
@@ -178,8 +178,7 @@ template <>
 inline constexpr std::string_view names<ConvCosts>[] {
   "packing", "packing_far", "packing_apart", "packing_bfloat16", "cached_weight_bytes", "narrow", "phases", "few_steps",
       "few_planes", "large_kernel", "writing", "sorting", "lone_vector", "narrow_pixels", "narrow_apart", "copying",
-      "copying_margin", "image_bytes", "sum_columns", "block_image_bytes", "worth_cutting", "worth_listing",
-      "small_result"
+      "copying_margin", "image_bytes", "sum_columns", "block_image_bytes", "worth_listing", "small_result"
 };
 template <>
 inline constexpr std::string_view names<WeightCosts>[] {

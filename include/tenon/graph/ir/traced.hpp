@@ -13,6 +13,8 @@ struct TypeKey {
   using shape = Shape<Extents...>;
 };
 
+struct Broken;
+
 /// A value of the graph being traced: its type is known to the compiler, its content is a node.
 template <Element T, class S>
 struct Traced : ops::Value<Traced<T, S>> {
@@ -42,11 +44,39 @@ struct Traced : ops::Value<Traced<T, S>> {
     builder->fail(ops::detail::NoBatchSize<Traced>::sentence);
     return 1;
   }
+  /// What only a tensor has: the trace fails with a sentence that names the operator for it.
+  template <int, int, int, class B = Broken>
+  constexpr B slice() const {
+    return refuse<B>("x.slice<...>()", "slice<axis, Part{begin, end}>(x)");
+  }
+  template <class I, class B = Broken>
+  constexpr B operator[](I) const {
+    return refuse<B>("x[i]", "slice<Part{i, i + 1}>(x), with i a constant, or gather(x, i)");
+  }
+  template <class... I, class B = Broken>
+  constexpr B operator()(I...) const {
+    return refuse<B>("x(i, j)", "slice<Part{i, i + 1}>(x), with i a constant, or gather(x, i)");
+  }
+  template <class U, class B = Broken>
+  constexpr B to() const {
+    return refuse<B>("x.to<T>()", "cast<T>(x)");
+  }
+  template <class B = Broken>
+  constexpr B copy() const {
+    return refuse<B>("x.copy()", "x itself, which nothing changes");
+  }
   /// Stops the compilation with a sentence.
   template <class X = Traced>
   constexpr auto n() const {
     using Wrong = Mistake<ops::detail::NoBatchSize<X>>;
     return Wrong::corrected;
+  }
+
+ private:
+  template <class B>
+  constexpr B refuse(std::string_view member, std::string_view instead) const {
+    builder->fail(Sentence{} << member << " is for tensors, a value in construct has no elements: write " << instead);
+    return B(builder);
   }
 };
 

@@ -28,12 +28,9 @@ struct ConvCosts {
   long copying = 4, copying_margin = 32;
   // Bytes of the padded image of a band, and columns of its sums.
   long image_bytes = 512 << 10, sum_columns = 1152;
-  // Of NCHW16n: bytes of a copied image; steps of all planes from which on a tile at a border is better cut (tiles of
-  // two pixels waste less, and cut they would load a weight per product); planes from which on a list of taps for the
-  // tile at a left or right border pays; pixels up to which it costs less to load and store the result again than to
-  // cut the image in bands.
-  long block_image_bytes = 512 << 10, worth_cutting = simd_bytes < 64 ? 1L << 30 : 64, worth_listing = 4,
-       small_result = 64;
+  // Of NCHW16n: bytes of a copied image; planes from which on a list of taps for the tile at a left or right border
+  // pays; pixels up to which it costs less to load and store the result again than to cut the image in bands.
+  long block_image_bytes = 512 << 10, worth_listing = 4, small_result = 64;
 };
 inline constexpr ConvCosts conv_costs{};
 

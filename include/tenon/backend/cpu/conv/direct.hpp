@@ -4,7 +4,6 @@
 #include <tenon/backend/cpu/conv/phases.hpp>
 #include <tenon/backend/cpu/conv/shares.hpp>
 #include <tenon/backend/cpu/movement/prefetch.hpp>
-#include <tenon/core/function_ref.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::detail {
@@ -37,15 +36,6 @@ class DirectConv {
   /// Packs the weights of `rows` result channels, which run() then finds `packed` channels after the first.
   [[gnu::noinline]] void pack(const T* weight, long rows) {
     for (long i = 0; i < rows; ++i, weight += c_.row_step) pack_row(weight, at_.weight + i * count_);
-  }
-
-  /// What takes the sums of `count` channels, `pitch` apart, from channel `first` after row0 on, for rows i0 .. i0 +
-  /// band - 1 of the grid: (sums, pitch, first, count, i0, band). They are in the place of the padded image.
-  using TakeSums = FunctionRef<const A*, long, long, long, long, long>;
-  /// As run, for a convolution of one phase whose sums are not written but taken.
-  void run_into(TakeSums take, const T* weight, const T* from, long rows) {
-    take_ = take;
-    run(weight, from, nullptr, rows, 0, nullptr);
   }
 
   /// Result channels row0 .. row0 + rows - 1 of one sample and group. weight: of row0; from: the group's planes; to:
@@ -145,23 +135,22 @@ class DirectConv {
     const long first = at_.starts[phase], count = at_.starts[phase + 1] - first;
     if (band <= 0 || grid_w <= 0 || (count == 0 && c_.phases() > 1)) return;
     segment_ = count / c_.image.planes * c_.segment;
-    if (!take_) to += r * c_.height * c_.width;
+    to += r * c_.height * c_.width;
     std::int32_t row[tile_rows];
     const P* operand = weight;
     if constexpr (widen) operand += first;
     for (int i = 0; i < tile_rows; ++i) row[i] = std::int32_t(i * (widen ? count_ : c_.row_step));
     const long columns = (band - 1) * c_.image.pitch + grid_w;
     if constexpr (!widen)
-      if (c_.phases() == 1 && c_.image.pitch == grid_w && !take_ && columns >= tile_step<A>)
+      if (c_.phases() == 1 && c_.image.pitch == grid_w && columns >= tile_step<A>)
         return run_direct(
             Tile<A, P>{at_.taps, count, operand, row, pixels_, to + i0 * c_.width, c_.height * c_.width, false}, rows,
             columns);
     for (long q = 0; q < columns;) {
-      if (c_.phases() == 1 && !take_) fetch_result(to + i0 * c_.width + q, rows, 3 * simd_width<A>);
+      if (c_.phases() == 1) fetch_result(to + i0 * c_.width + q, rows, 3 * simd_width<A>);
       q += compute(Tile<A, P>{at_.taps + first, count, operand, row, pixels_ + q, at_.sums + q, pitch_, false}, rows,
                    rows == 1 ? columns - q : next_columns<A>(columns - q));
     }
-    if (take_) return take_(at_.sums, pitch_, r, rows, i0, band);
     // Read before the stores, which may change them for all that a compiler knows.
     const long out_step = c_.step_h * c_.width, sums_step = c_.image.pitch;
     const int step_w = c_.step_w;
@@ -247,7 +236,6 @@ class DirectConv {
   long pitch_, count_ = 0, segment_ = 0;  // segment_: steps of one, of the taps that are listed
   int phase_ = 0;
   bool cleared_ = false;  // the padding stays zero as long as one band holds the whole image
-  TakeSums take_;
   Ahead weights_, ahead_;
   const P* pixels_ = nullptr;  // in the image, or in the operand itself
 };

@@ -308,27 +308,28 @@ template <bool weighted, int vectors>
 template <bool weighted>
 [[gnu::noinline]] void resample_by_picks(const Picks& picks, const TapLists<float>& list, const float* x, float* y,
                                          long lines, long in, long begin, long end) {
-  constexpr long width = Picks::width, together = 32;  // lines that stay in the cache from block to block
+  constexpr long width = Picks::width, together = 16;  // lines that stay in the cache from block to block
   const long out = list.lists;
-  for (long o = begin; o < end; o += together)
-    for (long b = Picks::blocks(out), last = o + together < end ? o + together : end; b-- > 0;) {
-      // From the last block on: what a vector writes after the end of its line is written again. Single elements for
-      // lines at the end, after which x lacks what a vector reads, or y has no room for one.
-      const long readable = lines * in - picks.block[b].end, room = end * out - b * width - width,
-                 fitting = readable < 0 || room < 0 ? 0 : (readable / in < room / out ? readable / in : room / out) + 1,
-                 fast = fitting < o      ? o
-                        : fitting < last ? fitting
-                                         : last;
+  const long blocks = Picks::blocks(out);
+  // Single elements for lines at the end, after which x lacks what a vector reads, or y has no room for one.
+  long fast = end;
+  for (long b = 0; b < blocks; ++b) {
+    const long readable = lines * in - picks.block[b].end, room = end * out - (b + 1) * width,
+               fitting = readable < 0 || room < 0 ? 0 : (readable / in < room / out ? readable / in : room / out) + 1;
+    fast = fitting < fast ? fitting : fast;
+  }
+  fast = fast < begin ? begin : fast;
+  for (long o = begin; o < fast; o += together)
+    for (long b = blocks, last = o + together < fast ? o + together : fast; b-- > 0;) {
+      // From the last block on: what a vector writes after the end of its line is written again.
       const auto run = [&]<int vectors>(std::integral_constant<int, vectors>) {
-        detail::block_by_picks<weighted, vectors>(picks, b, x, y, in, out, o, fast);
+        detail::block_by_picks<weighted, vectors>(picks, b, x, y, in, out, o, last);
       };
       if (picks.block[b].vectors == 1) run(std::integral_constant<int, 1>());
       else if (picks.block[b].vectors == 2) run(std::integral_constant<int, 2>());
       else run(std::integral_constant<int, 4>());
-      for (long line = fast; line < last; ++line)
-        for (long j = b * width; j < out && j < (b + 1) * width; ++j)
-          y[line * out + j] = resampled<weighted>(list, x + line * in, j);
     }
+  resample_elements<weighted>(list, x, y, in, fast, end);
 }
 
 }  // namespace tenon::kernel

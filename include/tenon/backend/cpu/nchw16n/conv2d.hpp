@@ -72,8 +72,7 @@ class Nchw16nConv {
           const long r = border(rows, blocks, b), count = border(rows, blocks, b + 1) - r;
           const float* const weights = packed(weight + r * c_.row_step, planes.count, count);
           for (int phase = 0; phase < c_.phases(); ++phase)
-            run_phase(weights, image, to + (c_.pooled ? 0 : r) * out_plane(), r, int(count), i0, band, phase, planes,
-                      last);
+            run_phase(weights, image, to + r * out_plane(), r, int(count), i0, band, phase, planes, last);
         }
       }
     }
@@ -93,15 +92,10 @@ class Nchw16nConv {
       kernel::copy_row(weight + p * c_.plane_step, at_.weights + p * rows * c_.taps(), rows * c_.taps());
     return at_.weights;
   }
-  long out_plane() const { return (c_.pooled ? 2 : c_.height) * c_.width * block_samples; }
+  long out_plane() const { return c_.height * c_.width * block_samples; }
   struct Range {
     long begin, end;
   };
-  // True if pixels `first` and `last` need different taps.
-  [[gnu::noinline]] static bool differ(long first, long last, long pixel, long before, long extent, long reach) {
-    return !same(needed(first, first, pixel, before, extent, true), needed(last, last, pixel, before, extent, true),
-                 reach);
-  }
   // True if both are the same taps.
   static bool same(const Range& a, const Range& b, long reach) {
     const auto clipped = [reach](long v) { return v < 0 ? 0 : v > reach ? reach + 1 : v; };
@@ -114,16 +108,16 @@ class Nchw16nConv {
   // A phase of some rows of the result.
   struct Phase {
     Nchw16nTile tile;
-    int rows, number, phase_h, phase_w;
-    long i0, out0;      // out0: the first row of the result that is kept
-    bool some, finite;  // only some taps are needed
+    int rows, phase_h, phase_w;
+    long i0;
+    bool some;  // only some taps are needed
     Range rows_before, columns_before;
   };
   Range rows_of(const Phase& p, long first, long last) const {
     return needed(p.i0 + first, p.i0 + last, c_.pixel_h, c_.top, c_.h, p.some);
   }
   Range columns_of(const Phase& p, long first, long last) const {
-    return needed(first, last, c_.pixel_w, c_.left, c_.w, p.some && (c_.cut || p.tile.planes >= c_.worth_listing));
+    return needed(first, last, c_.pixel_w, c_.left, c_.w, p.some && p.tile.planes >= c_.worth_listing);
   }
 
   void run_phase(const float* weight, const float* image, float* to, long channel, int rows, long i0, long band,
@@ -135,10 +129,10 @@ class Nchw16nConv {
     // Tiles of two rows or of one, whichever wastes less at the borders. Those of one row have taps less at the upper
     // and lower border.
     constexpr long half = block_pixels / 2;
-    const long tile_h = c_.pooled || (grid_h >= 2 && ceil_div(band, 2) * ceil_div(grid_w, half) <
-                                                         band * ceil_div(grid_w, block_pixels))
-                            ? 2
-                            : 1,
+    const long tile_h =
+                   grid_h >= 2 && ceil_div(band, 2) * ceil_div(grid_w, half) < band * ceil_div(grid_w, block_pixels)
+                       ? 2
+                       : 1,
                tile_w = block_pixels / tile_h;
     Phase p{{at_.list,
              0,
@@ -159,95 +153,48 @@ class Nchw16nConv {
              tile_w * c_.pixel_w * c_.image_pixel,
              tile_w * c_.step_w * block_samples},
             rows,
-            phase,
             phase_h,
             phase_w,
             i0,
-            0,
-            planes.finite || c_.cut,
             planes.finite,
             {0, -1},
             {0, -1}};
-    const bool cuts = c_.cut || (c_.copied && rows >= cut_rows &&
-                                 planes.count * (at_.starts[phase + 1] - at_.starts[phase]) >= c_.worth_cutting);
     for (long i = 0; i < band; i += tile_h) {
-      if (c_.pooled) p.out0 = i0 + i;
       for (long j = 0; j < grid_w; j += tile_w) {
         // a second pass must meet each pixel once
         const long x0 = j + tile_w <= grid_w || tile_w > grid_w || c_.pass < c_.planes ? j : grid_w - tile_w;
         const long y1 = i + tile_h <= band ? i + tile_h - 1 : band - 1,
                    x1 = x0 + tile_w <= grid_w ? x0 + tile_w - 1 : grid_w - 1;
-        if (cuts) {
-          run_tile(p, i, y1, x0, x1, tile_w);
-        } else {
-          const Range columns = columns_of(p, x0, x1);
-          list_taps(p.tile, phase, rows_of(p, i, y1), columns, p.rows_before, p.columns_before);
-          p.tile.tiles = 1;
-          for (; tiles_side_by_side && j + 2 * tile_w <= grid_w; j += tile_w, ++p.tile.tiles)
-            if (!same(columns, columns_of(p, j + tile_w, j + 2 * tile_w - 1), c_.reach_w)) break;
-          run_pixels<block_pixels>(p, i, y1, x0, x1, tile_w);
-        }
+        const Range columns = columns_of(p, x0, x1);
+        list_taps(p.tile, phase, rows_of(p, i, y1), columns, p.rows_before, p.columns_before);
+        p.tile.tiles = 1;
+        for (; tiles_side_by_side && j + 2 * tile_w <= grid_w; j += tile_w, ++p.tile.tiles)
+          if (!same(columns, columns_of(p, j + tile_w, j + 2 * tile_w - 1), c_.reach_w)) break;
+        run_pixels(p, i, y1, x0, x1, tile_w);
       }
       const long last = i + tile_h < band ? i + tile_h : band;
       if (done) done(channel, rows, (i0 + i) * c_.width, (last - i) * c_.width);
     }
   }
-  // The pixels y0 .. y1 by x0 .. x1. At a border they may need different taps: then each is a tile of its own, so that
-  // none is computed in vain.
-  [[gnu::noinline]] void run_tile(Phase& p, long y0, long y1, long x0, long x1, long columns) const {
-    const bool one = y0 == y1 && x0 == x1;
-    if (!one &&
-        (differ(p.i0 + y0, p.i0 + y1, c_.pixel_h, c_.top, c_.h, c_.reach_h) ||
-         differ(x0, x1, c_.pixel_w, c_.left, c_.w, c_.reach_w)) &&
-        p.some) {
-      for (long y = y0; y <= y1; ++y)
-        for (long x = x0; x <= x1; ++x) run_tile(p, y, y, x, x, 1);
-      return;
-    }
-    const Range rows = rows_of(p, y0, y1), columns_here = columns_of(p, x0, x1);
-    list_taps(p.tile, p.number, rows, columns_here, p.rows_before, p.columns_before);
-    if (one) run_pixels<1>(p, y0, y1, x0, x1, 1);
-    else run_pixels<block_pixels>(p, y0, y1, x0, x1, columns);
-    if (c_.cut && !p.finite) add_left_out(p, rows, columns_here, one ? 1 : block_pixels);
-  }
-  // The same in one tile of 1, 2, or 4 columns; pixels that it lacks are computed twice.
-  template <int Pixels>
+  // The pixels y0 .. y1 by x0 .. x1 in a tile of 1, 2, or 4 columns; pixels that it lacks are computed twice.
   [[gnu::always_inline]] void run_pixels(Phase& p, long y0, long y1, long x0, long x1, long columns) const {
-    const long top = c_.cut ? c_.top : 0, left = c_.cut ? c_.left : 0;
-    for (long q = 0; q < Pixels; ++q) {
+    for (long q = 0; q < block_pixels; ++q) {
       const long down = q >> columns / 2, right = q & (columns - 1), y = y0 + down < y1 ? y0 + down : y1,
                  x = x0 + right < x1 ? x0 + right : x1;
-      p.tile.pixel[q] = ((y * c_.pixel_h - top) * c_.pitch + x * c_.pixel_w - left) * c_.image_pixel;
+      p.tile.pixel[q] = (y * c_.pixel_h * c_.pitch + x * c_.pixel_w) * c_.image_pixel;
       p.tile.out_pixel[q] =
-          (((p.i0 + y - p.out0) * c_.step_h + p.phase_h) * c_.width + x * c_.step_w + p.phase_w) * block_samples;
+          (((p.i0 + y) * c_.step_h + p.phase_h) * c_.width + x * c_.step_w + p.phase_w) * block_samples;
     }
-    if (c_.segments) run_planes<Pixels>(p.tile, p.rows);
-    else tiles_.run<Pixels>(p.tile, p.rows);
+    if (c_.segments) run_planes(p.tile, p.rows);
+    else tiles_.run(p.tile, p.rows);
   }
   // A segment of planes after the other.
-  template <int Pixels>
   [[gnu::noinline]] void run_planes(Nchw16nTile tile, int rows) const {
     tile.added = tile.begun, tile.begun = false;
     for (long left = tile.planes; left > 0; left -= c_.segment, tile.added = true) {
       tile.planes = left < c_.segment ? left : c_.segment;
-      tiles_.run<Pixels>(tile, rows);
+      tiles_.run(tile, rows);
       tile.weight += tile.planes * tile.weight_plane, tile.image += tile.planes * tile.image_plane;
-    }
-  }
-  // The taps that meet only padding, for weights that are not finite: 0 times infinity is not 0.
-  [[gnu::noinline, gnu::cold]] void add_left_out(const Phase& p, const Range& rows, const Range& columns,
-                                                 long pixels) const {
-    const Nchw16nTile& t = p.tile;
-    for (int i = 0; i < p.rows; ++i) {
-      float sum = 0;
-      for (const Nchw16nTap *tap = at_.taps + at_.starts[p.number], *end = at_.taps + at_.starts[p.number + 1];
-           tap != end; ++tap)
-        if (!is_in(*tap, rows, columns))
-          for (long plane = 0; plane < t.planes; ++plane)
-            sum += 0.0f * t.weight[i * t.weight_row + plane * t.weight_plane + tap->weight];
-      if (sum == 0) continue;
-      for (long q = 0; q < pixels; ++q)
-        for (long lane = 0; lane < block_samples; ++lane) t.out[i * t.out_row + t.out_pixel[q] + lane] += sum;
     }
   }
   static bool is_in(const Nchw16nTap& tap, const Range& rows, const Range& columns) {
@@ -278,7 +225,7 @@ constexpr long nchw16n_conv2d_items(const Conv2dSizes& s) {
   return ceil_div(s.n, block_samples) * s.groups * ceil_div(s.group_results(), block_rows);
 }
 constexpr std::size_t nchw16n_conv2d_workspace(const Conv2dSizes& s) {
-  return detail::nchw16n_scratch(detail::without_copy(detail::nchw16n_plan(detail::geometry_of(s)))).total;
+  return detail::nchw16n_scratch(detail::nchw16n_plan(detail::geometry_of(s))).total;
 }
 
 namespace detail {
@@ -314,8 +261,8 @@ struct EachChannel {
 [[gnu::noinline]] TENON_INLINE void nchw16n_conv2d(const Conv2dSizes& s, const float* from, const float* weight,
                                                    float* to, long begin, long end, void* workspace, ChannelDone done,
                                                    const Nchw16nTiles& tiles) {
-  detail::nchw16n_convolve(detail::without_copy(detail::nchw16n_plan(detail::geometry_of(s))), s, from, weight, to,
-                           begin, end, workspace, done, tiles);
+  detail::nchw16n_convolve(detail::nchw16n_plan(detail::geometry_of(s)), s, from, weight, to, begin, end, workspace,
+                           done, tiles);
 }
 #endif  // TENON_DEFINES
 

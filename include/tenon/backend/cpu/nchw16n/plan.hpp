@@ -20,16 +20,10 @@ struct Nchw16nPlan : ConvGeometry {
   long image_pixel = 0, image_plane = 0;     // elements from a pixel of the image to the next, and from plane to plane
   long pass = 0;                             // planes at a time; the chains of small results continue from pass to pass
   bool packed = false;                       // weights are copied: those of one row block lie far apart in each plane
-  // only two rows of the result are kept, one channel after the other: those that are complete
-  bool pooled = false;
-  // no zeros around the image: tiles are cut at its borders, so that all pixels of one have the same taps
-  bool cut = false;
-  // planes, and steps of all of them, from which on tiles at a border have lists of their own, and are cut
-  long worth_listing = 0, worth_cutting = 0;
+  long worth_listing = 0;                    // planes from which on tiles at a border have lists of their own
 };
 
 inline constexpr long block_pixel = block_samples * long(sizeof(float));
-inline constexpr int cut_rows = 4;  // a tile of one pixel has a chain per row: fewer would wait for each other
 // The image one plane after the other, as it lies in memory.
 constexpr Nchw16nPlan by_planes(Nchw16nPlan c) {
   c.image_pixel = block_samples, c.image_plane = c.image_rows * c.pitch * block_samples;
@@ -42,11 +36,9 @@ constexpr Nchw16nPlan by_pixels(Nchw16nPlan c) {
   return c;
 }
 
-[[gnu::noinline]] constexpr Nchw16nPlan nchw16n_plan(const ConvGeometry& g, bool pooled = false,
-                                                     const ConvCosts& costs = conv_costs) {
+[[gnu::noinline]] constexpr Nchw16nPlan nchw16n_plan(const ConvGeometry& g, const ConvCosts& costs = conv_costs) {
   Nchw16nPlan c{g};
-  c.worth_listing = costs.worth_listing, c.worth_cutting = costs.worth_cutting;
-  c.pooled = pooled;
+  c.worth_listing = costs.worth_listing;
   c.packed = c.plane_step > c.row_step && c.rows > block_rows;
   const long rows = (c.grid_h - 1) * c.pixel_h + c.reach_h + 1, columns = (c.grid_w - 1) * c.pixel_w + c.reach_w + 1;
   c.row_blocks = ceil_div(c.rows, block_rows);
@@ -54,7 +46,7 @@ constexpr Nchw16nPlan by_pixels(Nchw16nPlan c) {
              c.planes * c.h * c.w * block_pixel > costs.block_image_bytes;
   c.pitch = c.copied ? columns : c.w;
   c.band = c.grid_h, c.pass = c.planes;
-  if (c.copied && !c.pooled && c.height * c.width <= costs.small_result)
+  if (c.copied && c.height * c.width <= costs.small_result)
     c.pass = ceil_div(c.planes, ceil_div(c.planes * rows * c.pitch * block_pixel, costs.block_image_bytes));
   if (c.segments) c.pass = round_up(c.pass, c.segment) < c.planes ? round_up(c.pass, c.segment) : c.planes;
   if (c.copied) {
@@ -63,16 +55,6 @@ constexpr Nchw16nPlan by_pixels(Nchw16nPlan c) {
   }
   c.image_rows = c.copied ? (c.band - 1) * c.pixel_h + c.reach_h + 1 : c.h;
   return c.copied ? by_pixels(c) : by_planes(c);
-}
-
-// Without the copy that only padding asks for.
-constexpr Nchw16nPlan without_copy(Nchw16nPlan c, const ConvCosts& costs = conv_costs) {
-  if (!c.copied || c.rows < cut_rows || c.planes * c.taps() < c.worth_cutting ||
-      c.planes * c.h * c.w * block_pixel > costs.block_image_bytes)
-    return c;
-  c.cut = true, c.copied = false;
-  c.pitch = c.w, c.image_rows = c.h, c.band = c.grid_h, c.pass = c.planes;
-  return by_planes(c);
 }
 
 struct Nchw16nScratch {

@@ -71,33 +71,27 @@ template <int Rows, int Pixels>
 }
 
 using Nchw16nTileKernel = void (*)(const Nchw16nTile&);
-// For 1 .. block_rows rows, of which tiles of one pixel compute at least 3.
-template <int Pixels, long channels, int... Row>
+template <long channels, int... Row>
 constexpr void fill_nchw16n_tiles(Nchw16nTileKernel (&kernel)[block_rows], std::integer_sequence<int, Row...>) {
   const auto fill = [&]<int row>(std::integral_constant<int, row>) {
-    if constexpr (is_cut_into(channels, block_rows, row + 1))
-      kernel[row] = &run_nchw16n_tile<(Pixels == 1 && row < 2 ? 3 : row + 1), Pixels>;
+    if constexpr (is_cut_into(channels, block_rows, row + 1)) kernel[row] = &run_nchw16n_tile<row + 1, block_pixels>;
   };
   (fill(std::integral_constant<int, Row>()), ...);
 }
 }  // namespace detail
 
 struct Nchw16nTiles {
-  detail::Nchw16nTileKernel one[block_rows]{}, several[block_rows]{};
+  detail::Nchw16nTileKernel kernel[block_rows]{};
 
-  /// Runs a tile of 1 .. block_rows rows; Pixels is 1 or block_pixels.
-  template <int Pixels>
-  void run(const Nchw16nTile& tile, int rows) const {
-    (Pixels == 1 ? one : several)[rows - 1](tile);
-  }
+  /// Runs a tile of 1 .. block_rows rows.
+  void run(const Nchw16nTile& tile, int rows) const { kernel[rows - 1](tile); }
 };
 
 namespace detail {
 template <long channels>
 inline constexpr Nchw16nTiles tiles_of_channels = [] {
   Nchw16nTiles tiles;
-  constexpr std::make_integer_sequence<int, block_rows> rows;
-  fill_nchw16n_tiles<1, channels>(tiles.one, rows), fill_nchw16n_tiles<block_pixels, channels>(tiles.several, rows);
+  fill_nchw16n_tiles<channels>(tiles.kernel, std::make_integer_sequence<int, block_rows>());
   return tiles;
 }();
 }  // namespace detail
