@@ -56,14 +56,14 @@ void check_second_of(double tolerance, const F& f, std::index_sequence<I...>, co
     tenon::eager::Tape tape;
     tape.watch(std::get<0>(x));
     tape.backward(f(std::get<I>(x)...), weight);
-    result = weighted_sum(tape.gradient(std::get<0>(x)), direction);
+    result = tenon::detail::weighted_sum(tape.gradient(std::get<0>(x)), direction);
   };
   tenon::Executor executor(Graph::program);
   const void* inputs[]{given.data()..., weight.data(), direction.data()};
   executor.run(inputs, batch_size(given...));
   const auto check = [&](int k, auto& operand) {
     const std::span found(static_cast<const double*>(executor.output(k)), std::size_t(operand.count()));
-    check_operand(k, slope, operand.values(), found, tolerance);
+    CHECK_NOTHROW(tenon::detail::check_operand<double>(k, slope, operand.values(), found, {.tolerance = tolerance}));
   };
   (check(int(I), std::get<I>(x)), ...);
 }

@@ -16,7 +16,7 @@
 
 namespace tenon::inline TENON_ABI {
 
-/// How check_gradients compares. 0 stands for what fits the dtype.
+/// How check_gradients compares. 0 means the default for the dtype.
 ///
 /// step        an element x is moved by step max(1, |x|): 1e-5 for float64, 5e-3 for float32
 /// tolerance   of the difference, relative to the expected value where that is above 1: 1e-6, and 1e-2 for float32

@@ -1,4 +1,4 @@
-// Communicator: the ranks of a group, and how bytes get from one to another. MPI is behind it, or threads.
+// Communicator: the ranks of a group, and messages between them, through MPI or between threads.
 #pragma once
 #include <concepts>
 #include <cstddef>
@@ -26,9 +26,8 @@ struct Message {
   std::uint64_t request[2]{};  // the transport's own
 };
 
-/// What carries messages. `start` takes note of one; `finish` says whether it has arrived, and waits for it if `wait`;
-/// `give_up` ends one that nobody waits for any more, after an error; `split` is called by all ranks of the group.
-/// Messages from one rank to another with one tag arrive in the order in which they were started. One with another
+/// What carries messages. `start` begins one. `finish` returns whether it has arrived, and waits for it if `wait`.
+/// `give_up` cancels one after an error. All ranks of the group call `split`. Messages from one rank to another with one tag arrive in the order in which they were started. One with another
 /// number of bytes than its receiver expects is a RuntimeError there.
 template <class T>
 concept Transport = requires(T& transport, Message& message, bool wait, int number) {
@@ -99,7 +98,7 @@ class Pending {
       // after an error the other side may never answer
       if (std::uncaught_exceptions() > 0) functions_->give_up(transport_.get(), message_);
       else wait();
-    } catch (const std::exception&) {  // whoever waits for what comes next hears of it
+    } catch (const std::exception&) {  // the next call that waits reports it
     }
   }
 
@@ -184,8 +183,8 @@ class Communicator {
     if (message.tag < 0 || message.tag > most_tag)
       throw_error<ValueError>("A message has the tag ", message.tag, "; tags are 0 to ", most_tag, ".");
     if (!functions_)
-      throw_error<ValueError>("A group of one rank has nobody to send to; call dist::init first, and start several "
-                              "processes, such as by `mpirun -n 4`.");
+      throw_error<ValueError>("This group has one rank, so there is no other to send to: call dist::init first, and "
+                              "start several processes, such as by `mpirun -n 4`.");
     return Pending(transport_, functions_, message);
   }
   void refuse_itself(int peer) const {

@@ -1,5 +1,5 @@
-// sum_tree: the sum of several arrays along one fixed binary tree, whoever has them and wherever they are added; the
-// same of products, maxima, and minima.
+// sum_tree: the sum of several arrays along one fixed binary tree, which does not depend on where they are stored or
+// added. The same for products, maxima, and minima.
 #pragma once
 #include <algorithm>
 #include <concepts>

@@ -140,7 +140,8 @@ template <class A, class P, int Width, int Rows, int Vectors, class OneTile = Ti
   const auto place = [=](int i, int j) __attribute__((always_inline)) { return out + i * out_row + j * Width; };
   if (tile.resume) sums.load(place);
   else sums.begin();
-  // An address per row, so that a step is an index beside it and no addition per row.
+  // An address per row, so that a step is an index beside it and no addition per row. The asm keeps it in a register:
+  // g++ would add row[i] in each step again.
   const P* row[Rows];
 #pragma GCC unroll 8
   for (int i = 0; i < Rows; ++i) {

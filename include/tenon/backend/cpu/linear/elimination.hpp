@@ -147,8 +147,8 @@ struct LinearSystem {
   void solve_upper(bool unit_diagonal) const {
     TriangularRows{at(n - 1, n - 1), -row, -1, x + (n - 1) * x_row, -x_row, m, unit_diagonal, panel}.solve(n);
   }
-  /// The upper triangular u with  uᵀ u = a  in the place of the upper triangle of a, with other numbers below it; false
-  /// if a is not positive definite.
+  /// The upper triangular u with  uᵀ u = a  in the place of the upper triangle of a, with other numbers below it.
+  /// False if a is not positive definite.
   bool factor_cholesky() const {
     for (long begin = 0; begin < n; begin += elimination_block) {
       const long end = begin + elimination_block < n ? begin + elimination_block : n,

@@ -1,11 +1,13 @@
 // Rows of doubles minus products, a tile of them in registers: what the elimination of a matrix spends its time on.
 #pragma once
+#include <tenon/backend/cpu/gemm/register_tile.hpp>
 #include <tenon/core/simd/simd.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
-/// Doubles to which rows are padded: what is computed of them has whole vectors, and nobody reads the padding.
+/// Rows are padded to a multiple of this many doubles, so that kernels work with whole vectors. No result depends on
+/// the padding.
 inline constexpr long padded_doubles = 8;
 
 /// What is subtracted from several rows: from row t factor[t * between + k * step] times the row `rows + k * row`, for
@@ -38,32 +40,16 @@ namespace detail {
 template <int targets, int vectors>
 [[gnu::noinline]] void subtract_tile(double* to, long distance, const Subtrahend& s, Chain chain) {
   using V = Simd<double>;
-  V sum[targets][vectors];
-#pragma GCC unroll 8
-  for (int t = 0; t < targets; ++t)
-#pragma GCC unroll 8
-    for (int v = 0; v < vectors; ++v)
-      sum[t][v] = chain == Chain::continues ? V::load(to + t * distance + v * V::width) : V(0.0);
+  const auto place = [=](int t, int v) __attribute__((always_inline)) { return to + t * distance + v * V::width; };
+  RegisterTile<V, targets, vectors> sums;
+  if (chain == Chain::continues) sums.load(place);
+  else sums.begin();
   const double *factor = s.factor, *rows = s.rows;
-  for (long k = 0; k < s.count; ++k, factor += s.step, rows += vectors * V::width) {
-    V minus[vectors];
-#pragma GCC unroll 8
-    for (int v = 0; v < vectors; ++v) minus[v] = V::load(rows + v * V::width);
-#pragma GCC unroll 8
-    for (int t = 0; t < targets; ++t) {
-      const V own(factor[t * s.between]);
-#pragma GCC unroll 8
-      for (int v = 0; v < vectors; ++v) sum[t][v] = fmadd(own, minus[v], sum[t][v]);
-    }
-  }
-#pragma GCC unroll 8
-  for (int t = 0; t < targets; ++t)
-#pragma GCC unroll 8
-    for (int v = 0; v < vectors; ++v) {
-      double* const own = to + t * distance + v * V::width;
-      if (chain == Chain::apart) sum[t][v] = V::load(own) + sum[t][v];
-      sum[t][v].store(own);
-    }
+  for (long k = 0; k < s.count; ++k, factor += s.step, rows += vectors * V::width)
+    sums.multiply([=](int t) __attribute__((always_inline)) { return V(factor[t * s.between]); },
+                  [=](int v) __attribute__((always_inline)) { return V::load(rows + v * V::width); });
+  if (chain == Chain::apart) sums.add_to(place);
+  sums.store(place);
 }
 template <int vectors>
 void subtract_strip(double* to, long targets, long distance, Subtrahend s, Chain chain, double* room) {
