@@ -10,35 +10,12 @@
 #include <tenon/nn/loss/softmax_cross_entropy.hpp>
 #include <tenon/train/data_parallel.hpp>
 
+#include "../support/outcome.hpp"
+
 namespace shards {
 
 using namespace tenon;
-
-/// What some steps leave: the losses, and the bytes of all parameters and moments.
-struct Outcome {
-  std::vector<double> losses;
-  std::string parameters;
-  bool operator==(const Outcome&) const = default;
-};
-
-struct Losses {
-  std::vector<double>& value;
-  void step_end(RunInfo& run) { value.push_back(run.loss()); }
-};
-
-/// Images in which one of four bands is bright, says the label.
-template <class Image>
-auto bands(long count) {
-  Random random(3);
-  std::vector<float> x;
-  std::vector<std::int32_t> y;
-  const long size = Image::dims.count(1);
-  for (long i = 0; i < count; ++i) {
-    y.push_back(std::int32_t(i % 4));
-    for (long k = 0; k < size; ++k) x.push_back(random.uniform(-0.5f, 0.5f) + (k * 4 / size == i % 4 ? 1.0f : 0.0f));
-  }
-  return dataset::from_arrays(dataset::column<Image>(std::move(x)), dataset::column<Shape<>>(std::move(y)));
-}
+using support::bands, support::Losses, support::Outcome;
 
 struct Training {
   long samples, batch, epochs;
@@ -52,8 +29,7 @@ Outcome trained(const Training& how, const Optimizer& optimizer, const Parts&...
   Outcome outcome;
   Losses losses{outcome.losses};
   model.train(how.epochs, bands<Image>(how.samples) | dataset::batch(how.batch), losses);
-  const ParameterList list(net);
-  outcome.parameters.assign(reinterpret_cast<const char*>(list.arena()->data), std::size_t(list.bytes()));
+  outcome.take_parameters(net);
   for (const io::NamedTensor& moment : model.optimizer_state())
     outcome.parameters.append(static_cast<const char*>(moment.tensor.data), moment.tensor.bytes());
   return outcome;

@@ -12,39 +12,12 @@
 #include <tenon/train/model.hpp>
 
 #include "../support/models.hpp"
+#include "../support/outcome.hpp"
 
 using namespace support;
 using namespace tenon;
 
 namespace {
-
-/// What 20 steps leave: the losses, and the bytes of all parameters, running statistics among them.
-struct Outcome {
-  std::vector<double> losses;
-  std::string parameters;
-  bool operator==(const Outcome&) const = default;
-};
-
-struct Losses {
-  std::vector<double>& value;
-  void step_end(RunInfo& run) { value.push_back(run.loss()); }
-};
-
-/// Images in which one of four bands is bright, says the label; the last batch of 50 in 16 is short. `missing`: the
-/// number of a pixel that is NaN.
-template <class Image>
-auto bands(long count, long missing = -1) {
-  Random random(3);
-  std::vector<float> x;
-  std::vector<std::int32_t> y;
-  const long size = Image::dims.count(1);
-  for (long i = 0; i < count; ++i) {
-    y.push_back(std::int32_t(i % 4));
-    for (long k = 0; k < size; ++k) x.push_back(random.uniform(-0.5f, 0.5f) + (k * 4 / size == i % 4 ? 1.0f : 0.0f));
-  }
-  if (missing >= 0) x[std::size_t(missing)] = std::nanf("");
-  return dataset::from_arrays(dataset::column<Image>(std::move(x)), dataset::column<Shape<>>(std::move(y)));
-}
 
 constexpr ModelOptions both{};
 constexpr ModelOptions graph_with(Passes passes) { return {true, false, passes}; }
@@ -58,8 +31,7 @@ Outcome trained(Mode mode, int threads = 1, long samples = 50, long batch = 16, 
   Outcome outcome;
   Losses losses{outcome.losses};
   model.train(epochs, bands<Image>(samples) | dataset::batch(batch), losses);
-  const ParameterList list(net);
-  outcome.parameters.assign(reinterpret_cast<const char*>(list.arena()->data), std::size_t(list.bytes()));
+  outcome.take_parameters(net);
   return outcome;
 }
 
