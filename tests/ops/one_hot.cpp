@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <tenon/nn/jit.hpp>
+#include <tenon/ops/maximum.hpp>
 #include <tenon/ops/one_hot.hpp>
 
 #include "../support/both_modes.hpp"
@@ -23,6 +24,13 @@ TEST_CASE("a one at the number's place; a number without a place is refused") {
     CHECK_THROWS_WITH_AS((void)code(numbers), said.c_str(), ValueError);
     CHECK_THROWS_WITH_AS((void)jit(code)(numbers), said.c_str(), ValueError);
   }
+}
+
+TEST_CASE("computed numbers of an empty batch") {
+  constexpr auto code = [](const auto& v) { return one_hot<3>(maximum(v, 0)); };
+  CHECK(both_modes(code, Tensor<std::int32_t, Shape<dyn>>::empty(0)).result.n() == 0);
+  const auto y = both_modes(code, tensor_of<std::int32_t, Shape<dyn>>({-5, 2})).result;
+  CHECK(same_bits(y, tensor_of<float, Shape<dyn, 3>>({1, 0, 0, 0, 0, 1})));
 }
 
 TEST_CASE("other dtypes and values") {

@@ -82,7 +82,8 @@ class TargetMemory {
       if (piece.place == Place::target || look != Look::read) moved.push_back(piece);
     });
     for (const TargetBlock::Piece& piece : moved) {
-      if (piece.place != Place::target || look == Look::overwrite) continue;
+      // nothing was ever there of a value of an empty batch
+      if (piece.place != Place::target || look == Look::overwrite || !block.there) continue;
       copy_out(at, piece.begin, piece.end);
     }
     for (const TargetBlock::Piece& piece : moved) block.move(piece.begin, piece.end, place);
