@@ -134,7 +134,7 @@ tools_of() {
     compile/cost*) echo time ;;
     instructions) echo valgrind ;;
     debugger/gdb) echo gdb ;;
-    dist/mpirun) echo openmpi-bin mpich ;;
+    dist/mpirun | example/data_parallel) echo openmpi-bin mpich ;;
     debugger/lldb) echo lldb-19 ;;
     debug/report_in_browser) echo libpng-dev chromium ;;
     consumer/install | consumer/page_pkg-config*) echo pkgconf ;;

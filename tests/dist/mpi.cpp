@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <support/skip.hpp>
 
 #include <tenon/dist/mpi.hpp>
+
+#include "../support/skip.hpp"
 
 using namespace tenon;
 
