@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <tenon/nn/loss/mse.hpp>
+#include <tenon/nn/metric/naming/for_output.hpp>
 
 #include "../support/logged.hpp"
 #include "small.hpp"
@@ -101,11 +102,11 @@ TEST_CASE("losses: a network with two outputs reaches its loss as a tuple, and p
   for (const Mode mode : modes) {
     const ContextScope scope({.mode = mode});
     TwoHeads net;
-    Model model{net, TwoHeadLoss{}, momentum(), nn::Accuracy{}};
+    Model model{net, TwoHeadLoss{}, momentum(), nn::for_output<1>("accuracy", nn::Accuracy{})};
     Values outputs;
     model.train(10, ten(), outputs);
     CHECK(outputs.steps.back()[0] < outputs.steps.front()[0]);
-    CHECK(model.eval(ten())["accuracy"] >= 0.9);  // of the last output
+    CHECK(model.eval(ten())["accuracy"] >= 0.9);
     const auto x = Tensor<float, Shape<dyn, 3>>::full(0.5f, 4);
     auto [norm, classes] = model.predict(x);
     CHECK(norm.count() == 4);
