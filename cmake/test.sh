@@ -135,6 +135,7 @@ tools_of() {
     instructions) echo valgrind ;;
     debugger/gdb) echo gdb ;;
     dist/mpirun | example/data_parallel) echo openmpi-bin mpich ;;
+    docs/snippets) echo openmpi-bin ;;
     debugger/lldb) echo lldb-19 ;;
     debug/report_in_browser) echo libpng-dev chromium ;;
     consumer/install | consumer/page_pkg-config*) echo pkgconf ;;

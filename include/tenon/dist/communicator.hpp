@@ -27,8 +27,9 @@ struct Message {
 };
 
 /// What carries messages. `start` begins one. `finish` returns whether it has arrived, and waits for it if `wait`.
-/// `give_up` cancels one after an error. All ranks of the group call `split`. Messages from one rank to another with one tag arrive in the order in which they were started. One with another
-/// number of bytes than its receiver expects is a RuntimeError there.
+/// `give_up` cancels one after an error. All ranks of the group call `split`. Messages from one rank to another with
+/// one tag arrive in the order in which they were started. One with another number of bytes than its receiver expects
+/// is a RuntimeError there.
 template <class T>
 concept Transport = requires(T& transport, Message& message, bool wait, int number) {
   { transport.rank() } -> std::same_as<int>;

@@ -38,7 +38,8 @@ struct AllGather : Collective<AllGather<group>, "AllGather", group> {
 
 /// Of the sum over ranks, one part along the first axis for each rank.
 ///
-/// x           any shape of rank 1 or more, whose first extent (for each n) is a multiple of `ranks`; any dtype but bool
+/// x           any shape of rank 1 or more, whose first extent (for each n) is a multiple of `ranks`; any dtype except
+///             bool
 /// result      as x, with the first extent divided by `ranks`
 /// derivative  the ranks' dy, one after the other
 /// order       one tree over the ranks (dist/sum_tree.hpp); 16-bit floats are added in float32
