@@ -1,11 +1,14 @@
 // What follows a Model's optimizer, sorted.
 #pragma once
 #include <span>
+#include <string>
+#include <string_view>
 #include <tuple>
 
 #include <tenon/nn/metric/count/mean_over.hpp>
 #include <tenon/train/amp.hpp>
 #include <tenon/train/callback/net_outputs.hpp>
+#include <tenon/train/callback/run/run_info.hpp>
 #include <tenon/train/eval_result.hpp>
 #include <tenon/train/step/graphs.hpp>
 #include <tenon/train/step/parallel.hpp>

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include <tenon/core/config.hpp>
+#include <tenon/train/callback/run/callback_turn.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI::detail {
