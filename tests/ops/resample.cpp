@@ -153,6 +153,13 @@ TEST_CASE("interpolate: every mode with all coordinates, larger and smaller; fil
   check_sizes<InterpolateConfig{area, Coordinates::half_pixel}>();
   check_sizes<InterpolateConfig{.mode = linear, .antialias = true}>();
   check_sizes<InterpolateConfig{.mode = cubic, .antialias = true, .outside = ops::Outside::border}>();
+  constexpr auto widest = [](const auto& v) {  // (in - 1) / (out - 1) is larger than in / out
+    return interpolate<Pair{1, 3}, InterpolateConfig{.mode = linear,
+                                                     .coordinates = Coordinates::align_corners,
+                                                     .antialias = true,
+                                                     .outside = ops::Outside::border}>(v);
+  };
+  both_modes(widest, random_tensor<float, Shape<dyn, 1, 1, 100>>(1, -1, 1, 2));
   check_sizes<InterpolateConfig{.mode = cubic, .outside = ops::Outside::left_out, .coefficient = -0.5f}>();
   check_sizes<InterpolateConfig{.mode = nearest, .nearest = Nearest::round_down}>();
   constexpr auto scaled = [](const auto& v) { return interpolate<Scale{5, 4}, cubic>(v); };

@@ -178,8 +178,8 @@ TEST_CASE("DEVICE_ID in the environment is the device_id of a program that does 
 
 TEST_CASE("set_auto_parallel_context and set_ps_context come before the network, and are told to do nothing here") {
   CHECK(has(told([] { set_ps_context("enable_ps", "True"); }), "'enable_ps' is kept and does nothing"));
-  CHECK(
-      has(told([] { set_auto_parallel_context("parallel_mode", "data_parallel"); }), "this version runs one process"));
+  CHECK(has(told([] { set_auto_parallel_context("parallel_mode", "data_parallel"); }),
+            "several processes train with dist::DataParallel"));
   CHECK(get_ps_context("enable_ps") == "True");
   CHECK(get_auto_parallel_context("parallel_mode") == "data_parallel");
   small::Net net;

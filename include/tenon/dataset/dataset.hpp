@@ -3,6 +3,7 @@
 //   auto train = dataset::Mnist{"mnist", dataset::Usage::train} | dataset::shuffle(60000) | dataset::batch(32);
 //   for (const auto& row : train) { ... row[0] is the images, row[1] the labels ... }
 #pragma once
+#include <tenon/core/random/random_group.hpp>
 #include <tenon/dataset/batch/batch.hpp>
 #include <tenon/dataset/digits/digits.hpp>
 #include <tenon/dataset/map/map.hpp>

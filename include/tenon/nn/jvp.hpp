@@ -57,8 +57,8 @@ template <class V>
 inline constexpr bool are_outside = is_tensor<V> && !is_inner<V>;
 template <class... V>
 inline constexpr bool are_outside<std::tuple<V...>> = (are_outside<V> && ...);
-/// What tensors in the construct of a cell get where only a graph has the derivative: a Model and a call of the cell
-/// compile it, so this is for a tape that records the cell.
+/// Throws where only a graph has the derivative, but a tape records the cell. Without a tape, calls of the cell and a
+/// Model are compiled and do not get here.
 template <class Result>
 [[noreturn]] Result lose() {
   throw lost_gradient();

@@ -42,7 +42,10 @@ struct Huber : Elementwise<Huber, "Huber"> {
 };
 
 /// Huber's error divided by its delta, which is beta here:  d² / (2 beta) where |d| < beta, else |d| - beta / 2.
+/// Operands: d, beta.
 ///
+/// d           any shape; floating-point
+/// beta        a number above 0
 /// derivative  that of Huber with dy / beta; none to beta
 /// source      MindSpore's SmoothL1Loss, PyTorch's smooth_l1_loss, without their reductions
 struct SmoothL1 : Elementwise<SmoothL1, "SmoothL1"> {

@@ -51,7 +51,10 @@ struct ResampleConfig {
   constexpr bool weighted() const { return mode >= Resampling::linear; }
   /// The most elements of which one is made.
   constexpr long most_taps(long in, long out) const {
-    if (filters()) return 2 * radius() * (antialias ? (in + out - 1) / out + 1 : 1) + 1;
+    if (filters()) {
+      const Ratio w = width(in, out);
+      return 2 * radius() * ((w.part + w.whole - 1) / w.whole) + 1;
+    }
     if (mode == Resampling::linear) return 2;
     if (mode == Resampling::cubic) return 4;
     return mode == Resampling::area ? (in + out - 1) / out + 1 : 1;

@@ -80,9 +80,9 @@ TEST_CASE("auto parallel: defaults, values that are kept with a warning, and res
   }
   for (const auto& [key, value] : others) {
     CAPTURE(key);
-    CHECK(support::printed_to(stderr, [key = key, value = value] {
-            set_auto_parallel_context(key, value);
-          }).ends_with(text("Config '", key, "' is kept and does nothing: this version runs one process.\n")));
+    CHECK(support::printed_to(stderr, [key = key, value = value] { set_auto_parallel_context(key, value); })
+              .ends_with(text("Config '", key,
+                              "' is kept and does nothing: several processes train with dist::DataParallel.\n")));
     CHECK(get_auto_parallel_context(key) == value);
   }
   reset_auto_parallel_context();
@@ -128,9 +128,9 @@ TEST_CASE("parameter servers: the same") {
   CHECK(get_ps_context("scheduler_manage_port") == "11202");
   for (const auto& [key, value] : all) {
     CAPTURE(key);
-    CHECK(support::printed_to(stderr, [key = key, value = value] {
-            set_ps_context(key, value);
-          }).ends_with(text("Config '", key, "' is kept and does nothing: this version runs one process.\n")));
+    CHECK(support::printed_to(stderr, [key = key, value = value] { set_ps_context(key, value); })
+              .ends_with(text("Config '", key,
+                              "' is kept and does nothing: several processes train with dist::DataParallel.\n")));
     CHECK(get_ps_context(key) == value);
   }
   CHECK_THROWS_WITH_AS(set_ps_context("scheduler_manage_port", "65536"),

@@ -37,10 +37,10 @@ TEST_CASE("print_context: what is in force, and who said so") {
 Context (does nothing in this program)
   save_graphs                 2              set_context
   enable_profiling            True           environment, PROFILING_MODE
-Auto parallel context (does nothing: this version trains in one process)
+Auto parallel context (does nothing: several processes train with dist::DataParallel)
   parallel_mode               data_parallel  set_auto_parallel_context
   strategy_ckpt_save_file     a/rather/long/path set_auto_parallel_context
-Parameter server context (does nothing: this version trains in one process)
+Parameter server context (does nothing: several processes train with dist::DataParallel)
   client_password             ***            set_ps_context
 )");
   reset_auto_parallel_context();

@@ -61,6 +61,10 @@ TEST_CASE("metric set: a name is there once, and asked for by a known name") {
                        "There are two metrics 'mae': give one another name, {\"other\", metric}.", ValueError);
   CHECK_THROWS_AS(nn::MetricSet{"nothing"}, KeyError);
   const nn::MetricSet set{"mae", "mse"};
+  std::string kinds;
+  nn::MetricSet{{"accuracy_loss", nn::Accuracy{}}, "mae"}.each_name(
+      [&](std::string_view name, std::string_view kind) { kinds.append(name).append("=").append(kind).append(" "); });
+  CHECK(kinds == "accuracy_loss=accuracy mae=mae ");
   CHECK_THROWS_WITH_AS(set["mze"], doctest::Contains("There is no metric 'mze', the set has 'mae', 'mse'."), KeyError);
 }
 

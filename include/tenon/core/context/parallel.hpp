@@ -8,8 +8,8 @@
 namespace tenon::inline TENON_ABI {
 
 /// Sets a key of MindSpore's context of the same name: `set_auto_parallel_context("parallel_mode", "data_parallel")`.
-/// This version trains in one process, so a value other than the default is checked, kept, and warned about. Throws
-/// TypeError for a text that is no int, bool, list, or dict where one is needed, ValueError for an unknown key or a
+/// A value other than the default is checked, kept, and warned about, since it has no effect: several processes train
+/// with dist::DataParallel. Throws TypeError for a text that is no int, bool, list, or dict where one is needed, ValueError for an unknown key or a
 /// value that is not legal, with those that are.
 void set_auto_parallel_context(const std::string& key, const std::string& value);
 /// What was set, or the default. Throws ValueError for an unknown key.
@@ -23,7 +23,7 @@ std::string get_ps_context(const std::string& key);
 void reset_ps_context();
 
 namespace detail {
-inline constexpr const char* one_process = "this version runs one process";
+inline constexpr const char* one_process = "several processes train with dist::DataParallel";
 inline constexpr ContextKey parallel_keys[]{
     {"device_num", KeyKind::whole, KeyEffect::kept, "1", "1 .. 4096", "", one_process},
     {"global_rank", KeyKind::whole, KeyEffect::kept, "0", "0 .. 4095", "", one_process},

@@ -34,7 +34,8 @@ namespace detail {
     const std::string_view name = kept.table[row].name;
     lines += table_line(name, name.ends_with("password") ? "***" : kept.value[row], caller);
   }
-  return lines.empty() ? lines : text(title, " (does nothing: this version trains in one process)\n", lines);
+  return lines.empty() ? lines
+                       : text(title, " (does nothing: several processes train with dist::DataParallel)\n", lines);
 }
 [[gnu::cold]] inline std::string origin_of(int row, const ContextKey& key) {
   const Context& c = get_context();

@@ -63,10 +63,11 @@ class Random {
     const float drawn = low + (high - low) * uniform();
     return drawn < high || !(low < high) ? drawn : next_below(high);
   }
-  /// Gaussian with this mean and standard deviation (Box and Muller 1958): initial values have the same numbers.
+  /// Gaussian with this mean and standard deviation, from two words (Box and Muller 1958). Defined in
+  /// core/random/random_group.hpp, which tenon.hpp and dataset/dataset.hpp include.
   template <class Words = Random>
   float normal(float mean = 0, float deviation = 1) {
-    return mean + deviation * draw_gaussian(static_cast<Words&>(*this));  // in random_group.hpp
+    return mean + deviation * draw_gaussian(static_cast<Words&>(*this));
   }
   /// Uniform in 0 .. bound - 1, bound <= 2^32, by multiplication (bias below 2^-32 * bound).
   constexpr std::uint32_t below(std::uint64_t bound) { return static_cast<std::uint32_t>(word() * bound >> 32); }

@@ -45,8 +45,8 @@ class Builder {
   bool in_loss = false;           // what is traced is the loss of a Model, which is no cell of its network
   bool asks_values = false;       // construct looks at values: it can run operator by operator, not as a graph
   bool inner_gradient = false;    // construct takes a gradient by grad()
-  bool nested_gradient = false;   // one of a gradient, or by jvp(): a tape cannot take it
-  int gradient_depth = 0;         // functions around, whose gradient is taken
+  bool nested_gradient = false;   // construct takes a gradient of one, or calls jvp(): a tape cannot record it
+  int gradient_depth = 0;         // enclosing functions whose gradient is being taken
   bool has_bodies = false;        // construct has a loop or a condition
   bool repeatable = false;        // this alone, and nothing changes if the forward pass of a step runs once more
   int scope = 0;                  // entry of the current cell

@@ -104,7 +104,7 @@ class Derivative {
   template <class... K>
   constexpr void no_gradient(K... k) {
     if constexpr (sizeof...(K) == 0) none_ = ~0u;
-    else ((none_ |= 1u << k), ...);
+    else ((none_ |= 1u << checked(int(k))), ...);
   }
   /// What this call contributes to the gradient of operand k, or -1.
   constexpr int contribution(int k) const { return sum_[k]; }

@@ -41,6 +41,8 @@ class AnyMetric {
   }
   /// Throws the errors of the metric, and RuntimeError if nothing was counted.
   double eval() const { return held_->eval(); }
+  /// The name of the metric's class.
+  std::string_view kind() const { return held_->kind(); }
   /// The metric itself, or null if it is of another type: `metric.as<nn::Recall>()->per_class()`.
   template <class M>
   const M* as() const {
@@ -55,6 +57,7 @@ class AnyMetric {
     virtual void clear() = 0;
     virtual void update(const AnyTensor& loss, const AnyTensor& prediction, const AnyTensor& label) = 0;
     virtual double eval() const = 0;
+    virtual std::string_view kind() const = 0;
   };
   template <class M>
   struct Held final : Holder {
@@ -66,6 +69,7 @@ class AnyMetric {
       named.update(loss, prediction, label);
     }
     double eval() const override { return static_cast<double>(named.metric.eval()); }
+    std::string_view kind() const override { return M::name; }
   };
   std::unique_ptr<Holder> held_;
 };
@@ -169,7 +173,7 @@ class MetricSet {
     for (Item& item : items_) item.metric.update(loss, prediction, label);
   }
   void each_name(auto&& take) const {
-    for (const Item& item : items_) take(std::string_view(item.name), std::string_view(item.name));
+    for (const Item& item : items_) take(std::string_view(item.name), item.metric.kind());
   }
   void report(auto&& add_number) const {
     for (const Item& item : items_) add_number(std::string_view(item.name), item.metric.eval());

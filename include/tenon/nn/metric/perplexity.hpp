@@ -8,8 +8,8 @@
 namespace tenon::inline TENON_ABI::nn {
 
 /// exp(-mean of log p), where p is the probability of the label, at least 1e-10. Places with ignore_label do not count:
-/// `Perplexity{0}`. `Perplexity::of_logits()` is for the logits of a network with nn::SoftmaxCrossEntropyWithLogits; p
-/// then has no limit.
+/// `Perplexity{0}`. For a network with nn::SoftmaxCrossEntropyWithLogits use `Perplexity::of_logits()`, which has no
+/// lower limit of p.
 ///
 /// prediction  [..., C] probabilities, or logits, any floating-point dtype
 /// label       [...] class numbers; all positions of a batch may be in a single axis

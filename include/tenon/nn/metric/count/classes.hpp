@@ -16,7 +16,7 @@ namespace tenon::inline TENON_ABI::nn {
   for (int axis = 0; sparse && axis < label.rank; ++axis) sparse = label[axis] == prediction[axis == 0 ? 0 : axis + 1];
   const bool one_hot = label.same_shape(prediction) && (is_real(label.dtype) || label.dtype == Dtype::int32);
   Sentence s;
-  if (prediction.rank >= 2 && prediction[1] == 1)
+  if (prediction.rank == 2 && prediction[1] == 1)
     s << metric << " compares classes, and got one number per sample, " << tenon::name(prediction.dtype) << " "
       << prediction << ": give two classes two outputs and nn::SoftmaxCrossEntropyWithLogits; nn::MAE{} and nn::Loss{} "
       << "judge a regression";

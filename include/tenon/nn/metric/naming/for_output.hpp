@@ -7,10 +7,10 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// A metric of predictions for output k of a network, counted from 0, and the label of this output: its own column with
-/// nn::MultiLoss, else the last one. Its number has a name of its own in the result of a Model's eval(). Made by
-/// `nn::for_output<0>("class_accuracy", nn::Accuracy{})`. A metric with more than one number has none there:
-/// `model.metric<nn::ForOutput<0, nn::ConfusionMatrix>>().metric`.
+/// A metric for output k of a network, counted from 0. It compares this output with its label: the output's own column
+/// with nn::MultiLoss, else the last column. `nn::for_output<0>("class_accuracy", nn::Accuracy{})` makes one; the string
+/// is the name of its number in the result of a Model's eval(). A metric that has more than one number adds none to
+/// that result: read `model.metric<nn::ForOutput<0, nn::ConfusionMatrix>>().metric`.
 template <int k, class M>
 requires PredictionMetric<M> || ListMetric<M>
 struct ForOutput {
