@@ -29,6 +29,7 @@
 #include <tenon/ops/gather.hpp>
 #include <tenon/ops/gelu.hpp>
 #include <tenon/ops/gru.hpp>
+#include <tenon/ops/huber.hpp>
 #include <tenon/ops/layer_norm.hpp>
 #include <tenon/ops/log.hpp>
 #include <tenon/ops/log_softmax.hpp>
