@@ -2,7 +2,7 @@
 // the number may change while they learn. With Open MPI or MPICH (docs/distributed.md):
 //
 //     mpirun -n 4 ./22_data_parallel 50         stops after 50 steps
-//     mpirun -n 2 ./22_data_parallel            goes on from there, and prints the number that one process prints, too
+//     mpirun -n 2 ./22_data_parallel            resumes from there, and prints the same numbers as a run on one process
 //
 // run: no
 #include <cstdio>

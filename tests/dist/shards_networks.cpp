@@ -49,14 +49,18 @@ TEST_CASE("steps allocate nothing") {
   model.train(3, bands<Shape<20>>(64) | dataset::batch(16), counter);
   CHECK(support::allocations == 0);
 }
-TEST_CASE("parameters that are frozen meanwhile stay, on all ranks") {
+TEST_CASE("parameters that are frozen meanwhile stay") {
   const ContextScope scope({.mode = Mode::graph, .num_threads = 1});
   const auto trained_frozen = [](Mode mode, auto... parts) {
     const ContextScope in({.mode = mode, .num_threads = 1});
     Mlp net;
+    net.init_parameters();
     net.fc1.requires_grad(false);
+    const auto frozen = net.fc1.weight.values();
+    const std::vector<float> before(frozen.begin(), frozen.end());
     Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, adam, parts...};
     model.train(2, bands<Shape<20>>(64) | dataset::batch(16));
+    CHECK(std::equal(before.begin(), before.end(), net.fc1.weight.values().begin()));
     const ParameterList list(net);
     return std::string(reinterpret_cast<const char*>(list.arena()->data), std::size_t(list.bytes()));
   };
@@ -79,7 +83,27 @@ TEST_CASE("ranks that do not train alike say so") {
   };
   train(16, false);
   CHECK_THROWS_WITH_AS(train(12, false), doctest::Contains("other ranks have batches of another size"), RuntimeError);
+  // fewer samples than shards: this rank would send nothing
+  CHECK_THROWS_WITH_AS(train(1, false), doctest::Contains("other ranks have batches of another size"), RuntimeError);
   CHECK_THROWS_WITH_AS(train(16, true), doctest::Contains("other ranks have other weights"), RuntimeError);
   CHECK_THROWS_WITH_AS((trained<Mlp, Shape<20>>({16, 16, 1, 0}, adam, dist::DataParallel{.shards = -1})),
                        "DataParallel: shards must be 1 or more, or 0 for one per rank, got -1.", ValueError);
+}
+TEST_CASE("a stop that one rank requests ends the training on all in the same step") {
+  const ContextScope scope({.mode = Mode::graph, .num_threads = 1});
+  struct StopOnOne {
+    int rank;
+    long steps = 0;
+    void step_end(RunInfo& run) {
+      ++steps;
+      if (rank == 1 && steps == 2) run.request_stop();
+    }
+  };
+  dist::run_ranks(2, [&](const dist::Communicator& group) {
+    Mlp net;
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, adam, dist::DataParallel{.shards = 2, .group = group}};
+    StopOnOne stop{group.rank()};
+    model.train(2, bands<Shape<20>>(64) | dataset::batch(16), stop);
+    REQUIRE(stop.steps == 2);
+  });
 }

@@ -148,3 +148,16 @@ TEST_CASE("the tree: sums of parts of any sizes have the bits of the whole") {
     REQUIRE(std::memcmp(sum.data(), whole.data(), sizeof(float) * count) == 0);
   }
 }
+
+TEST_CASE("a rank that returns, or the rank itself, sends nothing that one could wait for") {
+  dist::run_ranks(2, [](const dist::Communicator& ranks) {
+    int number = 0;
+    if (ranks.rank() == 0)
+      REQUIRE(error_of([&] { ranks.receive(1, 0, kept(number)); }) ==
+              "Rank 1 has ended without the message that rank 0 waits for.");
+  });
+  dist::run_ranks(1, [](const dist::Communicator& ranks) {
+    int number = 0;
+    REQUIRE(error_of([&] { ranks.receive(0, 0, kept(number)); }).starts_with("Rank 0 would wait for itself"));
+  });
+}

@@ -12,11 +12,11 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 cd "$work" || exit 1
 faults=0
 
-# ranks N ARGUMENTS...: what the program prints last on so many ranks, without their number.
+# ranks N ARGUMENTS...: the last line that the program prints on N ranks, without their number.
 ranks() {
   number=$1
   shift
-  timeout 100 "$launcher" -n "$number" "$program" "$@" >out 2>&1 || cat out >&2
+  timeout 100 "$launcher" -n "$number" "$program" "$@" >out 2>&1 || { cat out >&2; return; }
   sed -n 's/^[0-9]* ranks: //p' out
 }
 expect() {
@@ -38,6 +38,7 @@ export OMPI_MCA_btl
 expect "4 ranks over TCP" "$(ranks 4)"
 rm -rf data_parallel
 ranks 2 30 >/dev/null
+ls data_parallel/*.safetensors >/dev/null 2>&1 || { echo "FAILED: 2 ranks saved nothing"; faults=1; }
 ranks 4 60 >/dev/null
 expect "2, 4, and 3 ranks" "$(ranks 3)"
 [ $faults -eq 0 ] && echo "the same on 1, 2, 3, 4, and 5 ranks, and on 2, then 4, then 3: $alone"

@@ -193,6 +193,7 @@ TEST_CASE("what does not fit is one sentence, before it runs or when it does") {
   dist::run_ranks(2, [&](const dist::Communicator& ranks) {
     REQUIRE(error_of([&] { all_gather<3>(x); }) == "AllGather is for 3 ranks, and the group 'world' has 2.");
     REQUIRE(error_of([&] { broadcast<2>(x); }) == "Broadcast from rank 2: the group has the ranks 0 to 1.");
+    REQUIRE(error_of([&] { reduce_to<2>(x); }) == "ReduceTo rank 2: the group has the ranks 0 to 1.");
     REQUIRE(error_of([&] { send_receive<0, 5>(x); }).find("has the ranks 0 to 1") != std::string::npos);
     REQUIRE(error_of([&] { all_reduce<ReduceOp::sum, "odd">(x); }) == "There is no group 'odd'; there are 'world'.");
     const auto rows = Tensor<float, Shape<dyn, 2>>::zeros(1 + ranks.rank());

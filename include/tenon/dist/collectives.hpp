@@ -16,8 +16,8 @@ namespace tenon::inline TENON_ABI::dist {
 enum class ReduceOp : int { sum, max, min, prod };
 
 namespace detail {
-/// The tags of collectives. Ranks call them in one order, so messages of one tag cannot be taken for another's.
-enum CollectiveTag : int { broadcast_tag = most_tag + 16, gather_tag, exchange_tag, neighbor_tag };
+/// The tag of all collectives. Ranks call them in one order, so calls that do not match meet, and fail.
+inline constexpr int collective_tag = most_tag + 16;
 
 /// The messages of a call of this thread: a vector that keeps its memory.
 class Messages {
@@ -44,15 +44,19 @@ inline std::span<std::byte> scratch(std::size_t bytes) {
   return {memory.data(), bytes};
 }
 
-/// Part i of n equal parts of `count` elements: [begin(i), begin(i + 1)).
-struct Parts {
-  std::size_t count;
-  int n;
-  std::size_t begin(int i) const {
-    return count / std::size_t(n) * std::size_t(i) + std::min(std::size_t(i), count % std::size_t(n));
+/// Starts to receive place(peer) from each other rank, and to send it part(peer).
+template <class Part, class Place>
+void start_exchange(const Communicator& ranks, Part part, Place place, Messages& messages) {
+  const int size = ranks.size();
+  for (int step = 1; step < size; ++step) {
+    const int from = (ranks.rank() + size - step) % size;
+    messages.add(ranks.start_own_receive(from, collective_tag, place(from)));
   }
-  std::size_t size(int i) const { return begin(i + 1) - begin(i); }
-};
+  for (int step = 1; step < size; ++step) {
+    const int to = (ranks.rank() + step) % size;
+    messages.add(ranks.start_own_send(to, collective_tag, part(to)));
+  }
+}
 
 /// Calls f with the type of `op`.
 template <class F>
@@ -71,16 +75,11 @@ template <Element T, class Part>
 void exchange_and_reduce(const Communicator& ranks, ReduceOp op, Part part, std::span<T> out) {
   const std::span<std::byte> memory = scratch(out.size_bytes() * std::size_t(ranks.size()));
   const auto place = [&](int peer) { return memory.subspan(out.size_bytes() * std::size_t(peer), out.size_bytes()); };
-  Messages messages;
-  for (int step = 1; step < ranks.size(); ++step) {
-    const int from = (ranks.rank() + ranks.size() - step) % ranks.size();
-    messages.add(ranks.start_own_receive(from, exchange_tag, place(from)));
+  {
+    Messages messages;
+    start_exchange(ranks, [&](int to) { return std::as_bytes(part(to)); }, place, messages);
+    messages.wait();
   }
-  for (int step = 1; step < ranks.size(); ++step) {
-    const int to = (ranks.rank() + step) % ranks.size();
-    messages.add(ranks.start_own_send(to, exchange_tag, std::as_bytes(part(to))));
-  }
-  messages.wait();
   const auto leaf = [&](int first, int of) -> const T* {
     if (of > 1) return nullptr;
     return first == ranks.rank() ? part(first).data() : reinterpret_cast<const T*>(place(first).data());
@@ -97,13 +96,13 @@ inline void broadcast(const Communicator& ranks, std::span<std::byte> bytes, int
   int distance = 1;
   for (; distance < size; distance *= 2)
     if (turned & distance) {
-      ranks.start_own_receive((turned - distance + root) % size, detail::broadcast_tag, bytes).wait();
+      ranks.start_own_receive((turned - distance + root) % size, detail::collective_tag, bytes).wait();
       break;
     }
   detail::Messages messages;
   for (distance /= 2; distance > 0; distance /= 2)
     if (turned + distance < size)
-      messages.add(ranks.start_own_send((turned + distance + root) % size, detail::broadcast_tag, bytes));
+      messages.add(ranks.start_own_send((turned + distance + root) % size, detail::collective_tag, bytes));
   messages.wait();
 }
 
@@ -114,12 +113,7 @@ void all_gather_parts(const Communicator& ranks, std::span<const std::byte> mine
                       Begin begin) {
   const auto place = [&](int rank) { return all.subspan(begin(rank), begin(rank + 1) - begin(rank)); };
   detail::Messages messages;
-  for (int step = 1; step < ranks.size(); ++step) {
-    const int from = (ranks.rank() + ranks.size() - step) % ranks.size();
-    messages.add(ranks.start_own_receive(from, detail::gather_tag, place(from)));
-  }
-  for (int step = 1; step < ranks.size(); ++step)
-    messages.add(ranks.start_own_send((ranks.rank() + step) % ranks.size(), detail::gather_tag, mine));
+  detail::start_exchange(ranks, [&](int) { return mine; }, place, messages);
   if (const auto own = place(ranks.rank()); own.data() != mine.data()) std::copy(mine.begin(), mine.end(), own.begin());
   messages.wait();
 }
@@ -154,26 +148,23 @@ void all_reduce(const Communicator& ranks, ReduceOp op, std::span<T> values) {
     detail::with_op(op, [&]<class Op>(Op) { fold_nodes<Op, T>(ranks.size(), leaf, values); });
     return;
   }
-  const detail::Parts parts{values.size(), ranks.size()};
-  const auto part = [&](int rank) { return values.subspan(parts.begin(rank), parts.size(rank)); };
+  const auto range = [&](int rank) { return part_of(long(values.size()), ranks.size(), rank); };
+  const auto part = [&](int rank) {
+    return values.subspan(std::size_t(range(rank).begin), std::size_t(range(rank).size()));
+  };
   const std::span<T> mine = part(ranks.rank());
   detail::exchange_and_reduce<T>(ranks, op, part, mine);
   all_gather_parts(ranks, std::as_bytes(mine), std::as_writable_bytes(values),
-                   [&](int rank) { return parts.begin(rank) * sizeof(T); });
+                   [&](int rank) { return std::size_t(range(rank).begin) * sizeof(T); });
 }
 
 /// out part i = the part for this rank of rank i's `in`; both have size() parts of one size.
 inline void all_to_all(const Communicator& ranks, std::span<const std::byte> in, std::span<std::byte> out) {
   const std::size_t bytes = in.size() / std::size_t(ranks.size());
+  const auto part = [&](auto all, int rank) { return all.subspan(bytes * std::size_t(rank), bytes); };
   detail::Messages messages;
-  for (int step = 1; step < ranks.size(); ++step) {
-    const int from = (ranks.rank() + ranks.size() - step) % ranks.size();
-    messages.add(ranks.start_own_receive(from, detail::exchange_tag, out.subspan(bytes * std::size_t(from), bytes)));
-  }
-  for (int step = 1; step < ranks.size(); ++step) {
-    const int to = (ranks.rank() + step) % ranks.size();
-    messages.add(ranks.start_own_send(to, detail::exchange_tag, in.subspan(bytes * std::size_t(to), bytes)));
-  }
+  detail::start_exchange(
+      ranks, [&](int to) { return part(in, to); }, [&](int from) { return part(out, from); }, messages);
   const std::size_t own = bytes * std::size_t(ranks.rank());
   std::copy_n(in.begin() + std::ptrdiff_t(own), bytes, out.begin() + std::ptrdiff_t(own));
   messages.wait();

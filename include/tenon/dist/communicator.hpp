@@ -56,8 +56,8 @@ inline constexpr TransportFunctions functions_of{
     [](void* transport, int color, int key) { return static_cast<T*>(transport)->split(color, key); }};
 }  // namespace detail
 
-/// A message on its way. Its bytes belong to it until wait() returns or test() says true; what goes away before that
-/// waits, but not while an error leaves the scope.
+/// A message on its way. The transport uses its bytes until wait() returns or test() returns true. The destructor waits,
+/// except while an exception unwinds the scope.
 class Pending {
  public:
   Pending() = default;  // of nothing: has arrived
@@ -112,7 +112,8 @@ class Pending {
 /// is the only rank of a group of one.
 ///
 /// Calls throw ValueError for a rank or tag that there is not, RuntimeError if a message cannot arrive. Any thread may
-/// call, but all ranks call in the same order where they meet: barrier, split, collectives.
+/// call, but all ranks call in the same order where they meet: barrier, split, collectives. No other thread may
+/// communicate while split() runs.
 class Communicator {
  public:
   Communicator() = default;
@@ -131,7 +132,7 @@ class Communicator {
   int rank() const { return rank_; }
   int size() const { return size_; }
 
-  /// Returns when the bytes may be changed again. The receiver may have to have called receive() by then.
+  /// Returns when the bytes may be changed again, which may be only after the receiver has called receive().
   void send(int to, int tag, std::span<const std::byte> bytes) const {
     refuse_itself(to);
     start_send(to, tag, bytes).wait();
@@ -189,7 +190,7 @@ class Communicator {
     return Pending(transport_, functions_, message);
   }
   void refuse_itself(int peer) const {
-    if (peer == rank_ && size_ > 1)
+    if (peer == rank_ && functions_)
       throw_error<ValueError>("Rank ", peer, " would wait for itself: start_send and start_receive do not wait.");
   }
 

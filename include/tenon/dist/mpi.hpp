@@ -41,6 +41,7 @@ class MpiTransport {
   using Handle = typename Abi::Handle;
 
   MpiTransport(MpiState<Abi>& mpi, Handle group) : mpi_(mpi), group_(group) {
+    const std::lock_guard lock(mpi_.mutex);
     mpi_.functions.comm_set_errhandler(group_, mpi_.functions.abi.errors_return);
     mpi_.functions.comm_rank(group_, &rank_);
     mpi_.functions.comm_size(group_, &size_);
@@ -201,7 +202,7 @@ int start_mpi(MpiState<Abi>& mpi) {
   call.comm_size(call.abi.world, &size);
   return size;
 }
-/// A program that mpirun of one MPI starts and that loads another is n worlds of one rank.
+/// If mpirun belongs to one MPI and the program loads another, each process is rank 0 of 1.
 template <class Abi>
 void check_launcher(const MpiState<Abi>& mpi, int size) {
   for (const char* const variable : {OpenMpi::launched, Mpich::launched})
@@ -228,12 +229,14 @@ void become_rank(const MpiFunctions<Abi>& functions) {
 /// Ranks of one machine share its GPUs and processors, unless the program has chosen.
 inline void share_machine() {
   const Context& context = get_context();
-  if (context.device_target == "GPU" && context.device_id == 0 && !std::getenv("DEVICE_ID"))
-    set_context({.device_id = get_local_rank()});
+  const auto chosen = [&](const char* key) {
+    return ((context.by_call | context.by_environment) >> tenon::detail::context_row("Get", key) & 1) != 0;
+  };
+  if (context.device_target == "GPU" && !chosen("device_id")) set_context({.device_id = get_local_rank()});
   const int ranks = get_local_rank_size(), threads = context.num_threads;
   // num_threads counts what mpirun lets this rank use: processors of its own, or all
   const long here = ::sysconf(_SC_NPROCESSORS_ONLN);
-  if (threads == tenon::detail::processors() && long(threads) * ranks > here)
+  if (!chosen("num_threads") && long(threads) * ranks > here)
     set_context({.num_threads = std::max(1, int(here / ranks))});
 }
 }  // namespace detail

@@ -6,21 +6,10 @@
 #include <tenon/core/function_ref.hpp>
 #include <tenon/core/memory/aligned_bytes.hpp>
 #include <tenon/core/thread/parallel.hpp>
-#include <tenon/dist/communicator.hpp>
+#include <tenon/dist/collectives.hpp>
 #include <tenon/dist/sum_tree.hpp>
 
 namespace tenon::inline TENON_ABI::dist {
-
-/// The numbers begin to end - 1.
-struct ShardRange {
-  long begin = 0, end = 0;
-  constexpr long size() const { return end - begin; }
-};
-/// Part `index` of `all` things that are dealt into `parts` runs, the first of which are one longer if they must.
-constexpr ShardRange part_of(long all, long parts, long index) {
-  const long each = all / parts, longer = all % parts, begin = index * each + (index < longer ? index : longer);
-  return {begin, begin + each + (index < longer)};
-}
 
 namespace detail {
 using tenon::detail::Look;
@@ -119,7 +108,6 @@ class ShardSum {
   std::vector<AlignedBytes> kept_;  // the partial sums of add_up, from most_depth on, and this rank's nodes before
   std::vector<Node> nodes_, nodes_of_all_;
   std::vector<std::byte> received_;
-  std::vector<Pending> messages_;
 };
 
 TENON_EXACT_BEGIN
@@ -148,52 +136,36 @@ inline void ShardSum::exchange(long shards, long all) {
     each_node_of(rank, shards, all, [&](int, int) { arriving += rank != own; });
   if (long(received_.size()) < arriving * mine.size()) received_.resize(std::size_t(arriving * mine.size()));
   std::byte* place = received_.data();
-  std::vector<Pending>& messages = messages_;
-  for (int rank = 0; rank < group_.size(); ++rank) {
-    if (rank == own) {
-      nodes.insert(nodes.end(), nodes_.begin(), nodes_.end());
-      continue;
+  {
+    Messages messages;
+    for (int rank = 0; rank < group_.size(); ++rank) {
+      if (rank == own) {
+        nodes.insert(nodes.end(), nodes_.begin(), nodes_.end());
+        continue;
+      }
+      each_node_of(rank, shards, all, [&](int first, int leaves) {
+        messages.add(group_.start_own_receive(rank, slice_tag, {place, std::size_t(mine.size())}));
+        nodes.push_back({first, leaves, place, mine.begin});
+        place += mine.size();
+      });
+      const ShardRange theirs = slice(rank);
+      for (const Node& node : nodes_)
+        messages.add(group_.start_own_send(rank, slice_tag, {node.data + theirs.begin, std::size_t(theirs.size())}));
     }
-    each_node_of(rank, shards, all, [&](int first, int leaves) {
-      messages.push_back(group_.start_own_receive(rank, slice_tag, {place, std::size_t(mine.size())}));
-      nodes.push_back({first, leaves, place, mine.begin});
-      place += mine.size();
-    });
-    const ShardRange theirs = slice(rank);
-    for (const Node& node : nodes_)
-      messages.push_back(
-          group_.start_own_send(rank, slice_tag, {node.data + theirs.begin, std::size_t(theirs.size())}));
+    messages.wait();
   }
-  for (Pending& message : messages) message.wait();
-  messages.clear();
   add_slice(nodes, all, mine);
   std::byte* const sum = values();
+  Messages messages;
   for (int rank = 0; rank < group_.size(); ++rank) {
     if (rank == own) continue;
     const ShardRange theirs = slice(rank);
-    messages.push_back(group_.start_own_receive(rank, sum_tag, {sum + theirs.begin, std::size_t(theirs.size())}));
-    messages.push_back(group_.start_own_send(rank, sum_tag, {sum + mine.begin, std::size_t(mine.size())}));
+    messages.add(group_.start_own_receive(rank, sum_tag, {sum + theirs.begin, std::size_t(theirs.size())}));
+    messages.add(group_.start_own_send(rank, sum_tag, {sum + mine.begin, std::size_t(mine.size())}));
   }
-  for (Pending& message : messages) message.wait();
-  messages.clear();
+  messages.wait();
 }
 
-TENON_EXACT_BEGIN
-/// A block of the sum of a node, at `offset` bytes: one of `nodes`, or the sum of its two.
-template <class S, class Nodes>
-void add_block(const Nodes& nodes, int first, int leaves, long offset, long count, S* sum) {
-  for (const auto& node : nodes)
-    if (node.first == first && node.leaves == leaves) {
-      std::memcpy(sum, node.data + (offset - node.begin), std::size_t(count) * sizeof(S));
-      return;
-    }
-  S right[sum_block];
-  const int left = tree_split(leaves);
-  add_block(nodes, first, left, offset, count, sum);
-  add_block(nodes, first + left, leaves - left, offset, count, right);
-  for (long i = 0; i < count; ++i) sum[i] = sum[i] + right[i];
-}
-TENON_EXACT_END
 inline void ShardSum::add_slice(std::span<const Node> nodes, long all, ShardRange slice) {
   std::byte* const to = values();
   const auto add = [&]<class S>(S, long begin, long end) {
@@ -204,7 +176,15 @@ inline void ShardSum::add_slice(std::span<const Node> nodes, long all, ShardRang
       for (; block < stop; ++block) {
         const long at = block * long(sum_block), size = std::min(count - at, long(sum_block)),
                    offset = begin + at * long(sizeof(S));
-        add_block<S>(nodes, 0, int(all), offset, size, sum);
+        const auto read = [&](int first, int leaves, S* out) {
+          for (const Node& node : nodes)
+            if (node.first == first && node.leaves == leaves) {
+              std::memcpy(out, node.data + (offset - node.begin), std::size_t(size) * sizeof(S));
+              return true;
+            }
+          return false;
+        };
+        fold_node<Add, S>(read, 0, int(all), std::size_t(size), sum);
         std::memcpy(to + offset, sum, std::size_t(size) * sizeof(S));
       }
     });

@@ -12,6 +12,17 @@
 
 namespace tenon::inline TENON_ABI::dist {
 
+/// The numbers begin to end - 1.
+struct ShardRange {
+  long begin = 0, end = 0;
+  constexpr long size() const { return end - begin; }
+};
+/// Part `index` of `all` things that are dealt into `parts` runs, the first of which are one longer if they must.
+constexpr ShardRange part_of(long all, long parts, long index) {
+  const long each = all / parts, longer = all % parts, begin = index * each + (index < longer ? index : longer);
+  return {begin, begin + each + (index < longer)};
+}
+
 /// Where the tree over `leaves` (2 or more) parts: at the largest power of two below them. The leaves 0 to 5 add up as
 /// ((0 + 1) + (2 + 3)) + (4 + 5).
 constexpr int tree_split(int leaves) {

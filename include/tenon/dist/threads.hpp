@@ -1,11 +1,12 @@
 // run_ranks: threads of one process as the ranks of a group, for tests and for a debugger.
 #pragma once
+#include <algorithm>
 #include <condition_variable>
-#include <cstring>
 #include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <tuple>
@@ -33,26 +34,37 @@ class Room {
     const std::lock_guard lock(mutex_);
     return lanes_[way].expected++;
   }
-  bool take(const Way& way, std::uint64_t number, std::span<std::byte> bytes, bool wait) {
+  /// `sender`: the thread that the message comes from.
+  bool take(const Way& way, int sender, std::uint64_t number, std::span<std::byte> bytes, bool wait) {
     std::unique_lock lock(mutex_);
     auto& messages = lanes_[way].messages;
     const auto there = [&] { return messages.contains(number); };
-    if (wait) arrived_.wait(lock, [&] { return there() || !broken_.empty(); });
+    const auto hopeless = [&] { return !broken_.empty() || ended_.contains(sender); };
+    if (wait) arrived_.wait(lock, [&] { return there() || hopeless(); });
     if (!there()) {
       if (!broken_.empty()) throw RuntimeError(broken_);
+      if (hopeless())
+        throw_error<RuntimeError>("Rank ", std::get<1>(way), " has ended without the message that rank ",
+                                  std::get<2>(way), " waits for.");
       return false;
     }
     const std::vector<std::byte> message = std::move(messages.extract(number).mapped());
     if (message.size() != bytes.size())
       throw_error<RuntimeError>("Rank ", std::get<1>(way), " sent ", message.size(), " bytes, and rank ",
                                 std::get<2>(way), " expects ", bytes.size(), ": they run different calls.");
-    std::memcpy(bytes.data(), message.data(), bytes.size());
+    std::copy(message.begin(), message.end(), bytes.begin());
     return true;
   }
   /// The number of a new group: the same for all ranks that ask with the same numbers.
   int group(int parent, int count, int color) {
     const std::lock_guard lock(mutex_);
     return groups_.emplace(std::tuple(parent, count, color), int(groups_.size()) + 1).first->second;
+  }
+  /// The thread sends nothing more.
+  void leave(int thread) {
+    const std::lock_guard lock(mutex_);
+    ended_.insert(thread);
+    arrived_.notify_all();
   }
   /// What ranks hear that wait for a message that does not come.
   void end(const std::string& reason) {
@@ -70,6 +82,7 @@ class Room {
   std::condition_variable arrived_;
   std::map<Way, Lane> lanes_;
   std::map<std::tuple<int, int, int>, int> groups_;
+  std::set<int> ended_;
   std::string broken_;
 };
 
@@ -86,7 +99,8 @@ class ThreadTransport {
     else message.request[0] = room_->expect(way(message));
   }
   bool finish(Message& message, bool wait) {
-    return message.outgoing || room_->take(way(message), message.request[0], {message.data, message.bytes}, wait);
+    return message.outgoing || room_->take(way(message), members_[std::size_t(message.peer)], message.request[0],
+                                           {message.data, message.bytes}, wait);
   }
   void give_up(Message&) {}
   Communicator split(int color, int key);
@@ -114,7 +128,8 @@ inline Communicator ThreadTransport::split(int color, int key) {
   for (int peer = 0; peer < size(); ++peer) {
     const Room::Way way(group_, peer, rank_, tag);
     Choice theirs;
-    room_->take(way, room_->expect(way), std::as_writable_bytes(std::span(&theirs, 1)), true);
+    room_->take(way, members_[std::size_t(peer)], room_->expect(way), std::as_writable_bytes(std::span(&theirs, 1)),
+                true);
     auto place = members.end();
     while (place != members.begin() && (place - 1)->key > theirs.key) --place;
     if (theirs.color == color) members.insert(place, theirs);
@@ -131,8 +146,8 @@ inline Communicator ThreadTransport::split(int color, int key) {
 }  // namespace detail
 
 /// Calls f(communicator) on `size` new threads and returns when all have ended. There they are the ranks of a program,
-/// as after init: get_rank() and groups are theirs. If one throws, the others throw RuntimeError where they wait for
-/// it, and run_ranks throws what the first one threw.
+/// as after init: get_rank() and groups are theirs. If one throws or returns, the others throw RuntimeError
+/// where they wait for it. run_ranks throws what the first one threw.
 template <class F>
 void run_ranks(int size, F f) {
   if (size < 1) throw_error<ValueError>("run_ranks: ", size, " ranks; the least is 1.");
@@ -160,6 +175,7 @@ void run_ranks(int size, F f) {
       }
       room->end(reason);
     }
+    room->leave(rank);
   };
   std::vector<std::thread> threads;
   for (int rank = 0; rank < size; ++rank) threads.emplace_back(run, rank);

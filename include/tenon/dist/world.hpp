@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include <tenon/core/random/philox.hpp>
 #include <tenon/dist/collectives.hpp>
 
 namespace tenon::inline TENON_ABI::dist {
@@ -95,7 +96,7 @@ inline bool is_initialized() { return !detail::world().groups.empty(); }
 
 /// The group of this name, for messages and collectives. The names are as in MindSpore's communication; here and below:
 /// throws RuntimeError before init and in a process that is not in the group, ValueError if there is no such group.
-inline const Communicator& communicator(std::string_view group = world_group) { return detail::own_group(group).ranks; }
+inline Communicator communicator(std::string_view group = world_group) { return detail::own_group(group).ranks; }
 
 /// The number of this process in the group, from 0.
 inline int get_rank(std::string_view group = world_group) { return communicator(group).rank(); }
@@ -149,11 +150,8 @@ namespace detail {
 }
 /// Throws RuntimeError, on all ranks, if not all ask for the same group.
 inline void agree_on_group(const std::string& name, const std::vector<int>& ranks) {
-  std::uint64_t hash = 1469598103934665603u;  // FNV-1a
-  const auto mix = [&](unsigned char byte) { hash = (hash ^ byte) * 1099511628211u; };
-  for (const char c : name) mix(static_cast<unsigned char>(c));
-  for (const int rank : ranks)
-    for (int shift = 0; shift < 32; shift += 8) mix(static_cast<unsigned char>(rank >> shift));
+  const std::uint64_t hash = hash_bytes(reinterpret_cast<const char*>(ranks.data()), ranks.size() * sizeof(int),
+                                        hash_bytes(name.data(), name.size()));
   const std::vector<std::uint64_t> hashes = gathered(group_named(world_group).ranks, hash);
   for (std::size_t rank = 1; rank < hashes.size(); ++rank)
     if (hashes[rank] != hashes[0])
@@ -168,8 +166,8 @@ inline void agree_on_group(const std::string& name, const std::vector<int>& rank
 /// in it. Throws ValueError for a name that is taken or longer than 127 bytes, for ranks that are none, not there, or
 /// named twice; RuntimeError if the ranks do not agree.
 inline void create_group(const std::string& name, const std::vector<int>& ranks) {
-  detail::check_new_group(name, ranks);
   detail::agree_on_group(name, ranks);
+  detail::check_new_group(name, ranks);
   const Communicator all = detail::group_named(world_group).ranks;
   const auto place = std::find(ranks.begin(), ranks.end(), all.rank());
   const bool is_in = place != ranks.end();

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include <tenon/dist/shard_sum.hpp>
 #include <tenon/dist/world.hpp>
@@ -58,6 +59,12 @@ class ParallelStep<dist::DataParallel> {
       throw_error<ValueError>("DataParallel: shards must be 1 or more, or 0 for one per rank, got ", how.shards, ".");
   }
   int rank() const { return sum_.group().rank(); }
+  /// True on all ranks if it is on one.
+  bool any_rank(bool yes) const {
+    std::int32_t flag = yes;
+    dist::all_reduce<std::int32_t>(sum_.group(), dist::ReduceOp::max, {&flag, 1});
+    return flag != 0;
+  }
   long smallest(long n) const { return n < shards_ ? 1 : n / shards_; }
 
   template <class... C, class Runner, class List>
@@ -68,32 +75,38 @@ class ParallelStep<dist::DataParallel> {
     static constexpr auto& layout = SumLayout<Net>::table;
     const FlushDenormals flush;
     const ParameterList parameters(*runner.net_);
-    numbers_.start(parameters, facts.moving, {facts.output, std::size_t(facts.outputs)}, facts.all_means, row.n,
-                   agreed(runner, parameters, row.n));
+    agree({row.n, runner.state_.step(), weights_to_compare(parameters)});
+    numbers_.start(parameters, facts.moving, {facts.output, std::size_t(facts.outputs)}, facts.all_means, row.n);
     sum_.fit({layout.floats, layout.bytes + numbers_.bytes()});
     const auto numbers = [this] { return reinterpret_cast<double*>(sum_.values() + layout.bytes); };
-    const long all = std::min(shards_, row.n);
-    sum_.run(shards_, all, [&](int shard, bool begins) {
+    sum_.run(shards_, std::min(shards_, row.n), [&](int shard, bool begins) {
       const dist::ShardRange samples = dist::part_of(row.n, shards_, shard);
       numbers_.restore();
       write_header(runner, shard, begins, facts.all_means ? double(samples.size()) / double(row.n) : 1);
       run_shard<C...>(runner, part(row, samples), begins,
                       [&](auto output) { numbers_.take(numbers(), samples, begins, output); });
     });
-    numbers_.finish(numbers(), all);
+    numbers_.finish(numbers());
     outputs.clear();
     numbers_.each_output([&](const AnyTensor& output) { outputs.add(output); });
     update(runner, parameters, facts.reached);
   }
 
  private:
-  template <class Runner>
-  Agreed agreed(const Runner& runner, const ParameterList& parameters, long n) {
-    Agreed result{double(n) + 0x1p32 * double(runner.state_.step() % 256), 0};
-    if (!compared_ && parameters.arena())
-      result.weights = number_of_bits(home(parameters.arena()->data), parameters.arena()->bytes);
-    compared_ = true;
-    return result;
+  std::uint64_t weights_to_compare(const ParameterList& parameters) {
+    if (std::exchange(compared_, true) || !parameters.arena()) return 0;
+    return number_of_bits(home(parameters.arena()->data), parameters.arena()->bytes);
+  }
+  void agree(const Agreed& own) const {
+    const dist::Communicator& ranks = sum_.group();
+    if (ranks.size() == 1) return;
+    const std::span<std::byte> all = dist::detail::scratch(sizeof own * std::size_t(ranks.size()));
+    dist::all_gather(ranks, std::as_bytes(std::span(&own, 1)), all);
+    for (int rank = 0; rank < ranks.size(); ++rank) {
+      Agreed other;
+      std::memcpy(&other, all.data() + sizeof own * std::size_t(rank), sizeof other);
+      check_agreed(own, other);
+    }
   }
   // The samples of a shard, as a row.
   template <class List>

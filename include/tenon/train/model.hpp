@@ -379,6 +379,7 @@ class Model {
       list.template tell<detail::EpochEnd>();
       run.eval_results = nullptr;
       if (whole) progress_.end_epoch();
+      if constexpr (shares_training) run.agree_to_stop();
       if (run.stop_requested) break;
     }
     detail::tell_end(run, list, running, ParameterList(*net_));

@@ -37,6 +37,7 @@ struct Broadcast : Collective<Broadcast<group>, "Broadcast", group> {
 ///
 /// x           any shape, the same on all ranks; any dtype but bool
 /// derivative  the root's dy to all
+/// errors      ValueError when it runs, if the group has no such rank
 /// order       one tree over the ranks (dist/sum_tree.hpp); 16-bit floats are added in float32
 /// source      MindSpore's Reduce, whose other ranks keep what they have
 template <FixedString group>
@@ -52,6 +53,8 @@ struct ReduceTo : Collective<ReduceTo<group>, "ReduceTo", group> {
   template <class Call>
   static void run(const Arguments& a, long, long) {
     using T = typename Call::Result;
+    if (const int size = ReduceTo::ranks().size(); Call::config().root >= size)
+      throw_error<ValueError>("ReduceTo rank ", Call::config().root, ": the group has the ranks 0 to ", size - 1, ".");
     const auto x = ReduceTo::template operand<Call>(a);
     const auto y = ReduceTo::template result<Call>(a);
     std::copy(x.begin(), x.end(), y.begin());

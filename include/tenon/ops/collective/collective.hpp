@@ -17,10 +17,10 @@ struct Collective : Operator<Op, Name> {
   static constexpr long items(long) {
     return 1;
   }
-  static const dist::Communicator& ranks() { return dist::communicator(group.view()); }
+  static dist::Communicator ranks() { return dist::communicator(group.view()); }
   /// Throws ValueError if the group does not have `wanted` ranks.
-  static const dist::Communicator& ranks(int wanted) {
-    const dist::Communicator& found = ranks();
+  static dist::Communicator ranks(int wanted) {
+    dist::Communicator found = ranks();
     if (found.size() != wanted)
       throw_error<ValueError>(Op::name, " is for ", wanted, " ranks, and the group '", group.view(), "' has ",
                               found.size(), ".");

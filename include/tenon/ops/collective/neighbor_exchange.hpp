@@ -9,8 +9,8 @@ namespace detail {
 inline void exchange(const dist::Communicator& ranks, int to, std::span<const std::byte> x, int from,
                      std::span<std::byte> y) {
   dist::Pending arriving, leaving;
-  if (from >= 0) arriving = ranks.start_own_receive(from, dist::detail::neighbor_tag, y);
-  if (to >= 0) leaving = ranks.start_own_send(to, dist::detail::neighbor_tag, x);
+  if (from >= 0) arriving = ranks.start_own_receive(from, dist::detail::collective_tag, y);
+  if (to >= 0) leaving = ranks.start_own_send(to, dist::detail::collective_tag, x);
   arriving.wait();
   leaving.wait();
 }

@@ -212,7 +212,8 @@ constexpr std::string_view suffix(CheckpointFormat format) {
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void CheckpointFiles::begin(long step) {
   // what is there is the parent's, or of a run before this one, also of one with a copy of this object
-  if (!run_->lock.of_this_process() || (step == 0 && run_->has_files)) kept_.clear(), latest_.clear(), reserve();
+  if (!run_) make_directory(directory_), reserve();  // it writes, although it is not rank 0 of the program
+  else if (!run_->lock.of_this_process() || (step == 0 && run_->has_files)) kept_.clear(), latest_.clear(), reserve();
   last_step_ = step;
   last_time_ = window_ = now();
   in_window_ = 0;

@@ -48,25 +48,25 @@ inline void round_into(const AnyTensor& to, const double* from) {
   });
 }
 
-/// What must be the same on all ranks. Each shard adds it, and each rank finds its own times the number of shards.
+/// What must be the same on all ranks before a step: else one of them waits for sums that another does not send.
 struct Agreed {
-  double batch = 0;    // its size, and which step it is for
-  double weights = 0;  // their bits, looked at before the first step
+  std::int64_t batch = 0, step = 0;
+  std::uint64_t weights = 0;  // their bits, looked at before the first step
 };
 
-/// Throws RuntimeError if other ranks have something else.
-[[gnu::cold]] inline void check_agreed(const Agreed& own, const double* sum, double shards, long n) {
-  if (sum[0] != own.batch * shards)
-    throw_error<RuntimeError>("Model.train: this rank has a batch of ", n,
+/// Throws RuntimeError if another rank has something else.
+[[gnu::cold]] inline void check_agreed(const Agreed& own, const Agreed& other) {
+  if (other.batch != own.batch || other.step != own.step)
+    throw_error<RuntimeError>("Model.train: this rank has a batch of ", own.batch,
                               " samples, other ranks have batches of another "
                               "size, or are in another step: give all ranks the same data set and checkpoint; "
                               "DataParallel shares each batch.");
-  if (sum[1] != own.weights * shards)
+  if (other.weights != own.weights)
     throw_error<RuntimeError>("Model.train: other ranks have other weights: give all ranks the same network, seed, and "
                               "checkpoint.");
 }
-/// A number below 2^40 for the bits of some memory, whose size is a multiple of 8 bytes.
-inline double number_of_bits(const std::byte* data, long bytes) {
+/// A number for the bits of some memory, whose size is a multiple of 8 bytes.
+inline std::uint64_t number_of_bits(const std::byte* data, long bytes) {
   std::uint64_t number = 0;
   for (long i = 0; i < bytes; i += 8) {
     std::uint64_t word;
@@ -74,17 +74,15 @@ inline double number_of_bits(const std::byte* data, long bytes) {
     number = (number ^ word) * 0x9e3779b97f4a7c15u;
     number ^= number >> 29;
   }
-  return double(number & ((std::uint64_t(1) << 40) - 1));
+  return number;
 }
 
-/// The numbers of one batch: what is agreed, all moving statistics, each the mean over the samples, and the graph's
-/// outputs. An output per sample has the samples of each shard at their place, and zeros elsewhere.
+/// The numbers of one batch: all moving statistics, each the mean over the samples, and the graph's outputs. An output per sample has the samples of each shard at their place, and zeros elsewhere.
 class ShardNumbers {
  public:
   /// Before the shards of a batch of n. `moving`: a flag per entry; `means`: an output without samples is a mean.
   void start(const ParameterList& parameters, const bool* moving, std::span<const TensorType> outputs, bool means,
-             long n, const Agreed& agreed) {
-    agreed_ = agreed;
+             long n) {
     moving_.clear(), outputs_.clear(), before_.clear();
     n_ = n, means_ = means;
     for (int e = 0; e < parameters.entries(); ++e)
@@ -102,7 +100,7 @@ class ShardNumbers {
     if (long(whole_.bytes()) < bytes) whole_ = TargetBytes(std::size_t(bytes), "the outputs of a batch");
   }
   long bytes() const {
-    long count = 2;
+    long count = 0;
     for (const AnyTensor& one : moving_) count += one.count();
     for (const Output& one : outputs_) count += one.type.count(n_);
     return count * long(sizeof(double));
@@ -119,8 +117,6 @@ class ShardNumbers {
   template <class F>
   void take(double* sum, dist::ShardRange samples, bool begins, F output) const {
     const double part = double(samples.size()) / double(n_);
-    *sum = begins ? agreed_.batch : *sum + agreed_.batch, ++sum;
-    *sum = begins ? agreed_.weights : *sum + agreed_.weights, ++sum;
     for (const AnyTensor& one : moving_) {
       home(one);
       add_weighted(sum, one, part, begins);
@@ -137,9 +133,7 @@ class ShardNumbers {
     }
   }
   /// Gives the network the statistics, and makes the outputs of the batch.
-  void finish(const double* sum, long shards) {
-    check_agreed(agreed_, sum, double(shards), n_);
-    sum += 2;
+  void finish(const double* sum) {
     for (const AnyTensor& one : moving_) {
       home(one);
       round_into(one, sum);
@@ -164,7 +158,6 @@ class ShardNumbers {
   };
   static std::byte* home(const AnyTensor& one) { return detail::home(static_cast<std::byte*>(one.data), one.bytes()); }
 
-  Agreed agreed_;
   long n_ = 0;
   bool means_ = true;
   std::vector<AnyTensor> moving_;

@@ -60,6 +60,11 @@ struct Run : RunInfo {
   {
     return model.runner_.rank();
   }
+  /// A stop that one rank requests ends the training on all, in the same step: else the others wait for it.
+  void agree_to_stop() requires(M::shares_training)
+  {
+    this->stop_requested = model.runner_.any_rank(this->stop_requested);
+  }
   const auto& loss_fn() const { return prototype<typename detail::LossOf<M>::type>; }
   Run(M& m, Mode how, long batches, std::vector<AnyTensor> (*columns)(const void* row)) : model(m) {
     mode = how, batch_num = batches, columns_of = columns;
@@ -188,6 +193,8 @@ void each_step(Run& run, NextRow<Columns> next_row, List& list, Step step, Done 
     list.template tell<StepEnd>();
     done(*row);
     run.row = nullptr;
+    if constexpr (requires { run.agree_to_stop(); })
+      if (run.training) run.agree_to_stop();
     if (run.stop_requested) break;
   }
 #if defined(TENON_TARGET)
