@@ -56,8 +56,8 @@ inline constexpr TransportFunctions functions_of{
     [](void* transport, int color, int key) { return static_cast<T*>(transport)->split(color, key); }};
 }  // namespace detail
 
-/// A message on its way. The transport uses its bytes until wait() returns or test() returns true. The destructor waits,
-/// except while an exception unwinds the scope.
+/// A message on its way. The transport uses its bytes until wait() returns or test() returns true. The destructor
+/// waits, except while an exception unwinds the scope.
 class Pending {
  public:
   Pending() = default;  // of nothing: has arrived

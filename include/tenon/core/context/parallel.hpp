@@ -9,8 +9,8 @@ namespace tenon::inline TENON_ABI {
 
 /// Sets a key of MindSpore's context of the same name: `set_auto_parallel_context("parallel_mode", "data_parallel")`.
 /// A value other than the default is checked, kept, and warned about, since it has no effect: several processes train
-/// with dist::DataParallel. Throws TypeError for a text that is no int, bool, list, or dict where one is needed, ValueError for an unknown key or a
-/// value that is not legal, with those that are.
+/// with dist::DataParallel. Throws TypeError for a text that is no int, bool, list, or dict where one is needed,
+/// ValueError for an unknown key or a value that is not legal, with those that are.
 void set_auto_parallel_context(const std::string& key, const std::string& value);
 /// What was set, or the default. Throws ValueError for an unknown key.
 std::string get_auto_parallel_context(const std::string& key);

@@ -77,7 +77,8 @@ inline std::uint64_t number_of_bits(const std::byte* data, long bytes) {
   return number;
 }
 
-/// The numbers of one batch: all moving statistics, each the mean over the samples, and the graph's outputs. An output per sample has the samples of each shard at their place, and zeros elsewhere.
+/// The numbers of one batch: all moving statistics, each the mean over the samples, and the graph's outputs. An
+/// output per sample has the samples of each shard at their place, and zeros elsewhere.
 class ShardNumbers {
  public:
   /// Before the shards of a batch of n. `moving`: a flag per entry; `means`: an output without samples is a mean.

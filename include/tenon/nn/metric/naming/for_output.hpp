@@ -8,9 +8,9 @@
 namespace tenon::inline TENON_ABI::nn {
 
 /// A metric for output k of a network, counted from 0. It compares this output with its label: the output's own column
-/// with nn::MultiLoss, else the last column. `nn::for_output<0>("class_accuracy", nn::Accuracy{})` makes one; the string
-/// is the name of its number in the result of a Model's eval(). A metric that has more than one number adds none to
-/// that result: read `model.metric<nn::ForOutput<0, nn::ConfusionMatrix>>().metric`.
+/// with nn::MultiLoss, else the last column. `nn::for_output<0>("class_accuracy", nn::Accuracy{})` makes one; the
+/// string is the name of its number in the result of a Model's eval(). A metric that has more than one number adds none
+/// to that result: read `model.metric<nn::ForOutput<0, nn::ConfusionMatrix>>().metric`.
 template <int k, class M>
 requires PredictionMetric<M> || ListMetric<M>
 struct ForOutput {
