@@ -31,9 +31,11 @@ enum class Resampling : int {
   area
 };
 
-/// Of one element of the result: the element first + k of x, or the end of the axis where that is outside.
+/// Of one element of the result: the element first + k of x, or the end of the axis where that is outside. Filters have
+/// weights that add up to `sum` before they are divided by it.
 struct Taps {
   long first = 0, count = 1;
+  double sum = 1;
 };
 
 TENON_EXACT_BEGIN
@@ -89,10 +91,10 @@ struct ResampleConfig {
   }
   /// What element k of the taps of j is multiplied by.
   template <class A>
-  constexpr A weight(long in, long out, long j, long k) const {
-    if (mode == Resampling::area) return A(1) / A(taps(in, out, j).count);
+  constexpr A weight(long in, long out, long j, const Taps& own, long k) const {
+    if (mode == Resampling::area) return A(1) / A(own.count);
     if (mode != Resampling::linear && mode != Resampling::cubic) return A(1);
-    if (filters()) return A(share(in, out, j, k));
+    if (filters()) return A(filter(in, out, j, own.first + k) / own.sum);
     const Ratio r = ratio(in, out, j);
     if (mode == Resampling::linear && r.part < 0) return A(1 - k);
     const A after = A(r.part - r.floor() * r.whole) / A(r.whole);
@@ -158,21 +160,18 @@ struct ResampleConfig {
     const Ratio r = ratio(in, out, j), w = width(in, out);
     const long at = r.part * w.whole, reach = radius() * w.part * r.whole, whole = r.whole * w.whole;
     const long first = Ratio{at - reach, whole}.floor() + 1, last = Ratio{at + reach, whole}.ceil() - 1;
-    if (!exclude_outside) return {first, last - first + 1};
-    return {inside(first, in), inside(last, in) - inside(first, in) + 1};
+    Taps own{first, last - first + 1, 0};
+    if (exclude_outside) own = {inside(first, in), inside(last, in) - inside(first, in) + 1, 0};
+    for (long k = 0; k < own.count; ++k) own.sum += filter(in, out, j, own.first + k);
+    return own;
   }
-  constexpr double share(long in, long out, long j, long k) const {
+  /// The weight of the element `from` of x, not yet divided by the sum.
+  constexpr double filter(long in, long out, long j, long from) const {
     const Ratio r = ratio(in, out, j), w = width(in, out);
-    const Taps own = filtered(in, out, j);
-    double sum = 0, wanted = 0;
-    for (long i = 0; i < own.count; ++i) {
-      const long apart = (own.first + i) * r.whole - r.part;
-      const double x = double((apart < 0 ? -apart : apart) * w.whole) / double(r.whole * w.part);
-      const double one = mode == Resampling::linear ? (x < 1 ? 1 - x : 0) : x < 2 ? convolution(x, x >= 1) : 0;
-      sum += one;
-      if (i == k) wanted = one;
-    }
-    return wanted / sum;
+    const long apart = from * r.whole - r.part;
+    const double x = double((apart < 0 ? -apart : apart) * w.whole) / double(r.whole * w.part);
+    if (mode == Resampling::linear) return x < 1 ? 1 - x : 0;
+    return x < 2 ? convolution(x, x >= 1) : 0;
   }
   static constexpr long wrapped(long at, long in) { return in ? (at % in + in) % in : 0; }
   static constexpr long mirrored(long at, long in, long twice) {

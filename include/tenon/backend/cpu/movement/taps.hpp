@@ -56,7 +56,7 @@ template <class A, class Config>
     list.start[j] = used;
     for (long k = 0; k < own.count; ++k, ++used) {
       list.from[used] = std::int32_t(c.inside(own.first + k, in));
-      list.weight[used] = c.weighted() ? c.template weight<A>(in, out, j, k) : A(1);
+      list.weight[used] = c.weighted() ? c.template weight<A>(in, out, j, own, k) : A(1);
     }
   }
   list.start[out] = used;

@@ -46,7 +46,7 @@ struct Kernel<Cuda, ops::Resample> : kernel::cuda::Values<Kernel<Cuda, ops::Resa
     else {
       A sum(0);
       for (long k = 0; k < taps.count; ++k)
-        sum = kernel::add_weighted(c.template weight<A>(in, out, j, k),
+        sum = kernel::add_weighted(c.template weight<A>(in, out, j, taps, k),
                                    static_cast<A>(from[c.inside(taps.first + k, in) * inner]), sum);
       return static_cast<T>(sum);
     }
@@ -71,7 +71,7 @@ struct Kernel<Cuda, ops::ResampleGrad> : kernel::cuda::Values<Kernel<Cuda, ops::
       if (kernel::cuda::ascending(c) && c.inside(taps.first, in) > at) break;
       for (long k = 0; k < taps.count; ++k)
         if (c.inside(taps.first + k, in) == at)
-          sum = kernel::add_weighted(c.weighted() ? c.template weight<A>(in, out, j, k) : A(1),
+          sum = kernel::add_weighted(c.weighted() ? c.template weight<A>(in, out, j, taps, k) : A(1),
                                      static_cast<A>(from[j * inner]), sum);
     }
     return static_cast<T>(sum);

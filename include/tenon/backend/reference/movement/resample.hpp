@@ -25,7 +25,7 @@ void each_tap(const Config& c, const TensorType& x, const TensorType& y, long n,
     const auto taps = c.taps(in, out, j);
     for (long k = 0; k < taps.count; ++k) {
       index[std::size_t(axis)] = c.inside(taps.first + k, in);
-      f(i, place(index, x, n), c.template weight<double>(in, out, j, k));
+      f(i, place(index, x, n), c.template weight<double>(in, out, j, taps, k));
     }
   }
 }
