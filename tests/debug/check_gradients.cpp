@@ -23,6 +23,25 @@ struct Product : ops::Elementwise<Product<form>, "mine.Product"> {
     if (form == 3) d.flows_to(1, d.call<ops::Mul>(d.gradient(), d.operand(0)));
   }
 };
+/// a and b as they are, where the derivative knows a alone.
+struct AsTheyAre : Operator<AsTheyAre, "mine.AsTheyAre"> {
+  static constexpr int returns = 2;
+  static constexpr ResultTypes shape(const OperandTypes& in, const NoConfig&, Sentence&) { return {in[0], in[1]}; }
+  static constexpr void derivative(Derivative& d) {
+    if (d.has_gradient(0)) d.flows_to(0, d.gradient(0));
+  }
+  template <class Call>
+  static constexpr long items(long n) {
+    return Call::result.count(n);
+  }
+  template <class Call>
+  static void run(const Arguments& a, long begin, long end) {
+    for (long i = begin; i < end; ++i) {
+      a.result<double>()[i] = a.operand<double>(0)[i];
+      if constexpr (has_result<Call, 1>) result_of<Call, 1>(a)[i] = a.operand<double>(1)[i];
+    }
+  }
+};
 template <int form>
 constexpr auto product = [](auto a, auto b) { return apply<Product<form>>(std::source_location::current(), a, b); };
 
@@ -71,4 +90,15 @@ TEST_CASE("a derivative that forgets an operand is an error where its gradient i
   CHECK(grad<1>(product<1>)(a, b).values()[0] == 0);
   const auto detached = [](auto x, auto y) { return product<0>(x, stop_gradient(y)) + y; };
   CHECK(grad<1>(detached)(a, b).values()[0] == 1);
+}
+
+TEST_CASE("a derivative of several results that forgets an operand is an error once all results have a gradient") {
+  const auto both = [](auto x, auto y) {
+    const auto [p, q] = apply<AsTheyAre>(std::source_location::current(), x, y);
+    return p * q;
+  };
+  CHECK(grad<0>(both)(a, b).values()[2] == -6);
+  CHECK(message_of([&] {
+          grad<1>(both)(a, b);
+        }).starts_with("The derivative of mine.AsTheyAre gives operand 1 no gradient: call d.flows_to(1, ...) in it"));
 }

@@ -110,7 +110,7 @@ class Derivative {
   constexpr int contribution(int k) const { return sum_[k]; }
   /// True if operand k could have a gradient, but the rule neither gave it one nor declared that it has none.
   constexpr bool forgets(int k) const {
-    return sum_[k] < 0 && !(none_ >> k & 1) && is_floating(type(k).dtype) && (one_result() || !gives_any());
+    return sum_[k] < 0 && !(none_ >> k & 1) && is_floating(type(k).dtype) && (gets_all() || !gives_any());
   }
 
  private:
@@ -121,7 +121,11 @@ class Derivative {
     return 0;
   }
   // Which operands have a gradient may depend on the results that have one.
-  constexpr bool one_result() const { return node_.op->returns == 1; }
+  constexpr bool gets_all() const {
+    for (int k = 0; k < node_.op->returns; ++k)
+      if (gradients_[k] < 0) return false;
+    return true;
+  }
   constexpr bool gives_any() const {
     for (int k = 0; k < node_.operands; ++k)
       if (sum_[k] >= 0) return true;
