@@ -66,6 +66,8 @@ struct ContextChange {
 
 namespace detail {
 Context& process_context();
+/// Whether set_context or the environment has chosen this setting. Throws ValueError for an unknown name.
+bool context_is_chosen(const char* key);
 }  // namespace detail
 
 /// The current settings.
@@ -242,6 +244,10 @@ inline constexpr char context_variables[][2][24]{{"DEVICE_ID", "device_id"},
 [[gnu::noinline]] TENON_INLINE Context& process_context() {
   static Context context = context_of_environment();
   return context;
+}
+TENON_INLINE bool context_is_chosen(const char* key) {
+  const Context& c = process_context();
+  return ((c.by_call | c.by_environment) >> context_row("Get", key) & 1) != 0;
 }
 }  // namespace detail
 

@@ -229,14 +229,12 @@ void become_rank(const MpiFunctions<Abi>& functions) {
 /// Ranks of one machine share its GPUs and processors, unless the program has chosen.
 inline void share_machine() {
   const Context& context = get_context();
-  const auto chosen = [&](const char* key) {
-    return ((context.by_call | context.by_environment) >> tenon::detail::context_row("Get", key) & 1) != 0;
-  };
-  if (context.device_target == "GPU" && !chosen("device_id")) set_context({.device_id = get_local_rank()});
+  if (context.device_target == "GPU" && !tenon::detail::context_is_chosen("device_id"))
+    set_context({.device_id = get_local_rank()});
   const int ranks = get_local_rank_size(), threads = context.num_threads;
   // num_threads counts what mpirun lets this rank use: processors of its own, or all
   const long here = ::sysconf(_SC_NPROCESSORS_ONLN);
-  if (!chosen("num_threads") && long(threads) * ranks > here)
+  if (!tenon::detail::context_is_chosen("num_threads") && long(threads) * ranks > here)
     set_context({.num_threads = std::max(1, int(here / ranks))});
 }
 }  // namespace detail
