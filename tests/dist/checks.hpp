@@ -9,18 +9,11 @@
 
 #include <tenon/dist/world.hpp>
 
+#include "../support/error_of.hpp"
+
 namespace checks {
 using namespace tenon;
-using dist::ReduceOp;
-
-inline std::string error_of(auto f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing";
-}
+using dist::ReduceOp, support::error_of;
 
 /// Element i of a rank: fractions with many digits, some below 0; small numbers for integers.
 template <class T>

@@ -58,6 +58,14 @@ END
 root=$(cd "$(dirname "$0")/../.." && pwd)
 "$compiler" -std=c++20 -O1 -I"$root/include" "$dir/program.cpp" -lpthread -ldl -o "$dir/program" || exit 1
 "$compiler" -shared -fPIC "$dir/without.cpp" -ldl -o "$dir/without.so" || exit 1
+# libraries of these names that are too old, or none
+mkdir "$dir/empty" "$dir/old"
+echo 'int nothing;' | "$compiler" -shared -fPIC -x c++ - -o "$dir/empty/libmpi.so.40" || exit 1
+echo 'int ompi_mpi_comm_world;' | "$compiler" -shared -fPIC -x c++ - -o "$dir/old/libmpich.so.12" || exit 1
+says 'libmpi.so.40 has no symbol ompi_mpi_comm_world, which dist::init("mpi") needs: it is no MPI 3 or later' \
+  LD_LIBRARY_PATH="$dir/empty" OMPI_COMM_WORLD_SIZE=2 "$dir/program"
+says 'libmpich.so.12 is that of an Open MPI older than 3: install a later one' \
+  LD_LIBRARY_PATH="$dir/old" PMI_SIZE=2 "$dir/program"
 none="LD_PRELOAD=$dir/without.so WITHOUT=libmpi"
 says 'finds no MPI (libmpi.so.40; libmpich.so.12; libmpi.so.12): install Open MPI' $none "$dir/program"
 says 'install it (on Debian: apt-get install openmpi-bin)' $none OMPI_COMM_WORLD_SIZE=2 "$dir/program"

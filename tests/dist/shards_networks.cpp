@@ -3,11 +3,14 @@
 
 #include <string>
 
+#include <tenon/dataset/sampler/shard.hpp>
+#include <tenon/dist/mpi.hpp>
 #include <tenon/nn/layer/recurrent/lstm.hpp>
 #include <tenon/nn/optim/accumulate_gradients.hpp>
 #include <tenon/nn/optim/adam.hpp>
 
 #include "../support/allocations.hpp"
+#include "../support/error_of.hpp"
 #include "../support/models.hpp"
 #include "shards.hpp"
 
@@ -69,23 +72,139 @@ TEST_CASE("parameters that are frozen meanwhile stay") {
   CHECK(trained_frozen(Mode::pynative, dist::DataParallel{.shards = 4}) ==
         trained_frozen(Mode::graph, dist::DataParallel{.shards = 4}));
 }
-TEST_CASE("ranks that do not train alike say so") {
+namespace {
+/// What both of two ranks hear that train these.
+template <class F>
+std::string both_hear(F train) {
+  std::vector<std::string> heard(2);
+  dist::run_ranks(2, [&](const dist::Communicator& group) {
+    heard[std::size_t(group.rank())] = support::error_of([&] { train(group, group.rank() == 1); });
+  });
+  CHECK(heard[0] == heard[1]);
+  return heard[0];
+}
+template <class Net = Mlp, class Optimizer = nn::Adam>
+void train_on(const dist::Communicator& group, long samples, long batch, long epochs = 1, int shards = 2,
+              const Optimizer& optimizer = {.learning_rate = 0.01f}, auto... change) {
+  Net net;
+  net.init_parameters();
+  (change(net), ...);
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, optimizer, dist::DataParallel{shards, group}};
+  model.train(epochs, bands<Shape<20>>(samples) | dataset::batch(batch));
+}
+
+/// Batches of which the last ones do not come.
+template <class D>
+struct Ending {
+  using columns = typename D::columns;
+  static constexpr bool batched = true;
+  D data;
+  long said, most;
+  long size() const { return said; }
+  long max_rows() const { return data.max_rows(); }
+  struct Iterator {
+    decltype(std::declval<const D&>().open()) rows;
+    long most, given = 0;
+    void start(std::uint64_t epoch) { rows.start(epoch), given = 0; }
+    auto next() { return given++ < most ? rows.next() : nullptr; }
+  };
+  Iterator open() const { return {data.open(), most}; }
+};
+
+struct Wider : nn::Cell<Wider> {
+  nn::Dense<20, 64> fc1;
+  nn::Dense<64, 40> fc2;
+  nn::Dense<40, 4> fc3;
+  constexpr auto construct(auto x) const { return fc3(relu(fc2(relu(fc1(x))))); }
+};
+struct Single : nn::Cell<Single> {
+  nn::Dense<20, 64> fc1;
+  constexpr auto construct(auto x) const { return fc1(x); }
+};
+}  // namespace
+
+TEST_CASE("ranks with different models hear in what they differ") {
   const ContextScope scope({.mode = Mode::graph, .num_threads = 1});
-  const auto train = [](long batch, bool other_weights) {
-    dist::run_ranks(2, [&](const dist::Communicator& group) {
-      const bool odd = group.rank() == 1;
+  const std::string alike = ". Give all ranks the same network, optimizer, and DataParallel.";
+  CHECK(both_hear([](const auto& group, bool) { train_on(group, 64, 16); }) == "nothing");
+  CHECK(both_hear([](const auto& group, bool odd) {
+          if (odd) train_on<Wider>(group, 64, 16);
+          else train_on(group, 64, 16);
+        }) == "Model.train: the ranks have different models: rank 0 has the parameter fc2.weight float32 [32,64], rank "
+              "1 has the "
+              "parameter fc2.weight float32 [40,64]" +
+                  alike);
+  CHECK(both_hear([](const auto& group, bool odd) {
+          if (odd) train_on<Single>(group, 64, 16);
+          else train_on<Wider>(group, 64, 16);
+        }) == "Model.train: the ranks have different models: rank 0 has the parameter fc2.weight float32 [40,64], rank "
+              "1 has no "
+              "further parameter" +
+                  alike);
+  CHECK(both_hear([](const auto& group, bool odd) { train_on(group, 64, 16, 1, odd ? 4 : 2); }) ==
+        "Model.train: the ranks have different models: rank 0 has the optimizer Adam and 2 shards, rank 1 has the "
+        "optimizer "
+        "Adam and 4 shards" +
+            alike);
+  CHECK(both_hear([](const auto& group, bool odd) {
+          if (odd) train_on(group, 64, 16, 1, 2, nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f});
+          else train_on(group, 64, 16);
+        }) == "Model.train: the ranks have different models: rank 0 has the optimizer Adam and 2 shards, rank 1 has "
+              "the optimizer "
+              "Momentum and 2 shards" +
+                  alike);
+  CHECK(both_hear([](const auto& group, bool odd) {
+          train_on(group, 64, 16, 1, 2, adam, [odd](Mlp& net) { net.fc1.requires_grad(!odd); });
+        }) == "Model.train: the ranks have different models: rank 0 has the parameter fc1.weight float32 [64,20], rank "
+              "1 has the "
+              "parameter fc1.weight float32 [64,20], which is frozen" +
+                  alike);
+  CHECK(both_hear([](const auto& group, bool odd) {
+          train_on(group, 64, 16, 1, 2, adam, [odd](Mlp& net) { net.fc2.bias.values()[0] = odd; });
+        }) == "Model.train: rank 1 has other weights than rank 0: give all ranks the same seed and checkpoint.");
+  CHECK(both_hear([](const auto& group, bool odd) {
+          train_on(group, 64, 16, 1, 2, nn::Adam{.learning_rate = odd ? 0.5f : 0.25f});
+        }) == "Model.train: in step 1 rank 0 has the learning rate 0.25, rank 1 0.5: their weights would become "
+              "different.");
+}
+TEST_CASE("init after a part that shares a training would be too late") {
+  const dist::DataParallel alone;
+  CHECK(alone.group.size() == 1);
+  CHECK(support::error_of([] { dist::init(); }) ==
+        "dist::init after a dist::DataParallel was made, which trains alone: call dist::init before you make a Model.");
+}
+TEST_CASE("ranks with different data hear in what they differ") {
+  const ContextScope scope({.mode = Mode::graph, .num_threads = 1});
+  const std::string alike = ": the others would wait for them. Give all ranks the same data set; DataParallel shares "
+                            "each batch.";
+  const auto heard = [](long samples, long batch, long epochs = 1) {
+    return both_hear(
+        [=](const auto& group, bool odd) { train_on(group, odd ? samples : 64, odd ? batch : 16, odd ? epochs : 1); });
+  };
+  CHECK(heard(48, 16) == "Model.train: rank 0 has 4 batches per epoch, rank 1 has 3" + alike);
+  CHECK(heard(64, 16, 3) == "Model.train: rank 0 trains for 1 epochs, rank 1 for 3.");
+  CHECK(heard(60, 15) == "Model.train: after 0 steps rank 0 has a batch of 16 samples, rank 1 one of 15: give all "
+                         "ranks the same data set; DataParallel shares each batch.");
+  const auto other = [](auto data_of) {
+    return both_hear([&](const auto& group, bool odd) {
       Mlp net;
-      net.init_parameters();
-      if (odd && other_weights) net.fc2.bias.values()[0] = 1;
-      Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, adam, dist::DataParallel{.shards = 2, .group = group}};
-      model.train(1, bands<Shape<20>>(64) | dataset::batch(odd ? batch : 16));
+      Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, adam, dist::DataParallel{2, group}};
+      model.train(1, data_of(odd));
     });
   };
-  train(16, false);
-  CHECK_THROWS_WITH_AS(train(12, false), doctest::Contains("other ranks have batches of another size"), RuntimeError);
-  // fewer samples than shards: this rank would send nothing
-  CHECK_THROWS_WITH_AS(train(1, false), doctest::Contains("other ranks have batches of another size"), RuntimeError);
-  CHECK_THROWS_WITH_AS(train(16, true), doctest::Contains("other ranks have other weights"), RuntimeError);
+  CHECK(
+      other([](bool odd) { return bands<Shape<20>>(64) | dataset::shuffle(64, odd ? 2 : 1) | dataset::batch(16); }) ==
+      "Model.train: in step 1 rank 1 has other samples than rank 0: DataParallel shares each batch, so give all ranks "
+      "the same data set, with the same seed and without num_shards.");
+  CHECK(other([](bool odd) {
+          return bands<Shape<20>>(64) | dataset::shard({.num_shards = 2, .shard_id = odd}) | dataset::batch(16);
+        }).find("and without num_shards") != std::string::npos);
+  CHECK(other([](bool odd) { return Ending{bands<Shape<20>>(64) | dataset::batch(16), odd ? 0L : 4L, 4}; }) ==
+        "Model.train: rank 0 has 4 batches per epoch, rank 1 has 0" + alike);
+  // rows that end before their number: the ranks find out at the end of the epoch
+  CHECK(other([](bool odd) { return Ending{bands<Shape<20>>(64) | dataset::batch(16), 4, odd ? 2L : 4L}; }) ==
+        "Model.train: after 2 steps rank 0 has a batch of 16 samples, rank 1 one of 0: give all ranks the same data "
+        "set; DataParallel shares each batch.");
   CHECK_THROWS_WITH_AS((trained<Mlp, Shape<20>>({16, 16, 1, 0}, adam, dist::DataParallel{.shards = -1})),
                        "DataParallel: shards must be 1 or more, or 0 for one per rank, got -1.", ValueError);
 }

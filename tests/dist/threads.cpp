@@ -8,7 +8,10 @@
 #include <tenon/dist/sum_tree.hpp>
 #include <tenon/dist/threads.hpp>
 
+#include "../support/error_of.hpp"
+
 using namespace tenon;
+using support::error_of;
 
 namespace {
 template <class T>
@@ -18,14 +21,6 @@ std::span<const std::byte> sent(const T& value) {
 template <class T>
 std::span<std::byte> kept(T& value) {
   return std::as_writable_bytes(std::span(&value, 1));
-}
-std::string error_of(auto f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing";
 }
 }  // namespace
 

@@ -15,10 +15,12 @@
 #include <tenon/ops/reduce_sum.hpp>
 
 #include "../support/both_modes.hpp"
+#include "../support/error_of.hpp"
 #include "../support/shape_rule.hpp"
 
 using namespace tenon;
 using dist::ReduceOp;
+using support::error_of;
 
 namespace {
 /// The tensor of a rank, the same wherever it is made.
@@ -180,14 +182,6 @@ TEST_CASE("what does not fit is one sentence, before it runs or when it does") {
   CHECK(support::refusal<AllToAll<"world">>({2, 1, 0}, {Tensor<float, Shape<4, 3>>::dims}) ==
         "AllToAll over 2 ranks needs an extent along axis 1 that is a multiple of it, got [4,3]");
   CHECK(support::result_type<AllGather<"world">>({4}, {Tensor<float, Shape<dyn, 3>>::dims}) == "float32 [4n,3]");
-  const auto error_of = [](auto f) -> std::string {
-    try {
-      f();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "nothing";
-  };
   const auto x = Tensor<float, Shape<2>>::zeros();
   CHECK(error_of([&] { all_reduce(x); }) == "This process is not a rank yet: call dist::init(\"mpi\") first.");
   dist::run_ranks(2, [&](const dist::Communicator& ranks) {
@@ -199,4 +193,28 @@ TEST_CASE("what does not fit is one sentence, before it runs or when it does") {
     const auto rows = Tensor<float, Shape<dyn, 2>>::zeros(1 + ranks.rank());
     REQUIRE(error_of([&] { all_reduce(rows); }).find("they run different calls") != std::string::npos);
   });
+  // of equal sizes, too: each would take the other's numbers for its own
+  const auto differ = [&](auto of_rank_0, auto of_rank_1) {
+    std::vector<std::string> heard(2);
+    dist::run_ranks(2, [&](const dist::Communicator& ranks) {
+      heard[std::size_t(ranks.rank())] = error_of([&] { ranks.rank() == 0 ? of_rank_0() : of_rank_1(); });
+    });
+    return heard[0] + '\n' + heard[1];
+  };
+  const std::string rule = ": they run different calls. All ranks of a group call the same collectives in the same "
+                           "order, with equal sizes.";
+  CHECK(differ([&] { all_reduce(x); }, [&] { all_gather<2>(x); }) ==
+        "Rank 0 calls all_reduce<sum> of 8 bytes of float32, rank 1 calls all_gather of 16 bytes" + rule +
+            "\nRank 1 calls all_gather of 16 bytes, rank 0 calls all_reduce<sum> of 8 bytes of float32" + rule);
+  CHECK(differ([&] { all_reduce(x); }, [&] { all_reduce<ReduceOp::max>(x); })
+            .starts_with("Rank 0 calls all_reduce<sum> of 8 bytes of float32, rank 1 calls all_reduce<max>"));
+  CHECK(differ([&] { all_reduce(x); }, [] { all_reduce(Tensor<std::int32_t, Shape<2>>::zeros()); })
+            .starts_with("Rank 0 calls all_reduce<sum> of 8 bytes of float32, rank 1 calls all_reduce<sum> of 8 bytes "
+                         "of int32"));
+  CHECK(differ([&] { broadcast<0>(x); }, [&] { neighbor_exchange<1>(x); })
+            .find("Rank 1 calls neighbor_exchange<1> of 8 bytes, rank 0 calls broadcast<0> of 8 bytes") !=
+        std::string::npos);
+  CHECK(differ([&] { send_receive<0, 1>(x); }, [&] { all_to_all<2>(x); })
+            .find("Rank 1 calls all_to_all of 8 bytes, rank 0 calls send_receive<0, 1> of 8 bytes") !=
+        std::string::npos);
 }

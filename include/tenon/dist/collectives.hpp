@@ -7,36 +7,12 @@
 #include <span>
 #include <vector>
 
-#include <tenon/dist/communicator.hpp>
+#include <tenon/dist/collective_call.hpp>
 #include <tenon/dist/sum_tree.hpp>
 
 namespace tenon::inline TENON_ABI::dist {
 
-/// What a reduction makes of two elements.
-enum class ReduceOp : int { sum, max, min, prod };
-
 namespace detail {
-/// The tag of all collectives. Ranks call them in one order, so calls that do not match meet, and fail.
-inline constexpr int collective_tag = most_tag + 16;
-
-/// The messages of a call of this thread: a vector that keeps its memory.
-class Messages {
- public:
-  Messages() { all().clear(); }
-  ~Messages() { all().clear(); }
-  Messages(const Messages&) = delete;
-  Messages& operator=(const Messages&) = delete;
-  void add(Pending message) { all().push_back(std::move(message)); }
-  void wait() {
-    for (Pending& message : all()) message.wait();
-  }
-
- private:
-  static std::vector<Pending>& all() {
-    thread_local std::vector<Pending> messages;
-    return messages;
-  }
-};
 /// Memory of this thread for parts of other ranks, which grows to the largest call.
 inline std::span<std::byte> scratch(std::size_t bytes) {
   thread_local std::vector<std::byte> memory;
@@ -44,18 +20,25 @@ inline std::span<std::byte> scratch(std::size_t bytes) {
   return {memory.data(), bytes};
 }
 
-/// Starts to receive place(peer) from each other rank, and to send it part(peer).
-template <class Part, class Place>
-void start_exchange(const Communicator& ranks, Part part, Place place, Messages& messages) {
+/// Receives place(peer) from each other rank, and sends it part(peer); meanwhile() runs before the wait.
+template <class Part, class Place, class Meanwhile>
+void exchange(const Communicator& ranks, const Called& called, Part part, Place place, Meanwhile meanwhile) {
   const int size = ranks.size();
+  CollectiveCall call(ranks, called);
   for (int step = 1; step < size; ++step) {
     const int from = (ranks.rank() + size - step) % size;
-    messages.add(ranks.start_own_receive(from, collective_tag, place(from)));
+    call.receive(from, place(from));
   }
   for (int step = 1; step < size; ++step) {
     const int to = (ranks.rank() + step) % size;
-    messages.add(ranks.start_own_send(to, collective_tag, part(to)));
+    call.send(to, part(to));
   }
+  meanwhile();
+  call.wait();
+}
+template <class T>
+Called reduction(Called::Kind kind, ReduceOp op, std::span<const T> values) {
+  return {kind, int(op), int(dtype_of<T>), 0, std::int64_t(values.size_bytes())};
 }
 
 /// Calls f with the type of `op`.
@@ -72,19 +55,15 @@ void with_op(ReduceOp op, F f) {
 /// out = the reduction of the ranks' parts for this rank: part(peer) is what this rank has for a peer. All parts of one
 /// receiver have one size.
 template <Element T, class Part>
-void exchange_and_reduce(const Communicator& ranks, ReduceOp op, Part part, std::span<T> out) {
+void exchange_and_reduce(const Communicator& ranks, const Called& called, Part part, std::span<T> out) {
   const std::span<std::byte> memory = scratch(out.size_bytes() * std::size_t(ranks.size()));
   const auto place = [&](int peer) { return memory.subspan(out.size_bytes() * std::size_t(peer), out.size_bytes()); };
-  {
-    Messages messages;
-    start_exchange(ranks, [&](int to) { return std::as_bytes(part(to)); }, place, messages);
-    messages.wait();
-  }
+  exchange(ranks, called, [&](int to) { return std::as_bytes(part(to)); }, place, [] {});
   const auto leaf = [&](int first, int of) -> const T* {
     if (of > 1) return nullptr;
     return first == ranks.rank() ? part(first).data() : reinterpret_cast<const T*>(place(first).data());
   };
-  with_op(op, [&]<class Op>(Op) { fold_nodes<Op, T>(ranks.size(), leaf, out); });
+  with_op(ReduceOp(called.what), [&]<class Op>(Op) { fold_nodes<Op, T>(ranks.size(), leaf, out); });
 }
 }  // namespace detail
 
@@ -93,29 +72,46 @@ inline void broadcast(const Communicator& ranks, std::span<std::byte> bytes, int
   if (root < 0 || root >= ranks.size())
     throw_error<ValueError>("Broadcast from rank ", root, ": the group has the ranks 0 to ", ranks.size() - 1, ".");
   const int size = ranks.size(), turned = (ranks.rank() + size - root) % size;
+  const detail::Called called{detail::Called::broadcast, root, -1, 0, std::int64_t(bytes.size())};
   int distance = 1;
   for (; distance < size; distance *= 2)
     if (turned & distance) {
-      ranks.start_own_receive((turned - distance + root) % size, detail::collective_tag, bytes).wait();
+      detail::CollectiveCall call(ranks, called);
+      call.receive((turned - distance + root) % size, bytes);
+      call.wait();
       break;
     }
-  detail::Messages messages;
+  detail::CollectiveCall call(ranks, called);
   for (distance /= 2; distance > 0; distance /= 2)
-    if (turned + distance < size)
-      messages.add(ranks.start_own_send((turned + distance + root) % size, detail::collective_tag, bytes));
-  messages.wait();
+    if (turned + distance < size) call.send((turned + distance + root) % size, bytes);
+  call.wait();
 }
+
+namespace detail {
+template <class Begin>
+void all_gather_parts(const Communicator& ranks, const Called& called, std::span<const std::byte> mine,
+                      std::span<std::byte> all, Begin begin) {
+  const auto place = [&](int rank) { return all.subspan(begin(rank), begin(rank + 1) - begin(rank)); };
+  exchange(
+      ranks, called, [&](int) { return mine; }, place,
+      [&] {
+        if (const auto own = place(ranks.rank()); own.data() != mine.data())
+          std::copy(mine.begin(), mine.end(), own.begin());
+      });
+}
+/// all_gather of parts of one size, for another call.
+inline void gather_for(const Communicator& ranks, const Called& called, std::span<const std::byte> mine,
+                       std::span<std::byte> all) {
+  all_gather_parts(ranks, called, mine, all, [&](int rank) { return mine.size() * std::size_t(rank); });
+}
+}  // namespace detail
 
 /// all = the bytes of rank 0, of rank 1, ...: begin(i) says where those of rank i begin. Those of this rank may be
 /// there already.
 template <class Begin>
 void all_gather_parts(const Communicator& ranks, std::span<const std::byte> mine, std::span<std::byte> all,
                       Begin begin) {
-  const auto place = [&](int rank) { return all.subspan(begin(rank), begin(rank + 1) - begin(rank)); };
-  detail::Messages messages;
-  detail::start_exchange(ranks, [&](int) { return mine; }, place, messages);
-  if (const auto own = place(ranks.rank()); own.data() != mine.data()) std::copy(mine.begin(), mine.end(), own.begin());
-  messages.wait();
+  detail::all_gather_parts(ranks, {detail::Called::all_gather, 0, -1, 0, std::int64_t(all.size())}, mine, all, begin);
 }
 /// The same with parts of one size: `all` has size() times as many bytes as `mine`.
 inline void all_gather(const Communicator& ranks, std::span<const std::byte> mine, std::span<std::byte> all) {
@@ -129,7 +125,8 @@ inline void all_gather(const Communicator& ranks, std::span<const std::byte> min
 template <Element T>
 void reduce_scatter(const Communicator& ranks, ReduceOp op, std::span<const T> in, std::span<T> out) {
   detail::exchange_and_reduce<T>(
-      ranks, op, [&](int rank) { return in.subspan(out.size() * std::size_t(rank), out.size()); }, out);
+      ranks, detail::reduction(detail::Called::reduce_scatter, op, in),
+      [&](int rank) { return in.subspan(out.size() * std::size_t(rank), out.size()); }, out);
 }
 
 /// Replaces each element by the reduction of the ranks' elements. The bits are the same on all ranks: those of
@@ -140,9 +137,10 @@ void reduce_scatter(const Communicator& ranks, ReduceOp op, std::span<const T> i
 template <Element T>
 void all_reduce(const Communicator& ranks, ReduceOp op, std::span<T> values) {
   if (ranks.size() == 1) return;
+  const detail::Called called = detail::reduction<T>(detail::Called::all_reduce, op, values);
   if (values.size_bytes() * std::size_t(ranks.size()) <= 16384) {  // one exchange takes less time than two
     const std::span<std::byte> memory = detail::scratch(values.size_bytes() * std::size_t(ranks.size()));
-    all_gather(ranks, std::as_bytes(values), memory);
+    detail::gather_for(ranks, called, std::as_bytes(values), memory);
     const T* const all = reinterpret_cast<const T*>(memory.data());
     const auto leaf = [&](int first, int of) { return of == 1 ? all + values.size() * std::size_t(first) : nullptr; };
     detail::with_op(op, [&]<class Op>(Op) { fold_nodes<Op, T>(ranks.size(), leaf, values); });
@@ -153,21 +151,22 @@ void all_reduce(const Communicator& ranks, ReduceOp op, std::span<T> values) {
     return values.subspan(std::size_t(range(rank).begin), std::size_t(range(rank).size()));
   };
   const std::span<T> mine = part(ranks.rank());
-  detail::exchange_and_reduce<T>(ranks, op, part, mine);
-  all_gather_parts(ranks, std::as_bytes(mine), std::as_writable_bytes(values),
-                   [&](int rank) { return std::size_t(range(rank).begin) * sizeof(T); });
+  detail::exchange_and_reduce<T>(ranks, called, part, mine);
+  detail::all_gather_parts(ranks, called, std::as_bytes(mine), std::as_writable_bytes(values),
+                           [&](int rank) { return std::size_t(range(rank).begin) * sizeof(T); });
 }
 
 /// out part i = the part for this rank of rank i's `in`; both have size() parts of one size.
 inline void all_to_all(const Communicator& ranks, std::span<const std::byte> in, std::span<std::byte> out) {
   const std::size_t bytes = in.size() / std::size_t(ranks.size());
   const auto part = [&](auto all, int rank) { return all.subspan(bytes * std::size_t(rank), bytes); };
-  detail::Messages messages;
-  detail::start_exchange(
-      ranks, [&](int to) { return part(in, to); }, [&](int from) { return part(out, from); }, messages);
-  const std::size_t own = bytes * std::size_t(ranks.rank());
-  std::copy_n(in.begin() + std::ptrdiff_t(own), bytes, out.begin() + std::ptrdiff_t(own));
-  messages.wait();
+  detail::exchange(
+      ranks, {detail::Called::all_to_all, 0, -1, 0, std::int64_t(in.size())}, [&](int to) { return part(in, to); },
+      [&](int from) { return part(out, from); },
+      [&] {
+        const std::size_t own = bytes * std::size_t(ranks.rank());
+        std::copy_n(in.begin() + std::ptrdiff_t(own), bytes, out.begin() + std::ptrdiff_t(own));
+      });
 }
 
 }  // namespace tenon::dist

@@ -176,7 +176,7 @@ class Communicator {
   }
 
  private:
-  static constexpr int barrier_tag = most_tag + 1;
+  static constexpr int barrier_tag = most_tag + 1;  // that of collectives, so that a rank that calls one hears it
 
   Pending start(const Message& message) const {
     if (message.peer < 0 || message.peer >= size_)

@@ -256,12 +256,15 @@ inline void release() {
 /// A rank that ends with a status other than 0 leaves MPI as it is, so that mpirun ends the others.
 ///
 /// Throws RuntimeError if no MPI is installed, if another one than that of mpirun is loaded, for another backend, if
-/// called twice or after release.
+/// called twice, after release, or after a DataParallel was made.
 inline void init(std::string_view backend = "mpi") {
   if (backend != "mpi") throw_error<RuntimeError>("dist::init: there is no backend '", backend, "'; there is 'mpi'.");
   if (is_initialized())
     throw_error<RuntimeError>("dist::init was called before: this process is rank ", get_rank(), " of ",
                               get_group_size(), " already.");
+  if (detail::process_world().trains_alone)
+    throw_error<RuntimeError>("dist::init after a dist::DataParallel was made, which trains alone: call dist::init "
+                              "before you make a Model.");
   if (detail::mpi_end().has_ended)
     throw_error<RuntimeError>("dist::init after dist::release: MPI begins once in a process.");
   detail::with_mpi([](const auto& functions) { detail::become_rank(functions); });

@@ -54,7 +54,12 @@ struct Mpich {
   static constexpr const char* launched = "PMI_SIZE";
   static constexpr int truncated = 14;
   Handle world = 0x44000000, byte = 0x4c00010d, errors_return = 0x54000001, no_request = 0x2c000000;
-  void find(const MpiFile&) {}
+  void find(const MpiFile& file) {
+    // the name libmpi.so.12 was also that of Open MPI 1.7 to 1.10
+    if (::dlsym(file.handle, "ompi_mpi_comm_world"))
+      throw_error<RuntimeError>(file.name, " is that of an Open MPI older than 3: install a later one (on Debian: "
+                                           "apt-get install openmpi-bin).");
+  }
 };
 
 /// The functions of one binary interface. `Status` is larger than MPI_Status of each.

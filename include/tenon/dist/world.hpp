@@ -26,6 +26,7 @@ struct Group {
 /// All groups that a process knows, the world first; none before init.
 struct World {
   std::vector<Group> groups;
+  bool trains_alone = false;  // a Model that would share its training was made before init
 };
 inline World& process_world() {
   static World world;

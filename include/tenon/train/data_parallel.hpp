@@ -2,11 +2,13 @@
 #pragma once
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include <tenon/dist/shard_sum.hpp>
 #include <tenon/dist/world.hpp>
 #include <tenon/train/model.hpp>
+#include <tenon/train/shards/agreement.hpp>
 #include <tenon/train/shards/shard_graph.hpp>
 #include <tenon/train/shards/shard_numbers.hpp>
 
@@ -14,6 +16,15 @@ TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
 namespace dist {
+namespace detail {
+/// All ranks, or this process alone; then init comes too late.
+inline Communicator group_of_training() {
+  if (is_initialized()) return communicator();
+  process_world().trains_alone = true;
+  return {};
+}
+}  // namespace detail
+
 /// A part of a Model whose training several ranks share:
 ///
 ///     Model model{net, loss, optimizer, nn::Accuracy{}, dist::DataParallel{.shards = 8}};
@@ -35,7 +46,7 @@ namespace dist {
 /// Source: MindSpore's ParallelMode.DATA_PARALLEL with gradients_mean
 struct DataParallel {
   int shards = 0;
-  Communicator group = is_initialized() ? communicator() : Communicator{};
+  Communicator group = detail::group_of_training();
 };
 }  // namespace dist
 
@@ -61,9 +72,21 @@ class ParallelStep<dist::DataParallel> {
   int rank() const { return sum_.group().rank(); }
   /// True on all ranks if it is on one.
   bool any_rank(bool yes) const {
-    std::int32_t flag = yes;
-    dist::all_reduce<std::int32_t>(sum_.group(), dist::ReduceOp::max, {&flag, 1});
-    return flag != 0;
+    const std::int32_t own = yes;
+    for (const std::int32_t one : told(sum_.group(), Agreement::stop, own)) yes |= one != 0;
+    return yes;
+  }
+  /// Before a run: throws RuntimeError, on all ranks, if one has another model, or data of another length.
+  template <class Runner>
+  [[gnu::cold]] void agree_on_run(const Runner& runner, std::string_view what, long epochs, long batches) const {
+    if (sum_.group().size() > 1)
+      detail::agree_on_run(sum_.group(), what, {epochs, batches, runner.state_.step()},
+                           model_lines(Runner::optimizer_type::name, shards_, ParameterList(*runner.net_)));
+  }
+  /// At the end of an epoch: the same if another rank has one more batch.
+  template <class Runner>
+  void agree_on_end(const Runner& runner) const {
+    if (sum_.group().size() > 1) agree_on_step(sum_.group(), {0, runner.state_.step()});
   }
   long smallest(long n) const { return n < shards_ ? 1 : n / shards_; }
 
@@ -75,7 +98,9 @@ class ParallelStep<dist::DataParallel> {
     static constexpr auto& layout = SumLayout<Net>::table;
     const FlushDenormals flush;
     const ParameterList parameters(*runner.net_);
-    agree({row.n, runner.state_.step(), weights_to_compare(parameters)});
+    if (sum_.group().size() > 1)
+      agree_on_step(sum_.group(), {row.n, runner.state_.step(), number_of_samples(row), weights_to_compare(parameters),
+                                   runner.rules_.rates()[0]});
     numbers_.start(parameters, facts.moving, {facts.output, std::size_t(facts.outputs)}, facts.all_means, row.n);
     sum_.fit({layout.floats, layout.bytes + numbers_.bytes()});
     const auto numbers = [this] { return reinterpret_cast<double*>(sum_.values() + layout.bytes); };
@@ -95,18 +120,7 @@ class ParallelStep<dist::DataParallel> {
  private:
   std::uint64_t weights_to_compare(const ParameterList& parameters) {
     if (std::exchange(compared_, true) || !parameters.arena()) return 0;
-    return number_of_bits(home(parameters.arena()->data), parameters.arena()->bytes);
-  }
-  void agree(const Agreed& own) const {
-    const dist::Communicator& ranks = sum_.group();
-    if (ranks.size() == 1) return;
-    const std::span<std::byte> all = dist::detail::scratch(sizeof own * std::size_t(ranks.size()));
-    dist::all_gather(ranks, std::as_bytes(std::span(&own, 1)), all);
-    for (int rank = 0; rank < ranks.size(); ++rank) {
-      Agreed other;
-      std::memcpy(&other, all.data() + sizeof own * std::size_t(rank), sizeof other);
-      check_agreed(own, other);
-    }
+    return number_of_bits(home(parameters.arena()->data), std::size_t(parameters.arena()->bytes));
   }
   // The samples of a shard, as a row.
   template <class List>

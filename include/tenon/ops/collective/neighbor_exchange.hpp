@@ -5,14 +5,16 @@
 namespace tenon::inline TENON_ABI::ops {
 
 namespace detail {
+inline dist::detail::Called called(dist::detail::Called::Kind kind, int what, std::size_t bytes) {
+  return {kind, what, -1, 0, std::int64_t(bytes)};
+}
 /// Sends to one rank and receives from another; a rank below 0 is none.
-inline void exchange(const dist::Communicator& ranks, int to, std::span<const std::byte> x, int from,
-                     std::span<std::byte> y) {
-  dist::Pending arriving, leaving;
-  if (from >= 0) arriving = ranks.start_own_receive(from, dist::detail::collective_tag, y);
-  if (to >= 0) leaving = ranks.start_own_send(to, dist::detail::collective_tag, x);
-  arriving.wait();
-  leaving.wait();
+inline void exchange(const dist::Communicator& ranks, const dist::detail::Called& called, int to,
+                     std::span<const std::byte> x, int from, std::span<std::byte> y) {
+  dist::detail::CollectiveCall call(ranks, called);
+  if (from >= 0) call.receive(from, y);
+  if (to >= 0) call.send(to, x);
+  call.wait();
 }
 }  // namespace detail
 
@@ -39,7 +41,9 @@ struct NeighborExchange : Collective<NeighborExchange<group>, "NeighborExchange"
     const int size = ranks.size(), offset = (Call::config().offset % size + size) % size;
     if (offset == 0) std::copy(x.begin(), x.end(), y.begin());
     else
-      detail::exchange(ranks, (ranks.rank() + offset) % size, std::as_bytes(x), (ranks.rank() + size - offset) % size,
+      detail::exchange(ranks,
+                       detail::called(dist::detail::Called::neighbor_exchange, Call::config().offset, x.size_bytes()),
+                       (ranks.rank() + offset) % size, std::as_bytes(x), (ranks.rank() + size - offset) % size,
                        std::as_writable_bytes(y));
   }
 };
@@ -76,8 +80,9 @@ struct SendReceive : Collective<SendReceive<group>, "SendReceive", group> {
     std::copy(x.begin(), x.end(), y.begin());
     constexpr int sender = c.backward ? c.to : c.from, receiver = c.backward ? c.from : c.to;
     if constexpr (c.from == c.to) return;
-    if (ranks.rank() == receiver) detail::exchange(ranks, -1, {}, sender, std::as_writable_bytes(y));
-    if (ranks.rank() == sender) detail::exchange(ranks, receiver, std::as_bytes(x), -1, {});
+    const auto called = detail::called(dist::detail::Called::send_receive, sender << 16 | receiver, x.size_bytes());
+    if (ranks.rank() == receiver) detail::exchange(ranks, called, -1, {}, sender, std::as_writable_bytes(y));
+    if (ranks.rank() == sender) detail::exchange(ranks, called, receiver, std::as_bytes(x), -1, {});
     if constexpr (c.backward && !std::is_same_v<T, bool>) {
       if (ranks.rank() == receiver) {
         const auto part = [&](int first, int of) { return of > 1 ? nullptr : first == 0 ? x.data() : y.data(); };

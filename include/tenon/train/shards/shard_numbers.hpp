@@ -48,35 +48,6 @@ inline void round_into(const AnyTensor& to, const double* from) {
   });
 }
 
-/// What must be the same on all ranks before a step: else one of them waits for sums that another does not send.
-struct Agreed {
-  std::int64_t batch = 0, step = 0;
-  std::uint64_t weights = 0;  // their bits, looked at before the first step
-};
-
-/// Throws RuntimeError if another rank has something else.
-[[gnu::cold]] inline void check_agreed(const Agreed& own, const Agreed& other) {
-  if (other.batch != own.batch || other.step != own.step)
-    throw_error<RuntimeError>("Model.train: this rank has a batch of ", own.batch,
-                              " samples, other ranks have batches of another "
-                              "size, or are in another step: give all ranks the same data set and checkpoint; "
-                              "DataParallel shares each batch.");
-  if (other.weights != own.weights)
-    throw_error<RuntimeError>("Model.train: other ranks have other weights: give all ranks the same network, seed, and "
-                              "checkpoint.");
-}
-/// A number for the bits of some memory, whose size is a multiple of 8 bytes.
-inline std::uint64_t number_of_bits(const std::byte* data, long bytes) {
-  std::uint64_t number = 0;
-  for (long i = 0; i < bytes; i += 8) {
-    std::uint64_t word;
-    std::memcpy(&word, data + i, sizeof word);
-    number = (number ^ word) * 0x9e3779b97f4a7c15u;
-    number ^= number >> 29;
-  }
-  return number;
-}
-
 /// The numbers of one batch: all moving statistics, each the mean over the samples, and the graph's outputs. An
 /// output per sample has the samples of each shard at their place, and zeros elsewhere.
 class ShardNumbers {

@@ -58,12 +58,17 @@ struct Run : RunInfo {
   /// The number of this process among those that share the training of a Model with dist::DataParallel.
   int rank() const requires(M::shares_training)
   {
-    return model.runner_.rank();
+    return model.runner_.parallel().rank();
   }
   /// A stop that one rank requests ends the training on all, in the same step: else the others wait for it.
   void agree_to_stop() requires(M::shares_training)
   {
-    this->stop_requested = model.runner_.any_rank(this->stop_requested);
+    this->stop_requested = model.runner_.parallel().any_rank(this->stop_requested);
+  }
+  /// At the end of an epoch: a rank that has one more batch is a RuntimeError on all.
+  void agree_on_end() requires(M::shares_training)
+  {
+    model.runner_.parallel().agree_on_end(model.runner_);
   }
   const auto& loss_fn() const { return prototype<typename detail::LossOf<M>::type>; }
   Run(M& m, Mode how, long batches, std::vector<AnyTensor> (*columns)(const void* row)) : model(m) {
@@ -181,7 +186,8 @@ struct Nothing {
 /// The steps of an epoch: step(row) runs one and returns its outputs, done(row) comes when the callbacks know.
 template <class Columns, class Run, class List, class Step, class Done = Nothing>
 void each_step(Run& run, NextRow<Columns> next_row, List& list, Step step, Done done = {}) {
-  while (const dataset::Row<Columns>* const row = awaited_row<Columns>(next_row, run)) {
+  const dataset::Row<Columns>* row;
+  while ((row = awaited_row<Columns>(next_row, run))) {
     ++run.cur_step_num;
     run.row = row;
     list.template tell<StepBegin>();
@@ -197,6 +203,8 @@ void each_step(Run& run, NextRow<Columns> next_row, List& list, Step step, Done 
       if (run.training) run.agree_to_stop();
     if (run.stop_requested) break;
   }
+  if constexpr (requires { run.agree_on_end(); })
+    if (run.training && !row) run.agree_on_end();
 #if defined(TENON_TARGET)
   if (ArrivingOutputs* const arriving = run.net_outputs.arriving()) arriving->check_indices(true);
   if (run.training && !late_losses_finite(run, true)) run.diverged = true;

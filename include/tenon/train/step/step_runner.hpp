@@ -80,8 +80,7 @@ class StepRunner {
   TrainState& state() { return state_; }
   const TrainState& state() const { return state_; }
   auto& loss_scale() { return scale_; }
-  int rank() const { return parallel_.rank(); }
-  bool any_rank(bool yes) const { return parallel_.any_rank(yes); }
+  const auto& parallel() const { return parallel_; }
   /// The learning rates of the last update, or of the one that it was skipped for: the optimizer's, then one for each
   /// of its groups. Null if this runner has not made it.
   const float* used_rates() const { return rated_step_ == state_.step() ? rules_.rates() : nullptr; }

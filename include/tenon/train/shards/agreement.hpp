@@ -1,0 +1,154 @@
+// What the ranks of a training must have alike, and the sentences for what differs. All ranks hear the same one,
+// instead of waiting for sums that another does not send.
+#pragma once
+#include <cstring>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include <tenon/core/tensor/list.hpp>
+#include <tenon/dataset/stage/column.hpp>
+#include <tenon/dist/collectives.hpp>
+#include <tenon/nn/parameters.hpp>
+
+namespace tenon::inline TENON_ABI::detail {
+
+/// Before a run: its length, and a number for what the Model is.
+struct AgreedRun {
+  std::int64_t epochs = 0, batches = 0, step = 0;
+  std::uint64_t model = 0;
+};
+/// Before a step. A batch of 0 samples: this rank has none left in its epoch.
+struct AgreedStep {
+  std::int64_t batch = 0, step = 0;
+  std::uint64_t samples = 0;  // some of their bits
+  std::uint64_t weights = 0;  // their bits, looked at before the first step
+  double rate = 0;            // of learning
+};
+
+enum class Agreement : std::int32_t { run, step, stop, model };
+/// What each rank has, valid until the next call. A rank that is elsewhere in the program is a RuntimeError.
+template <class T>
+std::span<const T> told(const dist::Communicator& ranks, Agreement which, const T& own) {
+  const dist::detail::Called called{dist::detail::Called::training, std::int32_t(which), -1, 0, sizeof own};
+  const std::span<std::byte> all = dist::detail::scratch(sizeof own * std::size_t(ranks.size()));
+  dist::detail::gather_for(ranks, called, std::as_bytes(std::span(&own, 1)), all);
+  return {reinterpret_cast<const T*>(all.data()), std::size_t(ranks.size())};
+}
+/// The first rank whose `number` is not that of rank 0, or 0.
+template <class T, class Number>
+std::size_t first_other(std::span<const T> all, Number number) {
+  for (std::size_t rank = 1; rank < all.size(); ++rank)
+    if (std::invoke(number, all[rank]) != std::invoke(number, all[0])) return rank;
+  return 0;
+}
+
+/// A number for the bits of some memory, which goes on from another number.
+inline std::uint64_t number_of_bits(const std::byte* data, std::size_t bytes, std::uint64_t number = 0) {
+  const auto add = [&](std::size_t at, std::size_t size) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, data + at, size);
+    number = (number ^ word) * 0x9e3779b97f4a7c15u;
+    number ^= number >> 29;
+  };
+  for (std::size_t i = 0; i + 8 <= bytes; i += 8) add(i, 8);
+  if (bytes % 8) add(bytes / 8 * 8, bytes % 8);
+  return number;
+}
+/// The same for a batch: of a large column 64 words, from its first to its last.
+template <class List>
+std::uint64_t number_of_samples(const dataset::Row<List>& row) {
+  constexpr std::size_t words = 64;
+  std::uint64_t number = 0;
+  for (int i = 0; i < List::count; ++i) {
+    const auto* const data = static_cast<const std::byte*>(row.column[i]);
+    const std::size_t bytes = std::size_t(List::types[i].bytes(row.n));
+    if (bytes <= 8 * words) number = number_of_bits(data, bytes, number);
+    else
+      for (std::size_t k = 0; k < words; ++k) number = number_of_bits(data + (bytes - 8) * k / (words - 1), 8, number);
+  }
+  return number;
+}
+
+/// A line for the optimizer, and one for each parameter: its name, dtype, shape, and whether it is trained.
+[[gnu::cold, gnu::noinline]] inline std::vector<std::string> model_lines(std::string_view optimizer, long shards,
+                                                                         const ParameterList& parameters) {
+  std::vector<std::string> lines{text("the optimizer ", optimizer, " and ", shards, " shards")};
+  for (int e = 0; e < parameters.entries(); ++e)
+    if (const Entry& entry = parameters.table()[e]; entry.parameter) {
+      const bool frozen = entry.trainable && !parameters.handle(e).requires_grad();
+      lines.push_back(text("the parameter ", parameter_name(parameters.table(), e), " ", type_text(entry.dims),
+                           frozen ? ", which is frozen" : ""));
+    }
+  return lines;
+}
+inline std::uint64_t number_of_lines(const std::vector<std::string>& lines) {
+  std::uint64_t number = lines.size();
+  for (const std::string& line : lines)
+    number = number_of_bits(reinterpret_cast<const std::byte*>(line.data()), line.size(), number + line.size());
+  return number;
+}
+/// Says in what a rank's model differs from that of rank 0. All ranks call it.
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_models(const dist::Communicator& ranks, std::size_t other,
+                                                                 std::string_view what,
+                                                                 const std::vector<std::string>& lines) {
+  struct Line {
+    std::int64_t is_there = 0;
+    char words[1016]{};
+  };
+  for (std::size_t i = 0;; ++i) {
+    Line own;
+    if (i < lines.size()) own.is_there = 1, lines[i].copy(own.words, sizeof own.words - 1);
+    const std::span<const Line> all = told(ranks, Agreement::model, own);
+    const Line &first = all[0], &second = all[other];
+    if (first.is_there && second.is_there && std::strcmp(first.words, second.words) == 0) continue;
+    const auto has = [](const Line& line) { return line.is_there ? line.words : "no further parameter"; };
+    throw_error<RuntimeError>(what, ": the ranks have different models: rank 0 has ", has(first), ", rank ", other,
+                              " has ", has(second), ". Give all ranks the same network, optimizer, and DataParallel.");
+  }
+}
+
+/// Throws RuntimeError, on all ranks, unless all begin the same run.
+[[gnu::cold, gnu::noinline]] inline void agree_on_run(const dist::Communicator& ranks, std::string_view what,
+                                                      AgreedRun own, const std::vector<std::string>& model) {
+  own.model = number_of_lines(model);
+  const std::span<const AgreedRun> all = told(ranks, Agreement::run, own);
+  if (const std::size_t other = first_other(all, &AgreedRun::model)) refuse_models(ranks, other, what, model);
+  if (const std::size_t other = first_other(all, &AgreedRun::batches))
+    throw_error<RuntimeError>(what, ": rank 0 has ", all[0].batches, " batches per epoch, rank ", other, " has ",
+                              all[other].batches,
+                              ": the others would wait for them. Give all ranks the same data set; "
+                              "DataParallel shares each batch.");
+  if (const std::size_t other = first_other(all, &AgreedRun::epochs))
+    throw_error<RuntimeError>(what, ": rank 0 trains for ", all[0].epochs, " epochs, rank ", other, " for ",
+                              all[other].epochs, ".");
+  if (const std::size_t other = first_other(all, &AgreedRun::step))
+    throw_error<RuntimeError>(what, ": rank 0 goes on after step ", all[0].step, ", rank ", other, " after step ",
+                              all[other].step, ": load the same checkpoint on all ranks.");
+}
+
+/// Throws RuntimeError, on all ranks, unless all have the same batch before a step, or none has one.
+inline void agree_on_step(const dist::Communicator& ranks, const AgreedStep& own) {
+  const std::span<const AgreedStep> all = told(ranks, Agreement::step, own);
+  if (const std::size_t other = first_other(all, &AgreedStep::batch))
+    throw_error<RuntimeError>("Model.train: after ", own.step, " steps rank 0 has a batch of ", all[0].batch,
+                              " samples, rank ", other, " one of ", all[other].batch,
+                              ": give all ranks the same data set; DataParallel shares each batch.");
+  if (const std::size_t other = first_other(all, &AgreedStep::step))
+    throw_error<RuntimeError>("Model.train: rank 0 is in step ", all[0].step + 1, ", rank ", other, " in step ",
+                              all[other].step + 1, ": load the same checkpoint on all ranks.");
+  if (const std::size_t other = first_other(all, &AgreedStep::samples))
+    throw_error<RuntimeError>("Model.train: in step ", own.step + 1, " rank ", other,
+                              " has other samples than rank 0: "
+                              "DataParallel shares each batch, so give all ranks the same data set, with the same seed "
+                              "and without num_shards.");
+  if (const std::size_t other = first_other(all, &AgreedStep::weights))
+    throw_error<RuntimeError>("Model.train: rank ", other,
+                              " has other weights than rank 0: give all ranks the same "
+                              "seed and checkpoint.");
+  if (const std::size_t other = first_other(all, &AgreedStep::rate))
+    throw_error<RuntimeError>("Model.train: in step ", own.step + 1, " rank 0 has the learning rate ", all[0].rate,
+                              ", rank ", other, " ", all[other].rate, ": their weights would become different.");
+}
+
+}  // namespace tenon::detail
