@@ -33,13 +33,21 @@ says() {
   grep -qF -- "$words" "$dir/out" || { cat "$dir/out"; fail "does not say \"$words\": $*"; }
 }
 cat >"$dir/program.cpp" <<'END'
+#include <csignal>
 #include <cstdio>
-#include <cstring>
+#include <string>
 #include <tenon/dist/mpi.hpp>
 int main(int count, char** words) try {
-  tenon::dist::init();
-  if (count > 1 && !std::strcmp(words[1], "dies") && tenon::dist::get_rank() == 1) return 3;
-  tenon::dist::communicator().barrier();
+  const std::string how = count > 1 ? words[1] : "";
+  tenon::dist::init("mpi", {.timeout_seconds = how == "waits" ? 1.0 : 0});
+  if (tenon::dist::get_rank() == 1) {
+    if (how == "fails") return 3;
+    if (how == "ends") return 0;
+    if (how == "is-killed") std::raise(SIGKILL);
+    if (how == "waits") ::sleep(60);
+  }
+  float sum = 1;
+  tenon::dist::all_reduce<float>(tenon::dist::communicator(), tenon::dist::ReduceOp::sum, {&sum, 1});
 } catch (const tenon::Error& error) {
   std::printf("%s\n", error.what());
   return 1;
@@ -71,10 +79,23 @@ says 'finds no MPI (libmpi.so.40; libmpich.so.12; libmpi.so.12): install Open MP
 says 'install it (on Debian: apt-get install openmpi-bin)' $none OMPI_COMM_WORLD_SIZE=2 "$dir/program"
 says 'install it (on Debian: apt-get install mpich)' $none PMI_SIZE=2 "$dir/program"
 for launcher in $launchers; do
-  # a rank that ends with an error ends the others, which wait for it
-  timeout 20 "$launcher" -n 3 "$dir/program" dies >/dev/null 2>&1
-  status=$?
-  [ $status -ne 0 ] && [ $status -ne 124 ] || fail "$launcher does not end when one of its ranks fails: $status"
+  # a rank that ends, however, ends the others, which wait for it
+  case $launcher in
+    *mpich*) killed='Killed (signal 9)' ;;  # it names the process alone
+    *) killed='process rank 1 with PID' ;;
+  esac
+  while IFS=: read -r how words; do
+    timeout 20 "$launcher" -n 3 "$dir/program" "$how" >"$dir/out" 2>&1 </dev/null
+    status=$?
+    [ $status -ne 0 ] && [ $status -ne 124 ] && grep -qF -- "$words" "$dir/out" && continue
+    cat "$dir/out"
+    fail "$launcher -n 3 program $how: status $status, and not \"$words\""
+  done <<END
+fails:Rank 1 of 3 ends with status 3.
+is-killed:$killed
+ends:Rank 1 has ended without the message that rank
+waits:has waited for rank 1 for 1 s, the timeout of dist::init: rank 1 is stuck, or slow.
+END
 done
 # a program that has loaded another MPI than that of mpirun
 case $launchers in

@@ -3,27 +3,53 @@
 #pragma once
 #include <sched.h>
 
+#include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <tenon/core/context.hpp>
+#include <tenon/core/log/log.hpp>
 #include <tenon/core/process_rank.hpp>
 #include <tenon/dist/mpi_library.hpp>
 #include <tenon/dist/world.hpp>
 
 namespace tenon::inline TENON_ABI::dist {
 
+/// How dist::init waits: `dist::init("mpi", {.timeout_seconds = 60})`.
+struct InitOptions {
+  /// For how long a rank waits for another before it throws; 0: for ever. A rank that reads its data or evaluates for
+  /// longer than that counts as stuck.
+  double timeout_seconds = 0;
+};
+
 namespace detail {
+/// What a rank sends to all others when it releases.
+inline constexpr int end_tag = most_tag + 3;
+
+/// A wait for another rank.
+struct Wait {
+  static constexpr double short_wait = 0.1, after_end = 0.5, long_wait = 30;
+  std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now();
+  double ended = 0;  // when the other rank was found to have ended
+  bool is_reported = false;
+
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(); }
+};
+
 /// MPI in this process. `functions` is set by the first init.
 template <class Abi>
 struct MpiState {
   MpiFunctions<Abi> functions;
   std::mutex mutex;  // MPI_THREAD_SERIALIZED is enough then, which costs Open MPI less than MPI_THREAD_MULTIPLE
   bool is_ours = false;
+  double timeout = 0;
+  typename Abi::Handle world{};  // of all ranks, Tenon's own
 
   explicit MpiState(const MpiFunctions<Abi>& found) : functions(found) {}
   /// Throws RuntimeError for what MPI calls an error.
@@ -45,6 +71,7 @@ class MpiTransport {
     mpi_.functions.comm_set_errhandler(group_, mpi_.functions.abi.errors_return);
     mpi_.functions.comm_rank(group_, &rank_);
     mpi_.functions.comm_size(group_, &size_);
+    find_of_world();
   }
   MpiTransport(const MpiTransport&) = delete;
   ~MpiTransport() {
@@ -68,11 +95,18 @@ class MpiTransport {
     }
   }
   bool finish(Message& message, bool wait) {
-    for (int turn = 0;; ++turn) {
+    for (int turn = 0; turn < 256; ++turn) {
       if (const std::lock_guard lock(mpi_.mutex); is_done(message)) return true;
       if (!wait) return false;
       // as there may be more ranks than processors, the others get theirs soon
       if (turn > 20) ::sched_yield();
+    }
+    for (Wait so_far;;) {
+      for (int turn = 0; turn < 256; ++turn) {
+        if (const std::lock_guard lock(mpi_.mutex); is_done(message)) return true;
+        ::sched_yield();
+      }
+      check_wait(message, so_far);
     }
   }
   void give_up(Message& message) {
@@ -129,6 +163,42 @@ class MpiTransport {
     else mpi_.check(mpi.irecv(data, count, type, message.peer, message.tag, group_, &request), "MPI_Irecv");
     keep(message, part, request);
   }
+  void find_of_world() {
+    const auto& mpi = mpi_.functions;
+    std::vector<int> own;
+    for (int rank = 0; rank < size_; ++rank) own.push_back(rank);
+    of_world_ = own;
+    Handle group, world;
+    mpi_.check(mpi.comm_group(group_, &group), "MPI_Comm_group");
+    mpi_.check(mpi.comm_group(mpi_.world, &world), "MPI_Comm_group");
+    mpi_.check(mpi.group_translate_ranks(group, size_, own.data(), world, of_world_.data()),
+               "MPI_Group_translate_ranks");
+    mpi.group_free(&group), mpi.group_free(&world);
+  }
+  // Throws RuntimeError if there is no use in waiting for the other rank of a message.
+  [[gnu::cold]] void check_wait(const Message& message, Wait& so_far) {
+    const double seconds = so_far.seconds();
+    if (seconds < Wait::short_wait || message.tag == end_tag) return;
+    const int peer = of_world_[std::size_t(message.peer)], rank = of_world_[std::size_t(rank_)];
+    if (so_far.ended == 0 && has_ended(peer)) so_far.ended = seconds;
+    if (so_far.ended > 0 && seconds > so_far.ended + Wait::after_end)  // what it sent before has had time to arrive
+      throw_error<RuntimeError>("Rank ", peer, " has ended without ", message.outgoing ? "taking " : "",
+                                "the message that rank ", rank, message.outgoing ? " sends." : " waits for.");
+    if (mpi_.timeout > 0 && seconds > mpi_.timeout)
+      throw_error<RuntimeError>("Rank ", rank, " has waited for rank ", peer, " for ", mpi_.timeout,
+                                " s, the timeout of dist::init: rank ", peer, " is stuck, or slow.");
+    if (!so_far.is_reported && seconds > Wait::long_wait) {
+      so_far.is_reported = true;
+      logging::warning("Rank ", rank, " has waited for rank ", peer, " for ", Wait::long_wait,
+                       " s, and goes on waiting.");
+    }
+  }
+  bool has_ended(int rank_in_world) {
+    const std::lock_guard lock(mpi_.mutex);
+    typename MpiFunctions<Abi>::Status status{};
+    int is_there = 0;
+    return mpi_.functions.iprobe(rank_in_world, end_tag, mpi_.world, &is_there, &status) == 0 && is_there;
+  }
   bool is_done(Message& message) {
     const Cut cut = cut_of(message);
     if (cut.blocks == 0) return part_is_done(message, 0, cut.rest, byte());
@@ -164,6 +234,7 @@ class MpiTransport {
   MpiState<Abi>& mpi_;
   Handle group_;
   int rank_ = 0, size_ = 1;
+  std::vector<int> of_world_;  // the rank in the world of each rank
 };
 
 /// What release does, and whether a program may init again.
@@ -214,15 +285,15 @@ void check_launcher(const MpiState<Abi>& mpi, int size) {
 }
 
 template <class Abi>
-void become_rank(const MpiFunctions<Abi>& functions) {
+void become_rank(const MpiFunctions<Abi>& functions, const InitOptions& options) {
   auto*& mpi = mpi_state<Abi>();
   if (!mpi) mpi = new MpiState<Abi>(functions);
   const int size = start_mpi(*mpi);
   if (mpi->is_ours) mpi_end().finalize = [] { mpi_state<Abi>()->functions.finalize(); };
   check_launcher(*mpi, size);
-  typename Abi::Handle world;
-  mpi->check(functions.comm_dup(mpi->functions.abi.world, &world), "MPI_Comm_dup");
-  const auto ranks = Communicator::over<MpiTransport<Abi>>(*mpi, world);
+  mpi->timeout = options.timeout_seconds;
+  mpi->check(functions.comm_dup(mpi->functions.abi.world, &mpi->world), "MPI_Comm_dup");
+  const auto ranks = Communicator::over<MpiTransport<Abi>>(*mpi, mpi->world);
   add_group(world_group, ranks, ranks.rank());
 }
 
@@ -237,12 +308,24 @@ inline void share_machine() {
   if (!tenon::detail::context_is_chosen("num_threads") && long(threads) * ranks > here)
     set_context({.num_threads = std::max(1, int(here / ranks))});
 }
+/// Tells all ranks that this one sends nothing more, and waits until they have told so.
+inline void tell_end(const Communicator& world) {
+  const std::byte none{};
+  std::vector<std::byte> heard(std::size_t(world.size()));
+  Messages messages;
+  for (int rank = 0; rank < world.size(); ++rank)
+    if (rank != world.rank()) messages.add(world.start_own_send(rank, end_tag, {&none, 1}));
+  for (int rank = 0; rank < world.size(); ++rank)
+    if (rank != world.rank()) messages.add(world.start_own_receive(rank, end_tag, {&heard[std::size_t(rank)], 1}));
+  messages.wait();
+}
 }  // namespace detail
 
-/// Ends what init began; all ranks call it, and it waits for all. Without it, a program that ends well does so itself.
-/// MPI cannot begin again in the same process. Throws RuntimeError before init.
+/// Ends what init began; all ranks call it, and it waits for all. A rank that waits for a message of one that has
+/// called it throws. Without it, a program that ends well does so itself. MPI cannot begin again in the same process.
+/// Throws RuntimeError before init.
 inline void release() {
-  detail::own_group(world_group);
+  detail::tell_end(detail::own_group(world_group).ranks);
   detail::world().groups.clear();
   detail::MpiEnd& end = detail::mpi_end();
   end.has_ended = true;
@@ -253,11 +336,11 @@ inline void release() {
 /// device_id, it takes the GPU with its local rank; ranks of one machine share its processors, unless mpirun has bound
 /// each to its own. Call it before you make a Model, which keeps the settings that it finds.
 ///
-/// A rank that ends with a status other than 0 leaves MPI as it is, so that mpirun ends the others.
+/// A rank that ends with a status other than 0 says so and leaves MPI as it is, so that mpirun ends the others.
 ///
 /// Throws RuntimeError if no MPI is installed, if another one than that of mpirun is loaded, for another backend, if
 /// called twice, after release, or after a DataParallel was made.
-inline void init(std::string_view backend = "mpi") {
+inline void init(std::string_view backend = "mpi", const InitOptions& options = {}) {
   if (backend != "mpi") throw_error<RuntimeError>("dist::init: there is no backend '", backend, "'; there is 'mpi'.");
   if (is_initialized())
     throw_error<RuntimeError>("dist::init was called before: this process is rank ", get_rank(), " of ",
@@ -267,13 +350,15 @@ inline void init(std::string_view backend = "mpi") {
                               "before you make a Model.");
   if (detail::mpi_end().has_ended)
     throw_error<RuntimeError>("dist::init after dist::release: MPI begins once in a process.");
-  detail::with_mpi([](const auto& functions) { detail::become_rank(functions); });
+  detail::with_mpi([&](const auto& functions) { detail::become_rank(functions, options); });
   tenon::detail::process_rank = get_rank();
   detail::share_machine();
 #if defined(__GLIBC__)
   ::on_exit(
       [](int status, void*) {
-        if (status == 0 && !detail::process_world().groups.empty()) release();
+        if (detail::process_world().groups.empty()) return;
+        if (status == 0) release();
+        else std::fprintf(stderr, "Rank %d of %d ends with status %d.\n", get_rank(), get_group_size(), status);
       },
       nullptr);
 #endif
