@@ -1,6 +1,8 @@
 // Functions with a gradient that the caller writes.
 #include <doctest/doctest.h>
 
+#include <cmath>
+
 #include <tenon/more.hpp>
 
 #include "../support/both_modes.hpp"
@@ -55,7 +57,7 @@ struct Net : nn::Cell<Net> {
   Parameter<float, Shape<1>, nn::One{}> scale;
   constexpr auto construct(auto x) const {
     // clipped gradients of the images; the gradient of a parameter that is an argument
-    const auto scaled = custom_gradient([](auto v, const auto& s) { return v * s; },
+    const auto scaled = custom_gradient([](auto v, auto s) { return v * s; },
                                         [](auto v, auto s, auto, auto dy) {
                                           return std::tuple(clip_by_value(dy * s, -0.01f, 0.01f),
                                                             reshape<Shape<1>>(reduce_sum(dy * v)));
@@ -80,4 +82,13 @@ TEST_CASE("custom_gradient: in a network, with a parameter among the arguments")
   const auto graph = trained(Mode::graph);
   CHECK(trained(Mode::pynative) == graph);
   CHECK(graph.back() != 1);
+}
+
+TEST_CASE("custom_gradient: in mixed precision a parameter has the dtype of the values") {
+  const ContextScope scope({.seed = 3});
+  Net net;
+  Model model{pinned<Mode::graph>, net, NoLoss{}, nn::SGD{.learning_rate = 0.5f}, amp<AmpLevel::O2>};
+  model.train(2, dataset::from_arrays(Tensor<float, Shape<32, 1, 6, 6>>::full(0.5f)) | dataset::batch(16));
+  CHECK(std::isfinite(net.scale.values()[0]));
+  CHECK(net.scale.values()[0] != 1);
 }

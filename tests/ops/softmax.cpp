@@ -12,6 +12,8 @@
 #include <tenon/ops/softmax_cross_entropy.hpp>
 
 #include "../support/both_modes.hpp"
+#include "../support/gradient_check.hpp"
+#include "../support/second_derivative.hpp"
 #include "../support/shape_rule.hpp"
 
 using namespace tenon;
@@ -69,6 +71,17 @@ TEST_CASE("softmax_cross_entropy: a label that is no class is refused by the gra
   constexpr auto loss = [](const auto& x, const auto& t) { return reduce_sum(softmax_cross_entropy(x, t)); };
   CHECK_THROWS_WITH_AS((void)jit(grad(loss))(logits, labels), doctest::Contains("label 3 at [1] is outside of 0 .. 2"),
                        ValueError);
+}
+
+TEST_CASE("softmax_cross_entropy: gradients of shares, which need not add up to 1, in both modes") {
+  const auto logits = random_tensor<double, Shape<dyn, 4>>(3, -2, 2),
+             shares = random_tensor<double, Shape<dyn, 4>>(4, 0, 1);
+  constexpr auto loss = [](const auto& x, const auto& t) { return softmax_cross_entropy(x, t); };
+  support::check_gradients(loss, logits, shares);
+  support::check_second_derivatives(loss, logits, shares);
+  both_modes(loss, logits, shares);
+  constexpr auto sum = [](const auto& x, const auto& t) { return reduce_sum(softmax_cross_entropy(x, t)); };
+  CHECK(same_bits(grad<1>(sum)(logits, shares), log_softmax(logits) * -1.0));
 }
 
 TEST_CASE("softmax_cross_entropy: a small loss of large logits keeps its digits") {

@@ -53,23 +53,35 @@ struct WithGradient {
   template <Operand... X>
   constexpr auto operator()(const X&... x) const {
     const std::source_location at = std::source_location::current();
-    if constexpr ((tenon::detail::is_traced<X> || ...) || (is_broken<X> || ...)) return attach(at, f(x...), x...);
+    if constexpr ((tenon::detail::is_traced<X> || ...) || (is_broken<X> || ...))
+      return attach(at, f(argument(x)...), x...);
     else {
       const auto value = [&] {
         const eager::NoGrad no_recording;
-        return f(x...);
+        return f(argument(x)...);
       }();
       return attach(at, value, x...);
     }
   }
 
  private:
+  // A parameter cannot be copied, but f may take its arguments by value.
   template <class V>
-  using Seen = Traced<typename tenon::detail::KeyFor<V>::type::type, typename tenon::detail::KeyFor<V>::type::shape>;
+  static constexpr decltype(auto) argument(const V& x) {
+    if constexpr (AnyParameter<V>) return ParameterView<V, typename V::shape>(x);
+    else return (x);
+  }
+  template <class Key>
+  using ValueOf = Traced<typename Key::type, typename Key::shape>;
+  template <class V, Dtype half = Dtype::float32>  // beside 16-bit floats a float32 parameter has their dtype
+  using Seen = ValueOf<typename tenon::detail::KeyBeside<half, V>::type>;
   template <class V, class... X>
   static constexpr auto attach(const std::source_location& at, const V& value, const X&... x) {
     if constexpr (is_broken<V> || (is_broken<X> || ...)) return value;
-    else return apply<CustomGradient<Backward, Seen<V>, Seen<X>...>>(at, value, x...);
+    else {
+      constexpr Dtype half = tenon::detail::parameters_as<CustomGradient<Backward, Seen<V>>, V, X...>();
+      return apply<CustomGradient<Backward, Seen<V>, Seen<X, half>...>>(at, value, x...);
+    }
   }
 };
 

@@ -7,6 +7,7 @@ namespace tenon::inline TENON_ABI::ops {
 ///
 /// numbers     any shape; int32 or int64 in 0 .. depth - 1. Throws ValueError for any other number, with its position
 /// result      [shape of numbers..., depth] of the wanted dtype
+/// derivative  the numbers are integers, which have none: backward() ends here
 /// source      MindSpore's OneHot with axis -1
 struct OneHot : Operator<OneHot, "OneHot"> {
   struct Config {
@@ -14,7 +15,7 @@ struct OneHot : Operator<OneHot, "OneHot"> {
     Dtype dtype = Dtype::float32;
     float on = 1, off = 0;
   };
-  static constexpr None derivative{};
+  static constexpr void derivative(Derivative& d) { d.no_gradient(); }
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence& error) {
     TensorType y = in[0].with(c.dtype);
     if (in[0].dtype != Dtype::int32 && in[0].dtype != Dtype::int64)

@@ -1,6 +1,7 @@
 // Softmax and cross entropy in one operator, with class numbers or with a distribution as labels.
 #pragma once
-#include <tenon/ops/softmax.hpp>
+#include <tenon/ops/log_softmax.hpp>
+#include <tenon/ops/neg.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
@@ -33,7 +34,10 @@ struct SoftmaxCrossEntropyGrad : Operator<SoftmaxCrossEntropyGrad, "SoftmaxCross
     const int one = d.call_with<BroadcastTo>(SumTo::to(d.type(2)), d.constant(1)),
               difference = d.call<SoftmaxCrossEntropyGrad>(x, d.operand(1), one);
     const int sum = d.call_with<SumTo>(SumTo::to(column), d.call<Mul>(difference, g));
-    d.no_gradient(1);
+    if (d.type(1).rank == d.type(0).rank) {  // of shares: dy (sum of g softmax(x) - g)
+      const int mean = d.call_with<SumTo>(SumTo::to(column), d.call<Mul>(g, d.call<Softmax>(x)));
+      d.flows_to(1, d.call<Mul>(d.call<Sub>(mean, g), dy));
+    } else d.no_gradient(1);
     d.flows_to(2, d.call_with<Reshape>(Reshape::to(d.type(2)), sum));
   }
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence&) { return in[0]; }
@@ -48,7 +52,8 @@ struct SoftmaxCrossEntropyGrad : Operator<SoftmaxCrossEntropyGrad, "SoftmaxCross
 /// labels      [...] of int32 or int64 with classes 0 .. C - 1, or [..., C] of the logits' dtype. Other class numbers
 ///             throw ValueError; a Model checks those of its data before the step (train/step/labels.hpp)
 /// result      [...]
-/// derivative  (softmax(logits) - target) dy; none for labels
+/// derivative  (Σ t softmax(logits) - t) dy, where t is 1 for the class of a label; for distributions as labels
+///             -log_softmax(logits) dy; none for class numbers
 /// order       sums over classes in 16 lanes, as softmax
 /// source      MindSpore's SoftmaxCrossEntropyWithLogits and SparseSoftmaxCrossEntropyWithLogits
 struct SoftmaxCrossEntropy : Operator<SoftmaxCrossEntropy, "SoftmaxCrossEntropyWithLogits"> {
@@ -72,7 +77,11 @@ struct SoftmaxCrossEntropy : Operator<SoftmaxCrossEntropy, "SoftmaxCrossEntropyW
   static constexpr IndexRange indices(const OperandTypes& in, const NoConfig&) { return class_numbers(in); }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(0, d.call<SoftmaxCrossEntropyGrad>(d.operand(0), d.operand(1), d.gradient()));
-    d.no_gradient(1);
+    if (d.type(1).rank < d.type(0).rank) return d.no_gradient(1);
+    TensorType column = d.type(0);
+    column.extent[column.rank - 1] = 1;
+    const int dy = d.call_with<Reshape>(Reshape::to(column), d.gradient());
+    d.flows_to(1, d.call<Neg>(d.call<Mul>(d.call<LogSoftmax>(d.operand(0)), dy)));
   }
 };
 

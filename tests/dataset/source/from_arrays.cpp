@@ -41,6 +41,30 @@ TEST_CASE("copies share the values") {
   CHECK(std::get<0>(data.arrays).values.get() == std::get<0>(copy.arrays).values.get());
 }
 
+TEST_CASE("tensors: a sample for each index of the first axis, beside columns of vectors") {
+  auto points = Tensor<float, Shape<dyn, 2>>::from({1, 2, 3, 4, 5, 6});
+  const auto data = from_arrays(points, Tensor<std::int32_t, Shape<3>>::from({7, 8, 9}),
+                                column<Shape<1>>(std::vector<double>{0.5, 1.5, 2.5}));
+  using Data = decltype(data);
+  static_assert(
+      std::is_same_v<std::remove_cvref_t<Data>::columns,
+                     dataset::Columns<dataset::Column<float, Shape<2>>, dataset::Column<std::int32_t, Shape<>>,
+                                      dataset::Column<double, Shape<1>>>>);
+  points.data()[2] = 0;  // the data set has its own
+  CHECK(data.size() == 3);
+  int i = 0;
+  for (const auto& row : data) {
+    CHECK(row.values<0>()[0] == 2.0f * i + 1);
+    CHECK(row.values<0>()[1] == 2.0f * i + 2);
+    CHECK(row.values<1>()[0] == 7 + i);
+    CHECK(row.values<2>()[0] == i + 0.5);
+    ++i;
+  }
+  CHECK(message<ValueError>([&] { from_arrays(points, Tensor<int, Shape<2>>::zeros()); }) ==
+        "from_arrays got columns of different length: column 0 has 3 samples, column 1 has 2; all must be equal.");
+  CHECK(has(message<ValueError>([] { from_arrays(Tensor<int, Shape<dyn>>::zeros(0)); }), "empty array"));
+}
+
 TEST_CASE("columns of different length: which, and how long") {
   const std::vector<float> two(8);
   const std::vector<int> three(3), also_two(2);

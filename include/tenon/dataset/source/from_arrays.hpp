@@ -1,4 +1,4 @@
-// A data set from arrays in memory: one std::vector per column.
+// A data set from arrays in memory: one std::vector or tensor per column.
 #pragma once
 #include <cstring>
 #include <tuple>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <tenon/core/memory/owned.hpp>
+#include <tenon/core/tensor.hpp>
 #include <tenon/dataset/stage/stage.hpp>
 
 namespace tenon::inline TENON_ABI::dataset {
@@ -40,6 +41,18 @@ ArrayColumn<T, S> column(std::vector<T> values) {
   return {tenon::detail::Shared<const std::vector<T>>::make(std::move(values))};
 }
 
+/// The column of a tensor, a sample for each index of its first axis. The elements are copied.
+template <class T, int First, int... Extents>
+auto column(const Tensor<T, Shape<First, Extents...>>& values) {
+  static_assert(!std::is_same_v<T, bool>, "a column has no bool: cast<std::int32_t>(x)");
+  static_assert(First == dyn || First > 0, "a column of a tensor needs a first axis of n samples");
+  const std::span<const T> elements = values.values();
+  return column<Shape<Extents...>>(std::vector<T>(elements.begin(), elements.end()));
+}
+
+template <class A>
+concept IsTensorColumn = requires(const A& array) { dataset::column(array); };
+
 /// The data set that from_arrays returns.
 template <class... A>
 struct Arrays : Source<Arrays<A...>> {
@@ -69,6 +82,16 @@ auto from_arrays(ArrayColumn<T, S>... columns) {
       throw_error<ValueError>("from_arrays got columns of different length: column 0 has ", sizes[0],
                               " samples, column ", i, " has ", sizes[i], "; all must be equal.");
   return Arrays<ArrayColumn<T, S>...>(std::move(columns)...);
+}
+/// The same from tensors, beside columns if need be: `from_arrays(points, labels)` has a sample for each index of their
+/// first axis. Source: PyTorch's TensorDataset.
+template <class... A>
+requires(IsTensorColumn<A> || ...)
+auto from_arrays(const A&... arrays) {
+  return dataset::from_arrays([](const auto& array) {
+    if constexpr (requires { dataset::column(array); }) return dataset::column(array);
+    else return array;
+  }(arrays)...);
 }
 
 }  // namespace tenon::dataset
