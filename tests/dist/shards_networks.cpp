@@ -4,6 +4,7 @@
 #include <string>
 
 #include <tenon/dataset/sampler/shard.hpp>
+#include <tenon/dataset/sampler/subset_sampler.hpp>
 #include <tenon/dist/mpi.hpp>
 #include <tenon/nn/layer/recurrent/lstm.hpp>
 #include <tenon/nn/optim/accumulate_gradients.hpp>
@@ -195,10 +196,20 @@ TEST_CASE("ranks with different data hear in what they differ") {
   CHECK(
       other([](bool odd) { return bands<Shape<20>>(64) | dataset::shuffle(64, odd ? 2 : 1) | dataset::batch(16); }) ==
       "Model.train: in step 1 rank 1 has other samples than rank 0: DataParallel shares each batch, so give all ranks "
-      "the same data set, with the same seed and without num_shards.");
-  CHECK(other([](bool odd) {
-          return bands<Shape<20>>(64) | dataset::shard({.num_shards = 2, .shard_id = odd}) | dataset::batch(16);
-        }).find("and without num_shards") != std::string::npos);
+      "the same data set, with the same seed, or, by dataset::shard(), a shard each.");
+  const auto sharded = [&](long number, auto id) {
+    return other([&](bool odd) {
+      return bands<Shape<20>>(64) | dataset::shard({.num_shards = number, .shard_id = id(odd)}) | dataset::batch(16);
+    });
+  };
+  CHECK(
+      sharded(3, [](bool odd) { return odd ? 2 : 0; }) ==
+      "Model.train: the data set of rank 0 is shard 0 of 3, and there are 2 ranks: use shard() without numbers, which "
+      "gives each rank another one, or give all ranks the same data set.");
+  CHECK(sharded(2, [](bool odd) { return odd; }) ==
+        "Model.train: each rank has another shard of the data, so that a batch depends on the number of ranks: use "
+        "DataParallel without .shards, or give all ranks the same data set.");
+  CHECK(sharded(3, [](bool) { return 2; }) == "nothing");  // a part of the data, which they share
   CHECK(other([](bool odd) { return Ending{bands<Shape<20>>(64) | dataset::batch(16), odd ? 0L : 4L, 4}; }) ==
         "Model.train: rank 0 has 4 batches per epoch, rank 1 has 0" + alike);
   // rows that end before their number: the ranks find out at the end of the epoch
@@ -207,6 +218,34 @@ TEST_CASE("ranks with different data hear in what they differ") {
         "set; DataParallel shares each batch.");
   CHECK_THROWS_WITH_AS((trained<Mlp, Shape<20>>({16, 16, 1, 0}, adam, dist::DataParallel{.shards = -1})),
                        "DataParallel: shards must be 1 or more, or 0 for one per rank, got -1.", ValueError);
+}
+TEST_CASE("ranks that read a shard each train with the bits of ranks that share batches of the same samples") {
+  const ContextScope scope({.mode = Mode::graph, .num_threads = 1, .seed = 11});
+  const auto train = [](int size, int shards, auto data) {
+    std::vector<Outcome> outcomes(std::size_t(size), Outcome{});
+    dist::run_ranks(size, [&](const dist::Communicator& group) {
+      Outcome& outcome = outcomes[std::size_t(group.rank())];
+      SmallResNet net;
+      Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, adam, dist::DataParallel{shards, group}};
+      model.train(3, data(), Losses{outcome.losses});
+      outcome.take_parameters(net);
+    });
+    for (const Outcome& outcome : outcomes) CHECK(outcome == outcomes[0]);
+    return outcomes[0];
+  };
+  const auto rows = bands<Shape<3, 8, 8>>(45);  // of 3 ranks each has 15, in batches of 4, 4, 4, 3
+  const Outcome own = train(3, 0, [&] { return rows | dataset::shard() | dataset::batch(4); });
+  std::vector<long> order;
+  for (long begin = 0; begin < 45; begin += 12)
+    for (long rank = 0; rank < 3; ++rank)
+      for (long row = begin + rank; row < std::min(begin + 12, 45L); row += 3) order.push_back(row);
+  CHECK(own == train(1, 3, [&] { return rows | dataset::sample(dataset::SubsetSampler{order}) | dataset::batch(12); }));
+  CHECK(own.losses.size() == 12);
+  CHECK(own.losses.back() < own.losses.front());
+  CHECK(own == train(3, 0, [&] {
+          return rows | dataset::sample(dataset::DistributedSampler{.shuffle = false}) | dataset::batch(4);
+        }));
+  CHECK((rows | dataset::shard()).size() == 45);  // of one process
 }
 TEST_CASE("a stop that one rank requests ends the training on all in the same step") {
   const ContextScope scope({.mode = Mode::graph, .num_threads = 1});

@@ -351,7 +351,7 @@ inline void init(std::string_view backend = "mpi", const InitOptions& options = 
   if (detail::mpi_end().has_ended)
     throw_error<RuntimeError>("dist::init after dist::release: MPI begins once in a process.");
   detail::with_mpi([&](const auto& functions) { detail::become_rank(functions, options); });
-  tenon::detail::process_rank = get_rank();
+  tenon::detail::process_rank = {get_rank(), get_group_size()};
   detail::share_machine();
 #if defined(__GLIBC__)
   ::on_exit(

@@ -159,7 +159,7 @@ void run_ranks(int size, F f) {
   const auto run = [&](int rank) {
     std::string reason = text("Rank ", rank, " has ended");
     try {
-      const detail::ThreadWorld world;
+      const detail::ThreadWorld world(rank, size);
       const auto ranks = Communicator::over<detail::ThreadTransport>(room, 0, members, rank);
       detail::add_group(world_group, ranks, rank);
       f(ranks);

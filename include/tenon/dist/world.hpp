@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include <tenon/core/process_rank.hpp>
 #include <tenon/core/random/philox.hpp>
 #include <tenon/dist/collectives.hpp>
 
@@ -35,8 +36,10 @@ inline World& process_world() {
 /// Lets this thread be a rank of its own, until the end of the scope.
 class ThreadWorld {
  public:
-  ThreadWorld() : before_(current()) { current() = &world_; }
-  ~ThreadWorld() { current() = before_; }
+  ThreadWorld(int rank, int ranks) : rank_{rank, ranks}, before_(current()), rank_before_(tenon::detail::thread_rank) {
+    current() = &world_, tenon::detail::thread_rank = &rank_;
+  }
+  ~ThreadWorld() { current() = before_, tenon::detail::thread_rank = rank_before_; }
   ThreadWorld(const ThreadWorld&) = delete;
   ThreadWorld& operator=(const ThreadWorld&) = delete;
 
@@ -47,7 +50,9 @@ class ThreadWorld {
 
  private:
   World world_;
+  tenon::detail::ProcessRank rank_;
   World* before_;
+  const tenon::detail::ProcessRank* rank_before_;
 };
 inline World& world() { return ThreadWorld::current() ? *ThreadWorld::current() : process_world(); }
 

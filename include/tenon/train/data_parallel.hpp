@@ -65,7 +65,7 @@ class ParallelStep<dist::DataParallel> {
     return of_model;
   }
   explicit ParallelStep(const dist::DataParallel& how)
-      : shards_(how.shards == 0 ? how.group.size() : how.shards), sum_(how.group) {
+      : shards_(how.shards == 0 ? how.group.size() : how.shards), one_per_rank_(how.shards == 0), sum_(how.group) {
     if (how.shards < 0)
       throw_error<ValueError>("DataParallel: shards must be 1 or more, or 0 for one per rank, got ", how.shards, ".");
   }
@@ -77,18 +77,23 @@ class ParallelStep<dist::DataParallel> {
     return yes;
   }
   /// Before a run: throws RuntimeError, on all ranks, if one has another model, or data of another length.
-  template <class Runner>
-  [[gnu::cold]] void agree_on_run(const Runner& runner, std::string_view what, long epochs, long batches) const {
-    if (sum_.group().size() > 1)
-      detail::agree_on_run(sum_.group(), what, {epochs, batches, runner.state_.step()},
-                           model_lines(Runner::optimizer_type::name, shards_, ParameterList(*runner.net_)));
+  template <class Runner, class Data>
+  [[gnu::cold]] void agree_on_run(const Runner& runner, std::string_view what, long epochs, const Data& data) {
+    if (sum_.group().size() == 1) return;
+    AgreedRun own{epochs, data.size(), runner.state_.step()};
+    find_shard(data, own);
+    dealt_ = detail::agree_on_run(sum_.group(), what, own,
+                                  model_lines(Runner::optimizer_type::name, shards_, ParameterList(*runner.net_)));
+    if (dealt_ && !one_per_rank_)
+      throw_error<ValueError>(what, ": each rank has another shard of the data, so that a batch depends on the number "
+                                    "of ranks: use DataParallel without .shards, or give all ranks the same data set.");
   }
   /// At the end of an epoch: the same if another rank has one more batch.
   template <class Runner>
   void agree_on_end(const Runner& runner) const {
-    if (sum_.group().size() > 1) agree_on_step(sum_.group(), {0, runner.state_.step()});
+    if (sum_.group().size() > 1) agree_on_step(sum_.group(), {0, runner.state_.step()}, dealt_);
   }
-  long smallest(long n) const { return n < shards_ ? 1 : n / shards_; }
+  long smallest(long n) const { return dealt_ ? n : n < shards_ ? 1 : n / shards_; }
 
   template <class... C, class Runner, class List>
   void train(Runner& runner, const dataset::Row<List>& row, StepOutputs& outputs) {
@@ -98,17 +103,21 @@ class ParallelStep<dist::DataParallel> {
     static constexpr auto& layout = SumLayout<Net>::table;
     const FlushDenormals flush;
     const ParameterList parameters(*runner.net_);
+    DealtBatch batch{row.n, 0};
     if (sum_.group().size() > 1)
-      agree_on_step(sum_.group(), {row.n, runner.state_.step(), number_of_samples(row), weights_to_compare(parameters),
-                                   runner.rules_.rates()[0]});
-    numbers_.start(parameters, facts.moving, {facts.output, std::size_t(facts.outputs)}, facts.all_means, row.n);
+      batch = agree_on_step(sum_.group(),
+                            {row.n, runner.state_.step(), number_of_samples(row), weights_to_compare(parameters),
+                             runner.rules_.rates()[0]},
+                            dealt_);
+    numbers_.start(parameters, facts.moving, {facts.output, std::size_t(facts.outputs)}, facts.all_means, batch.all);
     sum_.fit({layout.floats, layout.bytes + numbers_.bytes()});
     const auto numbers = [this] { return reinterpret_cast<double*>(sum_.values() + layout.bytes); };
-    sum_.run(shards_, std::min(shards_, row.n), [&](int shard, bool begins) {
-      const dist::ShardRange samples = dist::part_of(row.n, shards_, shard);
+    sum_.run(shards_, std::min(shards_, batch.all), [&](int shard, bool begins) {
+      const dist::ShardRange samples =
+          dealt_ ? dist::ShardRange{batch.begin, batch.begin + row.n} : dist::part_of(batch.all, shards_, shard);
       numbers_.restore();
-      write_header(runner, shard, begins, facts.all_means ? double(samples.size()) / double(row.n) : 1);
-      run_shard<C...>(runner, part(row, samples), begins,
+      write_header(runner, shard, begins, facts.all_means ? double(samples.size()) / double(batch.all) : 1);
+      run_shard<C...>(runner, dealt_ ? row : part(row, samples), begins,
                       [&](auto output) { numbers_.take(numbers(), samples, begins, output); });
     });
     numbers_.finish(numbers());
@@ -194,7 +203,8 @@ class ParallelStep<dist::DataParallel> {
   }
 
   long shards_;
-  bool compared_ = false;  // are the weights of the ranks
+  bool one_per_rank_, dealt_ = false;  // is the data: each rank's batch is its shard
+  bool compared_ = false;              // are the weights of the ranks
   dist::detail::ShardSum sum_;
   ShardNumbers numbers_;
   StepOutputs shard_outputs_;

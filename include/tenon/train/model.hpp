@@ -140,7 +140,7 @@ class Model {
         constexpr bool here = detail::stops_here<Net, FirstColumn<Data>>(static_cast<Wrong*>(nullptr));
       static_cast<void>(Wrong::corrected);
     } else {
-      check_run("Model.train", epochs, data.size());
+      check_run("Model.train", epochs, data);
       auto rows = detail::opened(data, callbacks...);
       run_epochs<typename Data::columns>(
           epochs, data.size(), [&](std::uint64_t epoch, long row) { detail::start_rows(rows, epoch, row); },
@@ -213,7 +213,7 @@ class Model {
       using Wrong = Mistake<Evaluates>;
       static_cast<void>(Wrong::corrected);
     } else {
-      check_run("Model.fit", epochs, data.size());
+      check_run("Model.fit", epochs, data);
       detail::check_size("Model.fit", valid.size());
       auto rows = detail::opened(data, callbacks...);
       auto valid_rows = valid.open();
@@ -340,9 +340,10 @@ class Model {
   friend struct detail::TrainingFile;
   friend struct Run<Model>;
 
-  void check_run(std::string_view what, long epochs, long batches) const {
-    if constexpr (shares_training) runner_.parallel().agree_on_run(runner_, what, epochs, batches);
-    detail::check_run(what, epochs, batches);
+  template <class Data>
+  void check_run(std::string_view what, long epochs, const Data& data) {
+    if constexpr (shares_training) runner_.parallel().agree_on_run(runner_, what, epochs, data);
+    detail::check_run(what, epochs, data.size());
   }
 
   std::vector<io::NamedTensor> optimizer_state(detail::Look look) const {

@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 
+#include <tenon/core/process_rank.hpp>
 #include <tenon/dataset/sampler/permutation.hpp>
 #include <tenon/dataset/sampler/sample.hpp>
 #include <tenon/dataset/stage/seed.hpp>
@@ -60,10 +61,11 @@ struct ShardDraw {
 /// Shard shard_id of num_shards, with ceil(rows / num_shards) rows: its row i is row (num_shards * i + shard_id) mod
 /// rows of the data set. The first rows therefore repeat if the shards cannot be equal. With shuffle all rows are
 /// permuted first, differently in each epoch, but equally in all shards with the same seed. With an offset >= 0 the
-/// first row goes to that shard, and no row repeats. Throws ValueError for numbers out of range. Source: MindSpore's
+/// first row goes to that shard, and no row repeats. By default a shard for each rank of the program (dist::init), and
+/// that of this rank. Throws ValueError for numbers out of range. Source: MindSpore's
 /// DistributedSampler.
 struct DistributedSampler {
-  long num_shards, shard_id;
+  long num_shards = tenon::detail::rank_here().ranks, shard_id = tenon::detail::rank_here().rank;
   bool shuffle = true;
   long num_samples = 0, offset = -1;
   std::uint64_t seed = default_seed();

@@ -202,7 +202,7 @@ constexpr std::string_view suffix(CheckpointFormat format) {
     logging::warning("CheckpointConfig: save_checkpoint_steps and save_checkpoint_seconds are 0: nothing is saved.");
   if (c.keep_checkpoint_max == 0 && c.keep_checkpoint_per_n_minutes == 0) config_.keep_checkpoint_max = 1;
   static_cast<void>(is_ckpt_path("save", text(prefix, suffix(c.format))));
-  if (process_rank != 0) return;
+  if (process_rank.rank != 0) return;
   make_directory(directory_);
   reserve();
 }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <tenon/core/tensor/list.hpp>
-#include <tenon/dataset/stage/column.hpp>
+#include <tenon/dataset/stage/data_info.hpp>
 #include <tenon/dist/collectives.hpp>
 #include <tenon/nn/parameters.hpp>
 
@@ -16,7 +16,12 @@ namespace tenon::inline TENON_ABI::detail {
 /// Before a run: its length, and a number for what the Model is.
 struct AgreedRun {
   std::int64_t epochs = 0, batches = 0, step = 0;
+  std::int64_t num_shards = 1, shard_id = 0;  // of the data set
   std::uint64_t model = 0;
+};
+/// Which samples of the ranks' batches are a batch of them all, and which are this rank's.
+struct DealtBatch {
+  long all, begin;
 };
 /// Before a step. A batch of 0 samples: this rank has none left in its epoch.
 struct AgreedStep {
@@ -108,12 +113,42 @@ inline std::uint64_t number_of_lines(const std::vector<std::string>& lines) {
   }
 }
 
-/// Throws RuntimeError, on all ranks, unless all begin the same run.
-[[gnu::cold, gnu::noinline]] inline void agree_on_run(const dist::Communicator& ranks, std::string_view what,
+/// The shard that a data set is, by the last of its stages that says so.
+template <class Data>
+[[gnu::cold]] void find_shard(const Data& data, AgreedRun& run) {
+  dataset::DataInfo(data).each_stage([&](const dataset::StageInfo& stage) {
+    if (run.num_shards > 1) return;
+    for (const auto& setting : stage.setting) {
+      if (setting.name == "num_shards") run.num_shards = setting.value;
+      if (setting.name == "shard_id") run.shard_id = setting.value;
+    }
+  });
+}
+/// True if each rank has another shard, false if all have the same data. Throws RuntimeError for what is neither.
+[[gnu::cold, gnu::noinline]] inline bool are_dealt(std::span<const AgreedRun> all, std::string_view what) {
+  if (!first_other(all, &AgreedRun::num_shards) && !first_other(all, &AgreedRun::shard_id)) return false;
+  std::vector<bool> is_there(all.size());
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    const AgreedRun& one = all[rank];
+    if (one.num_shards != std::int64_t(all.size()) || std::size_t(one.shard_id) >= all.size() ||
+        is_there[std::size_t(one.shard_id)])
+      throw_error<RuntimeError>(what, ": the data set of rank ", rank, " is shard ", one.shard_id, " of ",
+                                one.num_shards, ", and there are ", all.size(),
+                                " ranks: use shard() without numbers, "
+                                "which gives each rank another one, or give all ranks the same data set.");
+    is_there[std::size_t(one.shard_id)] = true;
+  }
+  return true;
+}
+
+/// Throws RuntimeError, on all ranks, unless all begin the same run. Returns whether each has another shard of the
+/// data.
+[[gnu::cold, gnu::noinline]] inline bool agree_on_run(const dist::Communicator& ranks, std::string_view what,
                                                       AgreedRun own, const std::vector<std::string>& model) {
   own.model = number_of_lines(model);
   const std::span<const AgreedRun> all = told(ranks, Agreement::run, own);
   if (const std::size_t other = first_other(all, &AgreedRun::model)) refuse_models(ranks, other, what, model);
+  const bool dealt = are_dealt(all, what);
   if (const std::size_t other = first_other(all, &AgreedRun::batches))
     throw_error<RuntimeError>(what, ": rank 0 has ", all[0].batches, " batches per epoch, rank ", other, " has ",
                               all[other].batches,
@@ -125,23 +160,27 @@ inline std::uint64_t number_of_lines(const std::vector<std::string>& lines) {
   if (const std::size_t other = first_other(all, &AgreedRun::step))
     throw_error<RuntimeError>(what, ": rank 0 goes on after step ", all[0].step, ", rank ", other, " after step ",
                               all[other].step, ": load the same checkpoint on all ranks.");
+  return dealt;
 }
 
-/// Throws RuntimeError, on all ranks, unless all have the same batch before a step, or none has one.
-inline void agree_on_step(const dist::Communicator& ranks, const AgreedStep& own) {
+/// Throws RuntimeError, on all ranks, unless all have the same batch before a step, or none has one; if data is
+/// `dealt`, unless all have one or none.
+inline DealtBatch agree_on_step(const dist::Communicator& ranks, const AgreedStep& own, bool dealt) {
   const std::span<const AgreedStep> all = told(ranks, Agreement::step, own);
-  if (const std::size_t other = first_other(all, &AgreedStep::batch))
+  if (const std::size_t other =
+          first_other(all, [dealt](const AgreedStep& one) { return dealt ? one.batch > 0 : one.batch; }))
     throw_error<RuntimeError>("Model.train: after ", own.step, " steps rank 0 has a batch of ", all[0].batch,
                               " samples, rank ", other, " one of ", all[other].batch,
                               ": give all ranks the same data set; DataParallel shares each batch.");
   if (const std::size_t other = first_other(all, &AgreedStep::step))
     throw_error<RuntimeError>("Model.train: rank 0 is in step ", all[0].step + 1, ", rank ", other, " in step ",
                               all[other].step + 1, ": load the same checkpoint on all ranks.");
-  if (const std::size_t other = first_other(all, &AgreedStep::samples))
-    throw_error<RuntimeError>("Model.train: in step ", own.step + 1, " rank ", other,
-                              " has other samples than rank 0: "
-                              "DataParallel shares each batch, so give all ranks the same data set, with the same seed "
-                              "and without num_shards.");
+  if (const std::size_t other = dealt ? 0 : first_other(all, &AgreedStep::samples))
+    throw_error<RuntimeError>(
+        "Model.train: in step ", own.step + 1, " rank ", other,
+        " has other samples than rank 0: "
+        "DataParallel shares each batch, so give all ranks the same data set, with the same seed, "
+        "or, by dataset::shard(), a shard each.");
   if (const std::size_t other = first_other(all, &AgreedStep::weights))
     throw_error<RuntimeError>("Model.train: rank ", other,
                               " has other weights than rank 0: give all ranks the same "
@@ -149,6 +188,12 @@ inline void agree_on_step(const dist::Communicator& ranks, const AgreedStep& own
   if (const std::size_t other = first_other(all, &AgreedStep::rate))
     throw_error<RuntimeError>("Model.train: in step ", own.step + 1, " rank 0 has the learning rate ", all[0].rate,
                               ", rank ", other, " ", all[other].rate, ": their weights would become different.");
+  DealtBatch batch{0, 0};
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    if (int(rank) == ranks.rank()) batch.begin = batch.all;
+    batch.all += all[rank].batch;
+  }
+  return dealt ? batch : DealtBatch{own.batch, 0};
 }
 
 }  // namespace tenon::detail

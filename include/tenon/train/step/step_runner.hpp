@@ -80,6 +80,7 @@ class StepRunner {
   TrainState& state() { return state_; }
   const TrainState& state() const { return state_; }
   auto& loss_scale() { return scale_; }
+  auto& parallel() { return parallel_; }
   const auto& parallel() const { return parallel_; }
   /// The learning rates of the last update, or of the one that it was skipped for: the optimizer's, then one for each
   /// of its groups. Null if this runner has not made it.
