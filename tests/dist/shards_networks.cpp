@@ -13,6 +13,7 @@
 #include "../support/allocations.hpp"
 #include "../support/error_of.hpp"
 #include "../support/models.hpp"
+#include "../support/printed.hpp"
 #include "shards.hpp"
 
 using namespace support;
@@ -218,6 +219,36 @@ TEST_CASE("ranks with different data hear in what they differ") {
         "set; DataParallel shares each batch.");
   CHECK_THROWS_WITH_AS((trained<Mlp, Shape<20>>({16, 16, 1, 0}, adam, dist::DataParallel{.shards = -1})),
                        "DataParallel: shards must be 1 or more, or 0 for one per rank, got -1.", ValueError);
+}
+TEST_CASE("what set_auto_parallel_context says to it") {
+  const ContextScope scope({.mode = Mode::graph, .num_threads = 1});
+  const auto heard = [](const char* key, const char* value) {
+    std::string sentence;
+    const std::string warning = support::printed_to(stderr, [&] {
+      set_auto_parallel_context(key, value);
+      sentence = both_hear([](const auto& group, bool odd) {
+        train_on(group, 64, 16, 1, 2, adam, [odd](Mlp& net) { net.fc2.bias.values()[0] = odd; });
+      });
+    });
+    reset_auto_parallel_context();
+    return (warning.empty() ? "" : "warned, ") + sentence;
+  };
+  CHECK(heard("parallel_mode", "semi_auto_parallel") ==
+        "warned, DataParallel: the parallel_mode is 'semi_auto_parallel', and Tenon has 'data_parallel' alone: ranks "
+        "share the batches, not the network.");
+  CHECK(heard("device_num", "3") == "DataParallel: set_auto_parallel_context has set device_num to 3, and it is 2 "
+                                    "here: leave it out, dist::init knows it.");
+  CHECK(heard("device_num", "2").find("has other weights") != std::string::npos);
+  CHECK(heard("gradients_mean", "True").find("has other weights") != std::string::npos);
+  CHECK(heard("parameter_broadcast", "True") == "nothing");
+}
+TEST_CASE("processes of mpirun that would train alone say so") {
+  ::setenv("PMI_SIZE", "4", 1);
+  CHECK(support::error_of([] { static_cast<void>(dist::DataParallel{}); }) ==
+        "DataParallel: mpirun has started 4 processes ($PMI_SIZE), and each of them would train alone: call dist::init "
+        "before you make a Model, or give it .group = dist::Communicator{}.");
+  CHECK(dist::DataParallel{.group = dist::Communicator{}}.group.size() == 1);
+  ::unsetenv("PMI_SIZE");
 }
 TEST_CASE("ranks that read a shard each train with the bits of ranks that share batches of the same samples") {
   const ContextScope scope({.mode = Mode::graph, .num_threads = 1, .seed = 11});

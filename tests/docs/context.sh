@@ -51,7 +51,9 @@ void table(const ContextKey (&keys)[rows], const char* title, const char* note, 
     std::printf("| `%s` | %s | %s | %s%s%s |\n", key.name, renamed ? "" : quoted(key.usual).c_str(),
                 renamed ? "" : legal(key).c_str(),
                 *key.devices ? ("on " + quoted_list(words(key.devices)) + " only; ").c_str() : "", key.note,
-                key.tool == Tool::none ? "" : "; needs `<tenon/debug/debug.hpp>`");
+                key.tool == Tool::none            ? ""
+                : key.tool == Tool::data_parallel ? ", which reads it"
+                                                  : "; needs `<tenon/debug/debug.hpp>`");
   }
 }
 int main() {

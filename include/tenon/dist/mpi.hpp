@@ -276,7 +276,7 @@ int start_mpi(MpiState<Abi>& mpi) {
 /// If mpirun belongs to one MPI and the program loads another, each process is rank 0 of 1.
 template <class Abi>
 void check_launcher(const MpiState<Abi>& mpi, int size) {
-  for (const char* const variable : {OpenMpi::launched, Mpich::launched})
+  for (const char* const variable : launch_variables)
     if (const char* const launched = std::getenv(variable); launched && size == 1 && std::atoi(launched) > 1)
       throw_error<RuntimeError>("dist::init(\"mpi\"): mpirun has started ", launched, " processes ($", variable,
                                 "), and ", mpi.functions.version(),

@@ -18,6 +18,9 @@ namespace tenon::inline TENON_ABI::dist {
 inline constexpr const char* world_group = "world";
 
 namespace detail {
+/// Variables that mpirun sets to the number of processes: Open MPI's, MPICH's.
+inline constexpr const char* launch_variables[]{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
+
 struct Group {
   std::string name;
   Communicator ranks;

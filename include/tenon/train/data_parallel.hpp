@@ -1,6 +1,7 @@
 // DataParallel: a Model whose batches are cut into shards, which several ranks share.
 #pragma once
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <utility>
@@ -9,6 +10,7 @@
 #include <tenon/dist/world.hpp>
 #include <tenon/train/model.hpp>
 #include <tenon/train/shards/agreement.hpp>
+#include <tenon/train/shards/parallel_context.hpp>
 #include <tenon/train/shards/shard_graph.hpp>
 #include <tenon/train/shards/shard_numbers.hpp>
 
@@ -20,6 +22,12 @@ namespace detail {
 /// All ranks, or this process alone; then init comes too late.
 inline Communicator group_of_training() {
   if (is_initialized()) return communicator();
+  for (const char* const variable : launch_variables)
+    if (const char* const ranks = std::getenv(variable); ranks && std::atoi(ranks) > 1)
+      throw_error<RuntimeError>("DataParallel: mpirun has started ", ranks, " processes ($", variable,
+                                "), and each of "
+                                "them would train alone: call dist::init before you make a Model, or give it "
+                                ".group = dist::Communicator{}.");
   process_world().trains_alone = true;
   return {};
 }
@@ -68,6 +76,7 @@ class ParallelStep<dist::DataParallel> {
       : shards_(how.shards == 0 ? how.group.size() : how.shards), one_per_rank_(how.shards == 0), sum_(how.group) {
     if (how.shards < 0)
       throw_error<ValueError>("DataParallel: shards must be 1 or more, or 0 for one per rank, got ", how.shards, ".");
+    check_parallel_context(how.group);
   }
   int rank() const { return sum_.group().rank(); }
   /// True on all ranks if it is on one.
@@ -129,7 +138,10 @@ class ParallelStep<dist::DataParallel> {
  private:
   std::uint64_t weights_to_compare(const ParameterList& parameters) {
     if (std::exchange(compared_, true) || !parameters.arena()) return 0;
-    return number_of_bits(home(parameters.arena()->data), std::size_t(parameters.arena()->bytes));
+    const std::size_t bytes = std::size_t(parameters.arena()->bytes);
+    if (broadcasts_parameters())
+      dist::broadcast(sum_.group(), {home(parameters.arena()->data, bytes, Look::change), bytes});
+    return number_of_bits(home(parameters.arena()->data), bytes);
   }
   // The samples of a shard, as a row.
   template <class List>

@@ -8,9 +8,10 @@
 namespace tenon::inline TENON_ABI {
 
 /// Sets a key of MindSpore's context of the same name: `set_auto_parallel_context("parallel_mode", "data_parallel")`.
-/// A value other than the default is checked, kept, and warned about, since it has no effect: several processes train
-/// with dist::DataParallel. Throws TypeError for a text that is no int, bool, list, or dict where one is needed,
-/// ValueError for an unknown key or a value that is not legal, with those that are.
+/// Values are checked and kept. A Model with dist::DataParallel among its parts shares its training, whatever this
+/// says; it reads parallel_mode, device_num, global_rank, and parameter_broadcast (docs/distributed.md). Of what has
+/// no effect a warning says so, unless it is the default. Throws TypeError for a text that is no int, bool, list, or
+/// dict where one is needed, ValueError for an unknown key or a value that is not legal, with those that are.
 void set_auto_parallel_context(const std::string& key, const std::string& value);
 /// What was set, or the default. Throws ValueError for an unknown key.
 std::string get_auto_parallel_context(const std::string& key);
@@ -25,9 +26,9 @@ void reset_ps_context();
 namespace detail {
 inline constexpr const char* one_process = "several processes train with dist::DataParallel";
 inline constexpr ContextKey parallel_keys[]{
-    {"device_num", KeyKind::whole, KeyEffect::kept, "1", "1 .. 4096", "", one_process},
-    {"global_rank", KeyKind::whole, KeyEffect::kept, "0", "0 .. 4095", "", one_process},
-    {"gradients_mean", KeyKind::flag, KeyEffect::kept, "False", "", "", one_process},
+    {"device_num", KeyKind::whole, KeyEffect::kept, "1", "1 .. 4096", "", one_process, Tool::data_parallel},
+    {"global_rank", KeyKind::whole, KeyEffect::kept, "0", "0 .. 4095", "", one_process, Tool::data_parallel},
+    {"gradients_mean", KeyKind::flag, KeyEffect::kept, "False", "", "", one_process, Tool::data_parallel},
     {"gradient_fp32_sync", KeyKind::flag, KeyEffect::kept, "True", "", "", one_process},
     {"loss_repeated_mean", KeyKind::flag, KeyEffect::kept, "True", "", "", one_process},
     {"parallel_mode", KeyKind::choice, KeyEffect::kept, "stand_alone",
@@ -36,7 +37,7 @@ inline constexpr ContextKey parallel_keys[]{
      "dynamic_programming recursive_programming sharding_propagation", "", one_process},
     {"search_mode", KeyKind::choice, KeyEffect::kept, "recursive_programming",
      "dynamic_programming recursive_programming sharding_propagation", "", one_process},
-    {"parameter_broadcast", KeyKind::flag, KeyEffect::kept, "False", "", "", one_process},
+    {"parameter_broadcast", KeyKind::flag, KeyEffect::kept, "False", "", "", one_process, Tool::data_parallel},
     {"strategy_ckpt_load_file", KeyKind::text, KeyEffect::kept, "", "", "", one_process},
     {"strategy_ckpt_save_file", KeyKind::text, KeyEffect::kept, "", "", "", one_process},
     {"strategy_ckpt_config", KeyKind::object, KeyEffect::kept, "{}", "", "", one_process},
