@@ -25,6 +25,7 @@
 #include <tenon/dataset/dataset.hpp>
 #include <tenon/fwd.hpp>
 #include <tenon/nn/nn.hpp>
+#include <tenon/ops/elsewhere.hpp>
 #include <tenon/ops/ops.hpp>
 #include <tenon/train/callback/any_callback.hpp>
 #include <tenon/train/callback/loss_monitor.hpp>
