@@ -7,3 +7,8 @@
 #include <tenon/core/choose.hpp>
 #include <tenon/nn/more.hpp>
 #include <tenon/ops/more.hpp>
+
+namespace tenon::inline TENON_ABI::detail {
+template <class... Arguments>
+inline constexpr bool is_included<"tenon/more.hpp", Arguments...> = true;
+}  // namespace tenon::detail

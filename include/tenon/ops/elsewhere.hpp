@@ -11,8 +11,10 @@ struct AnyOperand {
   template <Operand X>
   constexpr AnyOperand(const X&) {}
 };
-/// `Arguments` are the template arguments of the call: the sentence is composed where there is one.
+/// `Arguments` are the template arguments of the call: the sentence is composed where there is one. With the header
+/// these functions are none: a call that the operator itself does not take is not to name the header.
 template <FixedString function, class... Arguments>
+requires(!tenon::detail::is_included<"tenon/more.hpp", Arguments...>)
 using InMore = Mistake<tenon::detail::NotIncluded<function, "tenon/more.hpp", Arguments...>>;
 template <auto... number>
 struct Numbers;
