@@ -38,13 +38,6 @@ struct GeneratorLoss : nn::Cell<GeneratorLoss> {
   constexpr auto construct(auto noise) const { return reduce_mean(softplus(-critic(generator(noise)))); }
 };
 
-// A step for a network that returns its loss.
-constexpr auto step = [](const auto& net, auto& optimizer, const auto&... x) {
-  const auto [loss, gradients] = value_and_grad([&] { return net(x...); }, net)();
-  optimizer(gradients);
-  return loss;
-};
-
 using Points = Tensor<float, Shape<dyn, 2>>;
 constexpr long batch = 64;
 
@@ -68,10 +61,8 @@ int main() {
   GeneratorLoss generator_loss;
   share_parameters(critic_loss, generator_loss);  // each network trains a part of the shared parameters
 
-  OptimizerStep critic_optimizer(critic_loss, nn::Adam{.learning_rate = 2e-3, .beta1 = 0.5f});
-  OptimizerStep generator_optimizer(generator_loss, nn::Adam{.learning_rate = 1e-3, .beta1 = 0.5f});
-  const auto train_critic = jit(step, critic_loss, critic_optimizer);
-  const auto train_generator = jit(step, generator_loss, generator_optimizer);
+  nn::TrainOneStepCell train_critic(critic_loss, nn::Adam{.learning_rate = 2e-3, .beta1 = 0.5f});
+  nn::TrainOneStepCell train_generator(generator_loss, nn::Adam{.learning_rate = 1e-3, .beta1 = 0.5f});
 
   Random random(5);
   for (long i = 1; i <= 6000; ++i) {

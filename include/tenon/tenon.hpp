@@ -32,5 +32,6 @@
 #include <tenon/train/callback/progress_bar.hpp>
 #include <tenon/train/callback/time_monitor.hpp>
 #include <tenon/train/plan_of.hpp>
+#include <tenon/train/train_one_step_cell.hpp>
 // Last of all.
 #include <tenon/core/macros/macros_end.hpp>

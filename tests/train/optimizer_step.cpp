@@ -7,7 +7,7 @@
 #include <tenon/nn/optim/adam.hpp>
 #include <tenon/nn/optim/sgd.hpp>
 #include <tenon/ops/clip.hpp>
-#include <tenon/train/optimizer_step.hpp>
+#include <tenon/train/train_one_step_cell.hpp>
 
 #include "small.hpp"
 
@@ -86,6 +86,34 @@ TEST_CASE("without jit: operator by operator, the optimizer as a function of gra
     CHECK(bits(net) == expected);
   }
 }
+namespace {
+/// Returns its loss.
+struct WithLoss : nn::Cell<WithLoss> {
+  Net net;
+  constexpr auto construct(auto x, auto y) const { return nn::SoftmaxCrossEntropyWithLogits<>{}(net(x), y); }
+};
+}  // namespace
+
+TEST_CASE("TrainOneStepCell: the same loop, and the loss before the update") {
+  for (const Mode mode : {Mode::graph, Mode::pynative}) {
+    const std::string expected = looped<WithLoss>(mode, adam(), [](const auto& net, auto& optimizer, const auto&... x) {
+      const auto [loss, gradients] = value_and_grad([&] { return net(x...); }, net)();
+      optimizer(gradients);
+      return loss;
+    });
+    set_context({.mode = mode, .seed = 4});
+    WithLoss net;
+    nn::TrainOneStepCell train(net, adam());
+    each_batch(40, 8, [&](const auto& x, const auto& y) {
+      const float before = net(x, y).item();
+      CHECK(train(x, y).item() == before);
+      CHECK(net(x, y).item() != before);
+    });
+    CHECK(train.optimizer().global_step() == 5);
+    CHECK(bits(net) == expected);
+  }
+}
+
 TEST_CASE("gradients may be changed on their way") {
   constexpr auto doubled = [](const auto& net, auto& optimizer, const auto& x, const auto& y) {
     const auto [loss, gradients] =
