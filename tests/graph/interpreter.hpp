@@ -81,9 +81,9 @@ class Interpreter {
     std::vector<Symbol> results;
     for (int i = 0; i < node.steps; ++i) {
       const Step s = Step::unpack(graph_.program[node.program + 2 * i], graph_.program[node.program + 2 * i + 1]);
-      Symbol in[3];
+      Symbol in[max_sources];
       int count = 0;
-      for (; count < 3 && s.source[count] != no_source; ++count) {
+      for (; count < max_sources && s.source[count] != no_source; ++count) {
         const int from = s.source[count];
         if (from >= step_result) in[count] = results.at(std::size_t(from - step_result));
         else if (own) in[count] = from == 0 ? *own : operand(node, from + 1);

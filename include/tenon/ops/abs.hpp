@@ -1,5 +1,6 @@
 // Absolute value.
 #pragma once
+#include <tenon/core/math/either.hpp>
 #include <tenon/core/math/flush_denormal.hpp>
 #include <tenon/core/math/wrapping.hpp>
 #include <tenon/ops/elementwise.hpp>
@@ -11,7 +12,7 @@ TENON_EXACT_BEGIN
 struct AbsGrad : Elementwise<AbsGrad, "AbsGrad"> {
   template <class V>
   static constexpr V eval(V x, V gradient) {
-    return x > V(0) ? gradient : x < V(0) ? -gradient : gradient * V(0);
+    return math::either(x > V(0), gradient, math::either(x < V(0), -gradient, gradient * V(0)));
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(1, d.call<AbsGrad>(d.operand(0), d.gradient()));
@@ -30,7 +31,7 @@ struct Abs : Elementwise<Abs, "Abs"> {
   static constexpr V eval(V x) {
     if constexpr (std::is_floating_point_v<V>) {
       const V flushed = math::flush_denormal(x);
-      return flushed > V(0) ? flushed : V(0) - flushed;  // 0 - x: also -0 becomes 0
+      return math::either(flushed > V(0), flushed, V(0) - flushed);  // 0 - x: also -0 becomes 0
     } else if constexpr (std::is_signed_v<V>) return x < V(0) ? math::wrapping_negate(x) : x;
     else return x;
   }

@@ -7,34 +7,17 @@
 
 namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN
-/// The value where x > low, else 0. Not for users.
-struct WhereAbove : Elementwise<WhereAbove, "WhereAbove"> {
+/// The value where low < x < high, else 0. Not for users.
+struct WhereBetween : Elementwise<WhereBetween, "WhereBetween"> {
   template <class V>
-  static constexpr V eval(V x, V low, V value) {
-    return x > low ? math::flush_denormal(value) : V(0);
+  static constexpr V eval(V x, V low, V high, V value) {
+    return math::either((x > low) & (x < high), math::flush_denormal(value), V(0));
   }
   static constexpr void derivative(Derivative& d) {
-    d.flows_to(2, d.call<WhereAbove>(d.operand(0), d.operand(1), d.gradient()));
-    d.no_gradient(0, 1);
+    d.flows_to(3, d.call<WhereBetween>(d.operand(0), d.operand(1), d.operand(2), d.gradient()));
+    d.no_gradient(0, 1, 2);
   }
 };
-/// The value where x < high, else 0. Not for users.
-struct WhereBelow : Elementwise<WhereBelow, "WhereBelow"> {
-  template <class V>
-  static constexpr V eval(V x, V high, V value) {
-    return x < high ? math::flush_denormal(value) : V(0);
-  }
-  static constexpr void derivative(Derivative& d) {
-    d.flows_to(2, d.call<WhereBelow>(d.operand(0), d.operand(1), d.gradient()));
-    d.no_gradient(0, 1);
-  }
-};
-namespace detail {
-// The value where low < x < high, else 0.
-constexpr int where_between(Derivative& d, int x, int low, int high, int value) {
-  return d.call<WhereBelow>(x, high, d.call<WhereAbove>(x, low, value));
-}
-}  // namespace detail
 
 /// x limited to [low, high]
 ///
@@ -49,10 +32,21 @@ struct Hardtanh : Elementwise<Hardtanh, "Hardtanh"> {
     return x < low ? low : x > high ? high : math::flush_denormal(x);
   }
   static constexpr void derivative(Derivative& d) {
-    d.flows_to(0, detail::where_between(d, d.operand(0), d.operand(1), d.operand(2), d.gradient()));
+    d.flows_to(0, d.call<WhereBetween>(d.operand(0), d.operand(1), d.operand(2), d.gradient()));
   }
 };
 
+/// The value times a slope where -3 < x < 3, else 0. Not for users.
+struct HsigmoidGrad : Elementwise<HsigmoidGrad, "HSigmoidGrad"> {
+  template <class V>
+  static constexpr V eval(V x, V slope, V value) {
+    return math::either((x > V(-3)) & (x < V(3)), value * slope, V(0));
+  }
+  static constexpr void derivative(Derivative& d) {
+    d.flows_to(2, d.call<HsigmoidGrad>(d.operand(0), d.operand(1), d.gradient()));
+    d.no_gradient(0, 1);
+  }
+};
 /// Hard sigmoid:  y = min(max(x + 3, 0), 6) / 6
 ///
 /// x           any shape; floating-point
@@ -66,8 +60,7 @@ struct Hsigmoid : Elementwise<Hsigmoid, "HSigmoid"> {
     return math::either(sum < V(0), V(0), math::either(sum > V(6), V(6), sum)) / V(6);
   }
   static constexpr void derivative(Derivative& d) {
-    const int slope = d.call<Mul>(d.gradient(), d.constant(1.0 / 6));
-    d.flows_to(0, detail::where_between(d, d.operand(0), d.constant(-3), d.constant(3), slope));
+    d.flows_to(0, d.call<HsigmoidGrad>(d.operand(0), d.constant(1.0 / 6), d.gradient()));
   }
 };
 
@@ -80,8 +73,7 @@ struct HswishGrad : Elementwise<HswishGrad, "HSwishGrad"> {
   }
   static constexpr void derivative(Derivative& d) {
     const int factor = d.call<Mul>(d.operand(1), d.gradient());
-    d.flows_to(0, detail::where_between(d, d.operand(0), d.constant(-3), d.constant(3),
-                                        d.call<Mul>(factor, d.constant(1.0 / 3))));
+    d.flows_to(0, d.call<HsigmoidGrad>(d.operand(0), d.constant(1.0 / 3), factor));
     d.flows_to(1, d.call<HswishGrad>(d.operand(0), d.gradient()));
   }
 };

@@ -12,7 +12,7 @@ TENON_EXACT_BEGIN
 struct WhereNotPositive : Elementwise<WhereNotPositive, "WhereNotPositive"> {
   template <class V>
   static constexpr V eval(V x, V value) {
-    return x > V(0) ? V(0) : math::flush_denormal(value);
+    return math::either(x > V(0), V(0), math::flush_denormal(value));
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(1, d.call<WhereNotPositive>(d.operand(0), d.gradient()));

@@ -1,5 +1,6 @@
 // The larger of two elements.
 #pragma once
+#include <tenon/core/math/either.hpp>
 #include <tenon/core/math/flush_denormal.hpp>
 #include <tenon/ops/binary.hpp>
 
@@ -10,7 +11,7 @@ TENON_EXACT_BEGIN
 struct GreaterShare : Elementwise<GreaterShare, "GreaterShare"> {
   template <class V>
   static constexpr V eval(V a, V b, V gradient) {
-    return a < b ? V(0) : a == b ? gradient * V(0.5) : gradient;
+    return math::either(a < b, V(0), math::either(a == b, gradient * V(0.5), gradient));
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(2, d.call<GreaterShare>(d.operand(0), d.operand(1), d.gradient()));

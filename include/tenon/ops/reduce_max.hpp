@@ -1,6 +1,7 @@
 // Largest element over axes.
 #pragma once
 #include <limits>
+#include <tenon/core/math/either.hpp>
 
 #include <tenon/ops/div.hpp>
 #include <tenon/ops/reduce_sum.hpp>
@@ -20,7 +21,7 @@ struct IsExtreme : Elementwise<IsExtreme, "IsExtreme"> {
 struct ExtremeGrad : Elementwise<ExtremeGrad, "ExtremeGrad"> {
   template <class V>
   static constexpr V eval(V x, V extreme, V gradient) {
-    return x == extreme ? gradient : extreme == extreme ? V(0) : extreme;
+    return math::either(x == extreme, gradient, math::either(extreme == extreme, V(0), extreme));
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(2, d.call<ExtremeGrad>(d.operand(0), d.operand(1), d.gradient()));

@@ -1,5 +1,6 @@
 // Rectified linear unit.
 #pragma once
+#include <tenon/core/math/either.hpp>
 #include <tenon/core/math/flush_denormal.hpp>
 #include <tenon/ops/elementwise.hpp>
 
@@ -9,7 +10,7 @@ TENON_EXACT_BEGIN
 struct ReluGrad : Elementwise<ReluGrad, "ReluGrad"> {
   template <class V>
   static constexpr V eval(V y, V gradient) {
-    return y <= V(0) ? V(0) : gradient;
+    return math::either(y <= V(0), V(0), gradient);
   }
   static constexpr void derivative(Derivative& d) {
     d.flows_to(1, d.call<ReluGrad>(d.operand(0), d.gradient()));

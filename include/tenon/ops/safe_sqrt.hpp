@@ -1,5 +1,6 @@
 // Square root whose derivative at 0 is 0, for norms and standard deviations.
 #pragma once
+#include <tenon/core/math/either.hpp>
 #include <tenon/core/math/elementary.hpp>
 #include <tenon/ops/elementwise.hpp>
 #include <tenon/ops/mul.hpp>
@@ -10,7 +11,7 @@ TENON_EXACT_BEGIN
 struct SafeSqrtGrad : Elementwise<SafeSqrtGrad, "SafeSqrtGrad"> {
   template <class V>
   static constexpr V eval(V y, V gradient) {
-    return y == V(0) ? V(0) : V(0.5) * gradient / y;
+    return math::either(y == V(0), V(0), V(0.5) * gradient / y);
   }
   static constexpr void derivative(Derivative& d) {
     const int y = d.operand(0), once = d.call<SafeSqrtGrad>(y, d.gradient());

@@ -1,5 +1,6 @@
 // Trigonometric functions and their inverses: sin, cos, tan, asin, acos, atan, atan2.
 #pragma once
+#include <tenon/core/math/either.hpp>
 #include <tenon/core/math/trigonometric.hpp>
 #include <tenon/ops/div.hpp>
 #include <tenon/ops/elementwise_usual.hpp>
@@ -144,7 +145,7 @@ struct Atan : Elementwise<Atan, "Atan"> {
 struct RatioOrZero : Elementwise<RatioOrZero, "RatioOrZero"> {
   template <class V>
   static constexpr V eval(V a, V b) {
-    return b == V(0) ? V(0) : a / b;
+    return math::either(b == V(0), V(0), a / b);
   }
   static constexpr void derivative(Derivative& d) {
     const int b = d.operand(1), of_gradient = d.call<RatioOrZero>(d.gradient(), b);

@@ -8,6 +8,16 @@ using namespace graph_test;
 namespace {
 using ops::Add, ops::Mul, ops::Relu, ops::Fused;
 
+// An element-wise operator of so many operands.
+template <int operands>
+struct SumOf : ops::Elementwise<SumOf<operands>, "TestSumOf"> {
+  template <class... V>
+  static constexpr auto eval(V... v) {
+    return (v + ...);
+  }
+  static constexpr None derivative{};
+};
+
 // Fuses, and checks what every fusion must keep.
 template <int N>
 Graph<N> fused(const Graph<N>& graph) {
@@ -97,6 +107,21 @@ TEST_CASE("fuse: a kernel has at most max_operands operands") {
     kernels += !after[id].op->leaf, steps += is<Fused>(after[id]) ? after[id].steps : !after[id].op->leaf;
   CHECK(steps == 11);
   CHECK(kernels == 3);  // 5 + 5 + 1 steps: each kernel reads 6 operands
+}
+
+TEST_CASE("fuse: a step has up to max_sources sources, and a node with more operands is none") {
+  const auto kernels = [](auto sum) {
+    Maker<16> make;
+    const int x = make.input(rows), y = make.call<Mul>(x, x), a = make.input(rows, 1);
+    make.output(make.call<Relu>(sum(make, x, y, a)));
+    const Graph<16> after = fused(make.graph);
+    int count = 0;
+    for (int id = 0; id < after.count; ++id) count += !after[id].op->leaf;
+    return count;
+  };
+  static_assert(max_sources == 4);
+  CHECK(kernels([](auto& make, int x, int y, int a) { return make.template call<SumOf<4>>(a, x, a, y); }) == 1);
+  CHECK(kernels([](auto& make, int x, int y, int a) { return make.template call<SumOf<5>>(a, x, a, x, y); }) == 3);
 }
 
 TEST_CASE("fuse: a kernel has at most max_steps steps") {

@@ -58,6 +58,8 @@ constexpr bool one_dtype(const Graph<N>& graph, const Node& node) {
     if (graph[node.operand[k]].type.dtype != node.type.dtype) return false;
   return true;
 }
+// True if an element-wise node can be a step of a kernel.
+constexpr bool can_be_step(const Node& node) { return node.operands <= max_sources; }
 // True if an epilogue can read the operand: a number, the result's shape, or one value per channel, where `channel` is
 // the axis of the result along which the product has its channels.
 constexpr bool epilogue_operand(const TensorType& t, const TensorType& result, int channel) {
@@ -82,8 +84,8 @@ class Fuser {
   }
   constexpr Graph<N> run() {
     for (int id = 0; id < graph_.count; ++id) {
-      if (graph_[id].op->elementwise && !is_chain(graph_[id]) && one_dtype(graph_, graph_[id]) && !into_epilogue(id) &&
-          rules_of(graph_[id].op).chains)
+      if (graph_[id].op->elementwise && !is_chain(graph_[id]) && can_be_step(graph_[id]) &&
+          one_dtype(graph_, graph_[id]) && !into_epilogue(id) && rules_of(graph_[id].op).chains)
         into_chain(id);
       for (int k = 0; k < graph_[id].operands; ++k)
         if (writes(graph_, buffers_, graph_[id], k)) changed_[buffers_.owner[graph_[id].operand[k]]] = id;
@@ -109,7 +111,7 @@ class Fuser {
 
   // The step of an element-wise node; operand `replaced` comes from source `from`.
   constexpr void append(FusedProgram<N>& program, const Node& node, int replaced, int from) const {
-    Step s{node.op->id, {no_source, no_source, no_source}};
+    Step s{node.op->id};
     for (int k = 0; k < node.operands; ++k)
       s.source[k] = node.operand[k] == replaced ? from : program.source(node.operand[k]);
     program.add(s);
@@ -160,13 +162,14 @@ class Fuser {
     for (int k = 0; k < node.operands; ++k) {
       const int operand = node.operand[k];
       const Node& before = graph_[operand];
-      if (!before.op->elementwise || !rules_of(before.op).chains || !merges(id, operand) || !one_dtype(graph_, before))
+      if (!before.op->elementwise || !rules_of(before.op).chains || !merges(id, operand) ||
+          !one_dtype(graph_, before) || !(is_chain(before) || can_be_step(before)))
         continue;
       FusedProgram<N> tried = program;
       int result = 0;
       if (is_chain(before)) result = tried.splice(graph_, before);
       else {
-        Step s{before.op->id, {no_source, no_source, no_source}};
+        Step s{before.op->id};
         for (int i = 0; i < before.operands; ++i) s.source[i] = tried.source(before.operand[i]);
         result = tried.add(s);
       }
@@ -176,7 +179,7 @@ class Fuser {
       from[count++] = result;
     }
     if (count == 0) return;
-    Step s{node.op->id, {no_source, no_source, no_source}};
+    Step s{node.op->id};
     for (int k = 0; k < node.operands; ++k) {
       int at = -1;
       for (int m = 0; m < count; ++m)

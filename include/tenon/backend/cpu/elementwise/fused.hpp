@@ -28,9 +28,13 @@ template <class Program, class T, int Index>
     if constexpr (step.source[1] == no_source) keep(Op::evaluate(a));
     else if constexpr (step.source[2] == no_source)
       keep(Op::evaluate(a, step_argument<step.source[1]>(operands, results)));
-    else
+    else if constexpr (step.source[3] == no_source)
       keep(Op::evaluate(a, step_argument<step.source[1]>(operands, results),
                         step_argument<step.source[2]>(operands, results)));
+    else
+      keep(Op::evaluate(a, step_argument<step.source[1]>(operands, results),
+                        step_argument<step.source[2]>(operands, results),
+                        step_argument<step.source[3]>(operands, results)));
     run_steps<Program, T, Index + 1>(operands, results);
   }
 }
