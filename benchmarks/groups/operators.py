@@ -1,7 +1,7 @@
-"""Single operators and layers of tenon/more.hpp, and losses, each in three sizes, forward and with gradients, against
-PyTorch: harness/table.py describes the rows."""
+"""Single operators and layers of tenon/more.hpp, losses, and optimizers, each in three sizes, against PyTorch:
+harness/table.py describes the rows."""
 from harness.plan import GeometricMean, Group
-from harness.table import Row
+from harness.table import OptimizerRow, Row
 
 IMAGES = (1, 8, 32)
 
@@ -204,12 +204,42 @@ LOSSES = (
 )
 
 
+def optimizer(name, cxx, torch, **more):
+    return OptimizerRow(f"optim/{name}", cxx, torch, **more)
+
+
+# PyTorch's fused form where it has one for the CPU; where both sides place epsilon differently, it changes nothing
+OPTIMIZERS = (
+    optimizer("sgd", "nn::SGD{.learning_rate = 1e-3f}", "torch.optim.SGD([p], 1e-3, fused=True)"),
+    optimizer("sgd_momentum", "nn::SGD{.learning_rate = 1e-3f, .momentum = 0.9f}",
+              "torch.optim.SGD([p], 1e-3, 0.9, fused=True)"),
+    optimizer("momentum", "nn::Momentum{.learning_rate = 1e-3f, .momentum = 0.9f}",
+              "torch.optim.SGD([p], 1e-3, 0.9, fused=True)"),
+    optimizer("nesterov", "nn::NesterovMomentum{.learning_rate = 1e-3f, .momentum = 0.9f}",
+              "torch.optim.SGD([p], 1e-3, 0.9, nesterov=True, fused=True)"),
+    optimizer("adam", "nn::Adam{.learning_rate = 1e-3f}", "torch.optim.Adam([p], 1e-3, fused=True)", tolerance=1e-3),
+    optimizer("amsgrad", "nn::AdamWith<nn::AdamConfig{.use_amsgrad = true}>{.learning_rate = 1e-3f}",
+              "torch.optim.Adam([p], 1e-3, amsgrad=True, fused=True)", tolerance=1e-3),
+    optimizer("adamax", "nn::AdaMax{.learning_rate = 1e-3f}", "torch.optim.Adamax([p], 1e-3)", tolerance=1e-3),
+    optimizer("rmsprop", "nn::CenteredRMSProp{.learning_rate = 1e-3f, .decay = 0.75f, .momentum = 0.5f}",
+              "torch.optim.RMSprop([p], 1e-3, 0.75, momentum=0.5, centered=True)", tolerance=1e-2),
+    optimizer("adagrad", "nn::Adagrad{.accum = 0.5f, .learning_rate = 1e-3f}",
+              "torch.optim.Adagrad([p], 1e-3, initial_accumulator_value=0.5, fused=True)"),
+    optimizer("adadelta", "nn::Adadelta{}", "torch.optim.Adadelta([p], 1.0)"),
+    optimizer("asgd", "nn::ASGD{.learning_rate = 1e-3f}", "torch.optim.ASGD([p], 1e-3)"),
+    optimizer("rprop", "nn::Rprop{.learning_rate = 1e-3f}", "torch.optim.Rprop([p], 1e-3)"),
+    optimizer("adafactor", "nn::AdaFactorWith<false>{.learning_rate = 1e-3f}",
+              "torch.optim.Adafactor([p], 1e-3, weight_decay=0.0)", tolerance=1e-2),
+)
+
+
 FAMILIES = {
     "element-wise operators": ELEMENTWISE,
     "reductions, running sums, orders": REDUCTIONS,
     "operators that move elements": MOVEMENT,
     "layers": LAYERS,
     "losses": LOSSES,
+    "optimizers": OPTIMIZERS,
     "linear algebra": LINEAR,
 }
 ROWS = tuple(row for family in FAMILIES.values() for row in family)

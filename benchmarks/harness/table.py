@@ -111,11 +111,40 @@ class Row:
         )
 
 
+@dataclass(frozen=True)
+class OptimizerRow:
+    """An optimizer, on one parameter of so many elements.
+
+    name     of its works: op/NAME/step/SIZE
+    cxx      the optimizer in C++
+    torch    the same in Python, of the parameter p
+    """
+    name: str
+    cxx: str
+    torch: str
+    sizes: tuple = (1024, 65536, 1048576)
+    tolerance: float = 1e-4
+
+    def size(self, n):
+        return str(n)
+
+    def works(self):
+        return [
+            Work(f"op/{self.name}/step/{n}", f"{self.name}, step, {n}", ("pytorch",), ("graph",),
+                 tolerance=self.tolerance)
+            for n in self.sizes
+        ]
+
+    def line(self):
+        sizes = ", ".join(map(str, self.sizes))
+        return f'  add_optimizer<{sizes}>(works, "op/{self.name}", [] {{ return {self.cxx}; }});'
+
+
 def row_of(rows, work):
     """The row of a work, what it measures, and its n."""
     for row in rows:
         for n in row.sizes:
-            for what in ("forward", "train"):
+            for what in ("forward", "train", "step"):
                 if work == f"op/{row.name}/{what}/{row.size(n)}":
                     return row, what, n
     raise KeyError(work)
@@ -156,7 +185,7 @@ def compiled(path, text):
 def source_of(k, rows):
     lines = "\n".join(row.line() for row in rows)
     return (
-        '#include "table.hpp"\n\nusing namespace benchmark;\nusing namespace tenon::ops;\n\n'
+        '#include "optimizers.hpp"\n\nusing namespace benchmark;\nusing namespace tenon::ops;\n\n'
         f"void add_part{k}(Works& works) {{\n{lines}\n}}\n"
     )
 

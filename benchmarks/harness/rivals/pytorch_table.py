@@ -52,6 +52,8 @@ def results_of(result):
 def make(rows, name):
     """check() and call() of the faster layout of images."""
     row, what, n = row_of(rows, name)
+    if what == "step":
+        return steps(row, n)
     f = eval(f"lambda {', '.join(NAMES[:len(row.operands)])}: {row.torch}", globals())
     operands = [tensor(operand, n, SECOND * k) for k, operand in enumerate(row.operands)]
     runs = {}
@@ -64,6 +66,23 @@ def make(rows, name):
         return np.concatenate([some_of(r.detach().contiguous().float().numpy()) for r in results_of(call())])
 
     return check, call
+
+
+def steps(row, n):
+    """check() of three steps from the start, and call() of one more."""
+    def start():
+        p = torch.nn.Parameter(torch.from_numpy(numbers(n)).reshape(-1, 64))
+        p.grad = torch.from_numpy(numbers(n, SECOND)).reshape(-1, 64) - 0.5
+        return p, eval(row.torch, globals(), {"p": p})
+
+    def check():
+        p, optimizer = start()
+        for _ in range(3):
+            optimizer.step()
+        return some_of(p.detach().numpy())
+
+    p, optimizer = start()
+    return check, optimizer.step
 
 
 def forward(f, x):

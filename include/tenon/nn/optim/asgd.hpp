@@ -1,6 +1,7 @@
 // Averaged stochastic gradient descent.
 #pragma once
 
+#include <tenon/core/math/either.hpp>
 #include <tenon/core/math/libm.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/nn/optim/update/moment_update.hpp>
@@ -16,7 +17,7 @@ struct ApplyAsgd : MomentUpdate<ApplyAsgd, "ASGD"> {
     const C shrink = C(1) - n[3], share = n[4];
     each([=]<class V>(V g, V& p, V& average) __attribute__((always_inline)) {
       p = p * shrink - n.rate * n.gradient(g, p);
-      average = share == 1 ? p : average + (p - average) * share;
+      average = math::either<V>(share == 1, p, average + (p - average) * share);
     });
   }
 };
