@@ -81,6 +81,23 @@ T noise() {
 }
 }  // namespace
 
+TEST_CASE("float64: each lane is the same number, and rounds back to it") {
+  const auto check = []<int Width>(std::integral_constant<int, Width>) {
+    const float values[]{1.5f, -0.0f, 3e38f, -1e-30f, INFINITY, 0.1f, -7, 0x1p24f};
+    for (int first = 0; first < 8; ++first) {
+      float in[Width], back[Width];
+      double wide[Width];
+      for (int l = 0; l < Width; ++l) in[l] = values[(first + l) % 8];
+      const auto x = as_float64(Simd<float, Width>::load(in));
+      x.store(wide), as_float32(x).store(back);
+      for (int l = 0; l < Width; ++l) CHECK((same(wide[l], double(in[l])) && same(back[l], in[l])));
+    }
+  };
+  check(std::integral_constant<int, 2>());
+  check(std::integral_constant<int, 4>());
+  check(std::integral_constant<int, 8>());
+}
+
 TEST_CASE("simd: lanes compute what scalars compute, bit for bit") {
   lanes<float, simd_width<float>>();
   lanes<double, simd_width<double>>();

@@ -323,6 +323,13 @@ template <class T, int Width>
 /// The same numbers as float64, and float64 rounded to float32.
 template <int Width>
 [[gnu::always_inline]] inline Simd<double, Width> as_float64(Simd<float, Width> a) {
+#if defined(__AVX__) && !defined(__clang__)  // g++ would widen one half after the other
+  if constexpr (Width == 4 || (Width == 8 && simd_bytes == 64)) {
+    typename Simd<double, Width>::Vector wide;
+    asm("vcvtps2pd {%1, %0|%0, %1}" : "=v"(wide) : "v"(a.lanes));
+    return Simd<double, Width>(wide);
+  }
+#endif
   return Simd<double, Width>(__builtin_convertvector(a.lanes, typename Simd<double, Width>::Vector));
 }
 template <int Width>
