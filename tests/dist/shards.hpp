@@ -26,10 +26,7 @@ template <class Net, class Image, nn::Reduction reduction = nn::Reduction::mean,
 Outcome trained(const Training& how, const Optimizer& optimizer, const Parts&... parts) {
   Net net;
   Model model{net, nn::SoftmaxCrossEntropyWithLogits<reduction>{}, optimizer, parts...};
-  Outcome outcome;
-  Losses losses{outcome.losses};
-  model.train(how.epochs, bands<Image>(how.samples) | dataset::batch(how.batch), losses);
-  outcome.take_parameters(net);
+  Outcome outcome = support::trained_on_bands<Image>(model, how.epochs, how.samples, how.batch);
   for (const io::NamedTensor& moment : model.optimizer_state())
     outcome.parameters.append(static_cast<const char*>(moment.tensor.data), moment.tensor.bytes());
   return outcome;

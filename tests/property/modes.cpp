@@ -28,11 +28,7 @@ Outcome trained(Mode mode, int threads = 1, long samples = 50, long batch = 16, 
   Net net;
   Model model{WithOptions<options>{}, net, nn::SoftmaxCrossEntropyWithLogits{},
               nn::Momentum{.learning_rate = 0.05f, .momentum = 0.9f, .weight_decay = 1e-4f}};
-  Outcome outcome;
-  Losses losses{outcome.losses};
-  model.train(epochs, bands<Image>(samples) | dataset::batch(batch), losses);
-  outcome.take_parameters(net);
-  return outcome;
+  return trained_on_bands<Image>(model, epochs, samples, batch);
 }
 
 template <class Net, class Image>

@@ -47,4 +47,14 @@ auto bands(long count, long missing = -1) {
   return dataset::from_arrays(dataset::column<Image>(std::move(x)), dataset::column<tenon::Shape<>>(std::move(y)));
 }
 
+/// What a Model leaves that trains on batches of them.
+template <class Image, class M>
+Outcome trained_on_bands(M& model, long epochs, long samples, long batch) {
+  Outcome outcome;
+  Losses losses{outcome.losses};
+  model.train(epochs, bands<Image>(samples) | tenon::dataset::batch(batch), losses);
+  outcome.take_parameters(model.network());
+  return outcome;
+}
+
 }  // namespace support
