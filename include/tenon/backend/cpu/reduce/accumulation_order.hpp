@@ -90,14 +90,19 @@ inline A lane_sum(long count, Term term, const T*... x) {
 template <class A, class First, class Second, class... T>
 inline TwoSums<A> lane_sums(long count, First first, Second second, const T*... x) {
   if (count > lane_piece) return detail::long_lane_sums<A>(count, first, second, x...);
+  constexpr int width = simd_width<A> < reduce_lanes ? simd_width<A> : reduce_lanes;
   A lane[reduce_lanes]{}, other[reduce_lanes]{};
   [&](detail::Operand<true, T>... operand) __attribute__((always_inline)) {
     const long whole = count - count % reduce_lanes;
     for (long i = 0; i < whole; i += reduce_lanes) {
       (operand.load(i), ...);
-      // two loops: compilers unroll each and keep its lanes in registers
-      for (int l = 0; l < reduce_lanes; ++l) lane[l] += first(operand.in_block(i, l)...);
-      for (int l = 0; l < reduce_lanes; ++l) other[l] += second(operand.in_block(i, l)...);
+      // two loops over vectors, unrolled by force: g++ would keep the lanes of the second one in memory
+#pragma GCC unroll 16
+      for (int v = 0; v < reduce_lanes; v += width)
+        for (int l = v; l < v + width; ++l) lane[l] += first(operand.in_block(i, l)...);
+#pragma GCC unroll 16
+      for (int v = 0; v < reduce_lanes; v += width)
+        for (int l = v; l < v + width; ++l) other[l] += second(operand.in_block(i, l)...);
     }
     for (long i = whole; i < count; ++i)
       lane[i - whole] += first(operand.one(i)...), other[i - whole] += second(operand.one(i)...);
