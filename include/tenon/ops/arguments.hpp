@@ -12,6 +12,19 @@ template <FixedString what, FixedString example, class X>
 struct TemplateArgument {
   static constexpr Sentence sentence = Sentence{} << what.view() << " as a template argument: " << example.view();
 };
+/// "matmul takes 2 operands, got 1: matmul(a, b)"
+template <FixedString example, class... X>
+struct Operands {
+  static constexpr Sentence made() {
+    constexpr std::string_view call = example.view();
+    Sentence s;
+    int wanted = 1;
+    for (const char c : call) wanted += c == ',';
+    return s << call.substr(0, call.find('(')) << " takes " << wanted << " operands, got " << int(sizeof...(X)) << ": "
+             << call;
+  }
+  static constexpr Sentence sentence = made();
+};
 template <class X>
 struct FlattenedFrom {
   static constexpr Sentence sentence =
@@ -87,6 +100,38 @@ constexpr auto concat(const A&, const B&...) {
 template <Operand A, Operand... B>
 constexpr auto stack(const A&, const B&...) {
   using Wrong = Mistake<detail::TemplateArgument<"stack takes its axis", "stack<0>(a, b)", A>>;
+  return Wrong::corrected;
+}
+
+// Too few operands.
+template <Operand X>
+constexpr auto matmul(const X&) {
+  using Wrong = Mistake<detail::Operands<"matmul(a, b)", X>>;
+  return Wrong::corrected;
+}
+template <Operand X>
+constexpr auto gather(const X&) {
+  using Wrong = Mistake<detail::Operands<"gather(table, numbers)", X>>;
+  return Wrong::corrected;
+}
+template <Operand X>
+constexpr auto softmax_cross_entropy(const X&) {
+  using Wrong = Mistake<detail::Operands<"softmax_cross_entropy(logits, labels)", X>>;
+  return Wrong::corrected;
+}
+template <Operand X, Operand Y>
+constexpr auto select(const X&, const Y&) {
+  using Wrong = Mistake<detail::Operands<"select(condition, a, b)", X, Y>>;
+  return Wrong::corrected;
+}
+template <Operand X>
+constexpr auto layer_norm(const X&) {
+  using Wrong = Mistake<detail::Operands<"layer_norm(x, gamma, beta)", X>>;
+  return Wrong::corrected;
+}
+template <Operand X, Operand Y>
+constexpr auto layer_norm(const X&, const Y&) {
+  using Wrong = Mistake<detail::Operands<"layer_norm(x, gamma, beta)", X, Y>>;
   return Wrong::corrected;
 }
 
