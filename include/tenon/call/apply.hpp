@@ -145,7 +145,7 @@ constexpr EagerInfo describe_eager() {
                  .nchw16n = run_time_info<typename I::Op>.kernel.nchw16n};
   for (int k = 0; k < I::types.count; ++k)
     if (is_image(I::types.type[k])) call.features[k] = I::types.type[k].count(1);
-  if constexpr (!I::Op::view) call.kernel = &kernel_entry<CallOf<I>>, call.single = kernel_work<CallOf<I>>(1);
+  if constexpr (!I::Op::view) call.kernel = &kernel_entry<CallOf<I>>, call.single = kernel_entry<CallOf<I>>.work(1);
   if constexpr (several_targets || observable) call.types = &I::types;
   if constexpr (observable) call.seen = {&run_time_info<typename I::Op>, &I::attributes};
   if constexpr (has_rule<I>) call.rule = &eager::RuleOf<I>::rule;

@@ -272,7 +272,7 @@ inline bool launched_there([[maybe_unused]] const EagerInfo& call, [[maybe_unuse
   else make_storage(result, call.result, a.n), a.buffer[Arguments::result_at] = result.address();
   if (call.kernel && !launched_there(call, a)) {
     const FlushDenormals flush;
-    launch(call.kernel->run, a, a.n == 1 ? call.single : call.kernel->work(a.n));
+    launch(call.kernel->run, a, a.n == 1 ? call.single : call.kernel->work(a.n), call.kernel->rows);
   }
   if (eager::Tape* tape = eager::Tape::active()) record_call(*tape, call, operand, nullptr, a, result, variable);
 }

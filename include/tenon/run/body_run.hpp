@@ -73,7 +73,7 @@ class BodyRun {
     for (int i = 0; i < program_.instructions; ++i) {
       const KernelEntry& kernel = *program_.instruction[i].kernel;
       const KernelWork work = kernel.work(n);
-      runs_[i] = {kernel.run, work.items, work.cost};
+      runs_[i] = {kernel.run, work.items, work.cost, kernel.rows};
     }
   }
   /// Bytes of workspace that each thread needs, after all memory of the room.

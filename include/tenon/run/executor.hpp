@@ -230,7 +230,7 @@ class Executor {
   }
   static KernelRun run_of(const KernelEntry& kernel, bool in_blocks, long samples) {
     const KernelWork work = in_blocks ? kernel.nchw16n_work(samples) : kernel.work(samples);
-    return {in_blocks ? kernel.run_nchw16n : kernel.run, work.items, work.cost};
+    return {in_blocks ? kernel.run_nchw16n : kernel.run, work.items, work.cost, kernel.rows};
   }
   KernelRun run_of(const Instruction& instruction, long samples) const {
     return run_of(*instruction.kernel, instruction.in_blocks(samples, n_), samples);
@@ -376,7 +376,8 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
     operand = address(program_->place_of(instruction, kept.entry->operand + 1), n_);
     if (to) kept.entry->make(operand, n_, to), operand = to, to += bytes;
     const KernelWork work = to ? kept.entry->work(n_) : instruction.work(n_, n_);
-    r.whole = r.last = {to ? kept.entry->run : instruction.kernel->run, work.items, work.cost};
+    r.whole = r.last = {to ? kept.entry->run : instruction.kernel->run, work.items, work.cost,
+                        to ? 1 : instruction.kernel->rows};
   }
 }
 #else

@@ -14,6 +14,7 @@ namespace tenon::inline TENON_ABI {
 struct KernelRun {
   void (*kernel)(const Arguments&, long begin, long end) = nullptr;
   long items = 0, cost = 1;
+  long rows = 1;  // of a sample, each of which is one to the kernel (KernelEntry)
 
   /// The number of threads that are worth a fork and join, at most `threads`.
   long parts(int threads) const {
@@ -26,11 +27,15 @@ namespace detail {
 /// The same on several threads.
 void start_parts(const KernelRun& run, const Arguments& arguments, long parts, long workspace);
 
+/// The same where samples are several rows.
+void start_on_rows(KernelRun run, Arguments arguments, long parts, long workspace);
+
 /// Runs a kernel on all its items, divided into parts that threads share. Each part has a workspace of its own: part k
 /// `workspace` k bytes after that of the arguments.
 [[gnu::always_inline]] inline void start_kernel(const KernelRun& run, const Arguments& arguments, long parts = 1,
                                                 long workspace = 0) {
-  if (parts > 1) start_parts(run, arguments, parts, workspace);
+  if (run.rows > 1) start_on_rows(run, arguments, parts, workspace);
+  else if (parts > 1) start_parts(run, arguments, parts, workspace);
   else if (run.items) run.kernel(arguments, 0, run.items);
 }
 
@@ -40,15 +45,16 @@ void launch_with_workspace(const KernelRun& run, Arguments arguments, long works
 }  // namespace detail
 
 /// Starts a kernel of the CPU outside of a compiled graph.
-inline void launch(void (*run)(const Arguments&, long, long), const Arguments& arguments, const KernelWork& work) {
+inline void launch(void (*run)(const Arguments&, long, long), const Arguments& arguments, const KernelWork& work,
+                   long rows = 1) {
   detail::bring_home(arguments);
-  const KernelRun all{run, work.items, work.cost};
+  const KernelRun all{run, work.items, work.cost, rows};
   if (work.workspace) detail::launch_with_workspace(all, arguments, work.workspace);
   else if (work.items * work.cost <= cost_per_thread) detail::start_kernel(all, arguments);  // the usual small call
   else detail::start_kernel(all, arguments, all.parts(ThreadPool::instance().threads()));
 }
 inline void launch(const KernelEntry& kernel, const Arguments& arguments) {
-  launch(kernel.run, arguments, kernel.work(arguments.n));
+  launch(kernel.run, arguments, kernel.work(arguments.n), kernel.rows);
 }
 
 #if TENON_DEFINES
@@ -69,6 +75,11 @@ namespace detail {
         all.run.kernel(own, all.run.items * part / all.parts, all.run.items * (part + 1) / all.parts);
       },
       &job);
+}
+[[gnu::noinline]] TENON_INLINE void start_on_rows(KernelRun run, Arguments arguments, long parts, long workspace) {
+  arguments.n *= run.rows;
+  run.rows = 1;
+  start_kernel(run, arguments, parts, workspace);
 }
 [[gnu::noinline]] TENON_INLINE void launch_with_workspace(const KernelRun& run, Arguments arguments, long workspace) {
   Storage scratch;

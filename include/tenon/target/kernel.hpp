@@ -37,6 +37,10 @@ struct KernelFacts {
 ///
 ///     template <class Call> static constexpr auto kernel();              the address of the code of run, for calls of
 ///                                                                        several shapes with the same code
+///     template <class Call> static constexpr int row_axes();             on the CPU, where rows do not depend on each
+///                                                                        other: leading axes that can be one axis, 0
+///                                                                        for none. Calls that differ in the number of
+///                                                                        rows then share run, whose Call has one axis
 ///     static constexpr bool linear_work = true;                          the number of items is a multiple of n plus a
 ///                                                                        constant; the rest is constant
 ///     static constexpr KernelFacts facts{.in_place = true};              what passes may use

@@ -134,6 +134,28 @@ TEST_CASE("items are computed once each, whatever the number of threads, with wo
   }
 }
 
+namespace {
+template <int a, int b, class Op, int... Extents>
+struct KeyOnRowsOf {
+  static constexpr TensorType result{{a, b, 5}, 3}, operand[]{{{a, b, 3}, 3}, {{Extents...}, sizeof...(Extents)}};
+  static constexpr KernelKey value = kernel_key(&info<Op>, result, operand, 2, Attributes{});
+};
+template <int a, int b, class Op, int... Extents>
+constexpr const KernelEntry& entry_of = kernel_entry<CallOf<KeyOnRowsOf<a, b, Op, Extents...>>>;
+}  // namespace
+
+TEST_CASE("calls that differ in the number of rows share a kernel") {
+  const KernelEntry &few = entry_of<dyn, 32, ops::MatMul, 3, 5>, &many = entry_of<times<2>, 64, ops::MatMul, 3, 5>;
+  CHECK((few.run == many.run));
+  CHECK(few.rows == 32);
+  CHECK(many.rows == 128);
+  CHECK(many.work(3).items == few.work(12).items);
+  // one matrix for each sample
+  const KernelEntry& stack = entry_of<dyn, 32, ops::MatMul, dyn, 3, 5>;
+  CHECK((stack.run != few.run));
+  CHECK(stack.rows == 1);
+}
+
 TEST_CASE("a launch without memory for its workspace runs nothing") {
   static int effects;
   static constexpr KernelEntry entry{.run = [](const Arguments&, long, long) { ++effects; },

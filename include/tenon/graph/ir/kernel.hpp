@@ -217,6 +217,71 @@ inline constexpr LeastBatch call_least_batch = C::Op::least_batch(call_operands<
 enum class KernelUse { anywhere, in_graph, rarely };
 
 namespace detail {
+/// How many leading axes, at most `most`, are the same in all of a call that has a batch; 0 if NCHW16n may be in it.
+constexpr int common_axes(const Description& d, int most) {
+  TensorType model;
+  bool found = false;
+  for (int k = -1; k < d.operands; ++k) {
+    const TensorType& t = k < 0 ? d.result : d.operand[k];
+    if (is_image(t)) return 0;
+    if (!t.batched()) continue;
+    if (!found) model = t, found = true;
+    if (t.rank < most) most = t.rank;
+    for (int axis = 0; axis < most; ++axis)
+      if (t.extent[axis] != model.extent[axis]) most = axis;
+  }
+  return found ? most : 0;
+}
+constexpr TensorType on_rows(const TensorType& t, int axes) {
+  if (!t.batched()) return t;
+  TensorType rows;
+  rows.dtype = t.dtype;
+  rows.extent[rows.rank++] = dyn;
+  for (int axis = axes; axis < t.rank; ++axis) rows.extent[rows.rank++] = t.extent[axis];
+  return rows;
+}
+template <class C, int axes>
+struct KeyOnRows {
+  static constexpr KernelKey make() {
+    const Description& d = C::description;
+    TensorType operand[max_operands]{};
+    for (int k = 0; k < d.operands; ++k) operand[k] = on_rows(d.operand[k], axes);
+    return kernel_key(&info<typename C::Op>, on_rows(d.result, axes), operand, d.operands, d.attributes, nullptr, 0,
+                      d.parts);
+  }
+  static constexpr KernelKey value = make();
+};
+template <class C, class Key, std::size_t... I>
+Call<typename C::Op, typename C::Joined, Key::value.word[I]...> call_on_rows(std::index_sequence<I...>);
+
+/// [n, 64, 16] is [64 n, 16] in memory: the kernel of a call whose rows do not depend on each other takes the number of
+/// rows when it runs, so that calls which differ in it alone, as those of buckets do, share its code. Such a kernel has
+/// `row_axes<Call>()`, how many leading axes make the rows.
+template <class C>
+struct OnRows {
+  using type = C;
+  static constexpr long rows = 1;
+};
+template <class C>
+constexpr int row_axes() {
+  if constexpr (requires { KernelOf<C, Cpu>::template row_axes<C>(); }) {
+    constexpr int axes = KernelOf<C, Cpu>::template row_axes<C>();
+    return axes == 1 && (C::result.batched() ? C::result : C::operand(0)).extent[0] == dyn ? 0 : axes;
+  } else return 0;
+}
+template <class C>
+requires(row_axes<C>() > 0)
+struct OnRows<C> {
+  using type = decltype(call_on_rows<C, KeyOnRows<C, row_axes<C>()>>(
+      std::make_index_sequence<std::size_t(KeyOnRows<C, row_axes<C>()>::value.arguments)>{}));
+  static constexpr long count() {
+    for (int k = -1; k < C::operands; ++k)
+      if (const TensorType& t = k < 0 ? C::result : C::operand(k); t.batched()) return t.span(0, row_axes<C>());
+    return 1;
+  }
+  static constexpr long rows = count();
+};
+
 constexpr LinearWork linear_between(const KernelWork& one, const KernelWork& two) {
   return {two.items - one.items, 2 * one.items - two.items, one.cost, one.workspace};
 }
@@ -227,7 +292,12 @@ template <class C, class Target, KernelUse use>
 constexpr KernelEntry make_kernel_entry() {
   using K = KernelOf<C, Target>;
   KernelEntry entry;
+  constexpr bool by_rows = std::is_same_v<Target, Cpu> && use != KernelUse::rarely && row_axes<C>() > 0;
+  using Rows = std::conditional_t<by_rows, typename OnRows<C>::type, C>;
+  constexpr long rows = by_rows ? OnRows<C>::rows : 1;
+  entry.rows = rows;
   if constexpr (use == KernelUse::rarely) entry.run = &K::template run_rarely<C>;
+  else if constexpr (by_rows) entry.run = &K::template run<Rows>;
   else if constexpr (requires { K::template kernel<C>(); }) entry.run = K::template kernel<C>();
   else entry.run = &K::template run<C>;
   if constexpr (tenon::detail::HasIndices<typename C::Op>)
@@ -235,11 +305,12 @@ constexpr KernelEntry make_kernel_entry() {
   if constexpr (tenon::detail::LimitsBatch<typename C::Op>)
     if constexpr (call_least_batch<C>.n > 1) entry.least_batch = &call_least_batch<C>;
   constexpr bool linear = requires { requires K::linear_work; };
-  if constexpr (linear) entry.linear = linear_between(kernel_work<C, Target>(1), kernel_work<C, Target>(2));
+  if constexpr (linear)
+    entry.linear = linear_between(kernel_work<Rows, Target>(rows), kernel_work<Rows, Target>(2 * rows));
   else {
     entry.is_linear = false;
-    if constexpr (requires { K::template work<C>(1); }) entry.work_of = &K::template work<C>;
-    else entry.work_of = &kernel_work<C, Target>;
+    if constexpr (requires { K::template work<Rows>(1); }) entry.work_of = &K::template work<Rows>;
+    else entry.work_of = &kernel_work<Rows, Target>;
   }
   if constexpr (kernel_facts<K>().nchw16n != Nchw16n::never && requires { &K::template nchw16n_work<C>; }) {
     if constexpr (info<typename C::Op, Target>.fits_nchw16n(C::result, C::description.operand, C::operands)) {

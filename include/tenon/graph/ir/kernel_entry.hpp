@@ -72,6 +72,7 @@ struct KernelEntry {
   LinearWork linear{}, nchw16n_linear{};            // the second counts blocks
   // not whether a pointer is null: UBSan refuses to compare one in constant evaluation
   bool is_linear = true, is_nchw16n_linear = true;
+  long rows = 1;                            // of a sample, which are samples to `run` and `work_of` (OnRows)
   const IndexRange* indices = nullptr;      // of an operand; null: none are looked at
   const LeastBatch* least_batch = nullptr;  // null: any batch will do
   // of a kernel on the CPU: the one on each of the other targets, null if there is none
@@ -80,7 +81,7 @@ struct KernelEntry {
   };
   [[no_unique_address]] std::conditional_t<several_targets, Elsewhere, NoConfig> elsewhere{};
 
-  constexpr KernelWork work(long n) const { return is_linear ? linear.of(n) : work_of(n); }
+  constexpr KernelWork work(long n) const { return is_linear ? linear.of(n) : work_of(rows * n); }
   constexpr KernelWork nchw16n_work(long n) const {
     return is_nchw16n_linear ? nchw16n_linear.of(whole_blocks(n) / block_samples) : nchw16n_work_of(n);
   }

@@ -73,6 +73,15 @@ struct RowLayout {
   }
   static constexpr long rows(long n) { return flat ? 1 : out.count(n) / inner(n); }
   static constexpr long items(long n) { return flat ? inner(n) : rows(n); }
+  // What is one row has one kernel for all shapes already.
+  static constexpr int row_axes() {
+    int most = flat || !out.batched() ? 0 : out.rank;
+    for (int k = 0; k < Call::operands; ++k) {
+      const TensorType& t = Call::operand(k);
+      if (t.batched() ? t.rank != out.rank : out.rank - t.rank < most) most = t.batched() ? 0 : out.rank - t.rank;
+    }
+    return tenon::detail::common_axes(Call::description, most);
+  }
 };
 
 }  // namespace tenon::kernel
@@ -198,6 +207,10 @@ struct Kernel<Cpu, Op> : kernel::ChainOf<typename Op::Function> {
   template <class Call>
   static constexpr long items(long n) {
     return kernel::RowLayout<Call>::items(n);
+  }
+  template <class Call>
+  static constexpr int row_axes() {
+    return kernel::RowLayout<Call>::row_axes();
   }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {

@@ -110,6 +110,10 @@ struct Kernel<Cpu, ops::Fused> {
     return kernel::RowLayout<Call>::items(n);
   }
   template <class Call>
+  static constexpr int row_axes() {
+    return kernel::RowLayout<Call>::row_axes();
+  }
+  template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     kernel::elementwise<Call, kernel::FusedFunction<typename Call::Result, typename Call::Joined>>(a, begin, end);
   }

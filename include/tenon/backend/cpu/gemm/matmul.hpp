@@ -44,6 +44,16 @@ struct Kernel<Cpu, ops::MatMul> {
     const bool together = Call::operand(1).rank == 2 && !(Call::Op::first(Call::config()) && a.rank > 2);
     return together ? Sizes{m * stack, r.last(), k, 1} : Sizes{m, r.last(), k, stack};
   }
+  /// Rows of a times one matrix b; or of matrices that depend on n in one extent, that extent.
+  template <class Call>
+  static constexpr int row_axes() {
+    const TensorType& a = Call::operand(0);
+    if (Call::operand(1).rank != 2 || (Call::Op::first(Call::config()) && a.rank > 2)) return 0;
+    int most = a.rank - 1;
+    for (int k = 2; k < Call::operands; ++k)
+      if (const TensorType& t = Call::operand(k); !t.batched() && t.rank > 1) most = 0;
+    return tenon::detail::common_axes(Call::description, most);
+  }
   // Each is a multiple of n and a constant: two batch sizes tell all of them, and nothing is computed per call.
   template <class Call>
   static constexpr Sizes one_sample = matrices_at<Call>(1);

@@ -21,6 +21,10 @@ struct Kernel<Cpu, ops::SoftmaxCrossEntropy> {
     return Call::operand(0).last() * 16;
   }
   template <class Call>
+  static constexpr int row_axes() {
+    return tenon::detail::common_axes(Call::description, Call::operand(0).rank - 1);
+  }
+  template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
     using C = Compute<T>;
@@ -57,6 +61,10 @@ struct Kernel<Cpu, ops::SoftmaxCrossEntropyGrad> {
   template <class Call>
   static constexpr long cost(long) {
     return Call::result.last() * 16;
+  }
+  template <class Call>
+  static constexpr int row_axes() {
+    return tenon::detail::common_axes(Call::description, Call::operand(0).rank - 1);
   }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {

@@ -21,6 +21,7 @@ struct NormRows {
   static constexpr TensorType x = Call::operand(0);
   static constexpr long width = Call::operand(GammaNumber).count(1);
   static constexpr long rows(long n) { return x.count(n) / width; }
+  static constexpr int axes = tenon::detail::common_axes(Call::description, x.rank - Call::operand(GammaNumber).rank);
 };
 /// Mean and 1 / sqrt(variance + epsilon) of a row, in two passes. The second one finds what the rounded mean lacks, so
 /// that equal elements have no variance.
@@ -45,6 +46,10 @@ struct PerNormRow {
   template <class Call>
   static constexpr long cost(long) {
     return NormRows<Call, 1>::width * operations;
+  }
+  template <class Call>
+  static constexpr int row_axes() {
+    return NormRows<Call, 1>::axes;
   }
 };
 }  // namespace kernel
@@ -123,6 +128,10 @@ struct Kernel<Cpu, ops::LayerNormGammaGrad> {
   template <class Call>
   static constexpr long cost(long n) {
     return kernel::NormRows<Call, 1>::rows(n) + 1;
+  }
+  template <class Call>
+  static constexpr int row_axes() {
+    return kernel::NormRows<Call, 1>::axes;
   }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {

@@ -30,6 +30,15 @@ struct Kernel<Cpu, ops::SumTo> {
   static constexpr long cost(long n) {
     return Call::operand(0).count(n) / (Call::result.count(n) + 1) + 1;
   }
+  /// Sums over all leading axes.
+  template <class Call>
+  static constexpr int row_axes() {
+    const TensorType &in = Call::operand(0), &out = Call::result;
+    const int axes = in.rank - out.rank;
+    for (int axis = 0; axis < out.rank; ++axis)
+      if (out.extent[axis] != in.extent[axes + axis]) return 0;
+    return tenon::detail::common_axes(Call::description, axes);
+  }
   template <class Call>
   static constexpr unsigned mask() {
     constexpr TensorType in = Call::operand(0), out = Call::result;
