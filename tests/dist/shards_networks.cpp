@@ -234,8 +234,9 @@ TEST_CASE("what set_auto_parallel_context says to it") {
     return (warning.empty() ? "" : "warned, ") + sentence;
   };
   CHECK(heard("parallel_mode", "semi_auto_parallel") ==
-        "warned, DataParallel: the parallel_mode is 'semi_auto_parallel', and Tenon has 'data_parallel' alone: ranks "
+        "DataParallel: the parallel_mode is 'semi_auto_parallel', and Tenon has 'data_parallel' alone: ranks "
         "share the batches, not the network.");
+  CHECK(heard("parallel_mode", "data_parallel").starts_with("Model.train: rank 1 has other weights"));
   CHECK(heard("device_num", "3") == "DataParallel: set_auto_parallel_context has set device_num to 3, and it is 2 "
                                     "here: leave it out, dist::init knows it.");
   CHECK(heard("device_num", "2").find("has other weights") != std::string::npos);

@@ -48,4 +48,16 @@ Parameter server context (does nothing: several processes train with dist::DataP
   const std::string later = context_text();
   CHECK(later.starts_with("Context\n  mode                        graph          default\n"));
   CHECK(later.find("parallel") == later.npos);
+  // in a program with dist::DataParallel
+  const detail::HasTool has_data_parallel(detail::Tool::data_parallel);
+  set_auto_parallel_context("parallel_mode", "data_parallel");
+  set_auto_parallel_context("comm_fusion", "{'allreduce': 1}");
+  CHECK(context_text().ends_with(
+      R"(
+Auto parallel context
+  parallel_mode               data_parallel  set_auto_parallel_context
+Auto parallel context (does nothing: several processes train with dist::DataParallel)
+  comm_fusion                 {'allreduce': 1} set_auto_parallel_context
+)"));
+  reset_auto_parallel_context();
 }

@@ -28,14 +28,17 @@ namespace detail {
   return line.append(from) + '\n';
 }
 [[gnu::cold]] inline std::string kept_lines(const KeptKeys& kept, std::string_view title, std::string_view caller) {
-  std::string lines;
+  std::string works, nothing;
   for (int row = 0; row < kept.table.count; ++row) {
     if (!kept.is_set[row]) continue;
-    const std::string_view name = kept.table[row].name;
-    lines += table_line(name, name.ends_with("password") ? "***" : kept.value[row], caller);
+    const ContextKey key = kept.table[row];
+    const std::string_view name = key.name;
+    (key.tool != Tool::none && is_here(key.tool) ? works : nothing) +=
+        table_line(name, name.ends_with("password") ? "***" : kept.value[row], caller);
   }
-  return lines.empty() ? lines
-                       : text(title, " (does nothing: several processes train with dist::DataParallel)\n", lines);
+  if (!works.empty()) works = text(title, "\n", works);
+  if (nothing.empty()) return works;
+  return text(works, title, " (does nothing: several processes train with dist::DataParallel)\n", nothing);
 }
 [[gnu::cold]] inline std::string origin_of(int row, const ContextKey& key) {
   const Context& c = get_context();
