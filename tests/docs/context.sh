@@ -52,7 +52,7 @@ void table(const ContextKey (&keys)[rows], const char* title, const char* note, 
                 renamed ? "" : legal(key).c_str(),
                 *key.devices ? ("on " + quoted_list(words(key.devices)) + " only; ").c_str() : "", key.note,
                 key.tool == Tool::none            ? ""
-                : key.tool == Tool::data_parallel ? ", which reads it"
+                : key.tool == Tool::data_parallel ? ", which knows it"
                                                   : "; needs `<tenon/debug/debug.hpp>`");
   }
 }
