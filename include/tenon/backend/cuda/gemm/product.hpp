@@ -290,7 +290,7 @@ struct ProductBlocks {
   }
   static constexpr int most_parts = [] {  // that fit into shared memory
     int most = Tile::parts;
-    while (most > 1 && shared_bytes(most) > most_shared_bytes) --most;
+    while (most > 1 && shared_bytes(most, false) > most_shared_bytes) --most;
     return most;
   }();
 
