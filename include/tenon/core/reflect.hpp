@@ -252,7 +252,7 @@ constexpr auto external_member() {
 
 /// Name of member I of T, which need not be a class of constexpr objects.
 template <class T, int I>
-constexpr std::string_view external_member_name() {
+consteval std::string_view external_member_name() {
   constexpr const auto* p = detail::external_member<T, I>();
   return detail::last_word(detail::pretty_pointer<p>());
 }

@@ -300,8 +300,14 @@ void become_rank(const MpiFunctions<Abi>& functions, const InitOptions& options)
 /// Ranks of one machine share its GPUs and processors, unless the program has chosen.
 inline void share_machine() {
   const Context& context = get_context();
-  if (context.device_target == "GPU" && !tenon::detail::context_is_chosen("device_id"))
+  if (context.device_target == "GPU" && !tenon::detail::context_is_chosen("device_id")) {
+    const int devices = device_count(context.target());
+    if (const int ranks = get_local_rank_size(); ranks > devices)
+      throw_error<RuntimeError>("dist::init: there are ", ranks, " ranks on this machine, and ", devices,
+                                devices == 1 ? " GPU. Start one rank" : " GPUs. Start as many ranks",
+                                ", or set device_id or DEVICE_ID, so that ranks share a GPU.");
     set_context({.device_id = get_local_rank()});
+  }
   const int ranks = get_local_rank_size(), threads = context.num_threads;
   // num_threads counts what mpirun lets this rank use: processors of its own, or all
   const long here = ::sysconf(_SC_NPROCESSORS_ONLN);
@@ -312,12 +318,13 @@ inline void share_machine() {
 inline void tell_end(const Communicator& world) {
   const std::byte none{};
   std::vector<std::byte> heard(std::size_t(world.size()));
-  Messages messages;
+  std::vector<Pending> messages;  // not Messages: when a program ends, what is thread_local has ended before
   for (int rank = 0; rank < world.size(); ++rank)
-    if (rank != world.rank()) messages.add(world.start_own_send(rank, end_tag, {&none, 1}));
+    if (rank != world.rank()) messages.push_back(world.start_own_send(rank, end_tag, {&none, 1}));
   for (int rank = 0; rank < world.size(); ++rank)
-    if (rank != world.rank()) messages.add(world.start_own_receive(rank, end_tag, {&heard[std::size_t(rank)], 1}));
-  messages.wait();
+    if (rank != world.rank())
+      messages.push_back(world.start_own_receive(rank, end_tag, {&heard[std::size_t(rank)], 1}));
+  for (Pending& message : messages) message.wait();
 }
 }  // namespace detail
 
