@@ -34,7 +34,7 @@ const Group convolutions([] {
 });
 
 const Group pooling([] {
-  constexpr Pool2dOptions overlapping{.kernel = 3, .stride = 2, .pad_mode = PadMode::pad, .padding = 1};
+  static constexpr Pool2dOptions overlapping{.kernel = 3, .stride = 2, .pad_mode = PadMode::pad, .padding = 1};
   check<D<dyn, 2, 4, 6>>("max_pool2d", [](const auto& x) { return ops::max_pool2d<2>(x); });
   check<D<dyn, 1, 5, 6>>("max_pool2d.overlapping", [](const auto& x) { return ops::max_pool2d<overlapping>(x); });
   check<D<dyn, 2, 4, 6>>("avg_pool2d", [](const auto& x) { return ops::avg_pool2d<2>(x); });
@@ -45,7 +45,7 @@ const Group pooling([] {
   check<D<dyn, 1, 5, 7>>("adaptive_max_pool2d", [](const auto& x) { return adaptive_max_pool2d<Pair{3, 2}>(x); });
   check<D<dyn, 2, 7>>("adaptive_avg_pool1d", [](const auto& x) { return adaptive_avg_pool1d<3>(x); });
   check<D<dyn, 2, 7>>("adaptive_max_pool1d", [](const auto& x) { return adaptive_max_pool1d<3>(x); });
-  constexpr Pool3dOptions volume{.kernel = 2, .stride = {2, 1, 1}, .pad_mode = PadMode::pad, .padding = 1};
+  static constexpr Pool3dOptions volume{.kernel = 2, .stride = {2, 1, 1}, .pad_mode = PadMode::pad, .padding = 1};
   check<D<dyn, 1, 2, 4, 3>>("max_pool3d", [](const auto& x) { return max_pool3d<2>(x); });
   check<D<dyn, 1, 3, 2, 3>>("max_pool3d.overlapping", [](const auto& x) { return max_pool3d<volume>(x); });
   check<D<dyn, 1, 2, 4, 3>>("avg_pool3d", [](const auto& x) { return avg_pool3d<2>(x); });
