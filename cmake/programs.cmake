@@ -35,6 +35,10 @@ if(TENON_SANITIZE)
     if(NOT sanitizer MATCHES "^(address|undefined|thread)$")
       message(FATAL_ERROR "TENON_SANITIZE: `${sanitizer}` is not one of address, undefined, thread.")
     endif()
+    if(NOT sanitizer STREQUAL undefined)  # the macro by which tests know a sanitizer; clang before 22 has none
+      string(TOUPPER "__SANITIZE_${sanitizer}__=1" macro)
+      target_compile_definitions(tenon_program INTERFACE "$<$<CXX_COMPILER_ID:Clang>:${macro}>")
+    endif()
   endforeach()
   list(JOIN TENON_SANITIZE "," sanitizers)
   target_compile_options(tenon_program INTERFACE -fsanitize=${sanitizers} -fno-sanitize-recover=all
