@@ -1,11 +1,10 @@
 // The operator that adds up the gradients of several batches.
 #pragma once
 #include <tenon/call/apply.hpp>
+#include <tenon/graph/ir/guard.hpp>
 
 namespace tenon::inline TENON_ABI {
 
-/// The position in the training state of the flag that a gradient is the first of its sum (float; 0: it is not).
-inline constexpr long first_gradient_state = 48;
 /// What the overflow flag is in a step whose gradients are only added up.
 inline constexpr std::int32_t no_update_yet = 2;
 

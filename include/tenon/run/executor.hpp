@@ -70,7 +70,7 @@ class Executor {
     if (!is_there())  // what another program may have taken to its target
       for (const Region region : {Region::parameters, Region::state}) detail::home(base_[int(region)]);
     if (program_->kept_operands && !kept_.fits()) keep();
-    if constexpr (observable && std::is_same_v<Policy, NoPolicy>)
+    if constexpr (observable && is_unseen<Policy>)
       if (detail::Observation* const innermost = detail::observation())
         return run_all(detail::GraphObserver(*innermost, *program_, base_[int(Region::parameters)], n));
     run_all(policy);
@@ -128,7 +128,7 @@ class Executor {
   [[gnu::always_inline]] void run_all(const Policy& policy) {
     if constexpr (several_targets)
       if (is_there()) {
-        begin_there(std::is_same_v<Policy, NoPolicy>);
+        begin_there(is_unseen<Policy>);
         try {
           walk(policy);
         } catch (...) {
@@ -147,9 +147,10 @@ class Executor {
       if (r.group_end) {
         run_tiles_of(i, r.group_end, policy);
         i = r.group_end;
+        if constexpr (requires { policy.passed(long(i)); }) policy.passed(long(i));
         continue;
       }
-      if constexpr (several_targets && std::is_same_v<Policy, NoPolicy>)
+      if constexpr (several_targets && is_unseen<Policy>)
         if (is_there() && list_samples(i)) continue;
       ++i;
       if (!ready(r)) continue;
@@ -158,6 +159,7 @@ class Executor {
       start(r);
       settle<Policy>();
       policy.after(program_->node[r.instruction->node], r.arguments);
+      if constexpr (requires { policy.passed(long(i)); }) policy.passed(long(i));
     }
   }
   void start(Resolved& r) {
@@ -168,7 +170,7 @@ class Executor {
   // Who looks at an instruction sees what all before it have made, and when it has run.
   template <class Policy>
   void settle() {
-    if constexpr (several_targets && !std::is_same_v<Policy, NoPolicy>)
+    if constexpr (several_targets && !is_unseen<Policy>)
       if (is_there()) submit_there(), detail::wait_there();
   }
   // Of a program of another target (run/there/executor.hpp).
@@ -241,7 +243,7 @@ class Executor {
   template <class Policy>
   void run_tiles_of(std::size_t begin, std::size_t end, const Policy& policy) {
     const TileShares shares = share(begin, end);
-    if constexpr (std::is_same_v<Policy, NoPolicy>) {
+    if constexpr (is_unseen<Policy>) {
       run_shares(begin, end, shares);
     } else {
       if constexpr (requires { policy.clock(); })

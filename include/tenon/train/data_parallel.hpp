@@ -10,6 +10,7 @@
 #include <tenon/dist/world.hpp>
 #include <tenon/train/model.hpp>
 #include <tenon/train/shards/agreement.hpp>
+#include <tenon/train/shards/bucket_policy.hpp>
 #include <tenon/train/shards/parallel_context.hpp>
 #include <tenon/train/shards/shard_graph.hpp>
 #include <tenon/train/shards/shard_numbers.hpp>
@@ -119,7 +120,7 @@ class ParallelStep<dist::DataParallel> {
                              runner.rules_.rates()[0]},
                             dealt_);
     numbers_.start(parameters, facts.moving, {facts.output, std::size_t(facts.outputs)}, facts.all_means, batch.all);
-    sum_.fit({layout.floats, layout.bytes + numbers_.bytes()});
+    sum_.fit({layout.floats, layout.bytes + numbers_.bytes()}, {layout.end, std::size_t(layout.buckets)});
     const auto numbers = [this] { return reinterpret_cast<double*>(sum_.values() + layout.bytes); };
     sum_.run(shards_, std::min(shards_, batch.all), [&](int shard, bool begins) {
       const dist::ShardRange samples =
@@ -177,9 +178,16 @@ class ParallelStep<dist::DataParallel> {
       Executor& executor = runner.executors_.get(program_here<Graph>());
       executor.bind(parameters.base(), sum_.block(), parameters.values());
       freeze_as_flagged(executor, parameters);
-      executor.run(row.column, row.n);
+      run_with_buckets<typename Runner::network_type, Graph>(executor, row.column, row.n);
       take([&](int k) { return AnyTensor(executor.output_type(k), row.n, executor.output(k)); });
     }
+  }
+  // What another target has computed is complete at the end.
+  template <class Net, class Graph>
+  void run_with_buckets(Executor& executor, const void* const* inputs, long n) {
+    static constexpr auto& layout = SumLayout<Net>::table;
+    if (sum_.group().size() == 1 || executor.program().target != TargetId::cpu) return executor.run(inputs, n);
+    executor.run(inputs, n, BucketPolicy(sum_, BucketsReady<Net, Graph>::table.after, layout.end, layout.buckets));
   }
   template <class... C, class Runner, class List, class Take>
   void run_by_operators(Runner& runner, const dataset::Row<List>& row, bool begins, Take take) {

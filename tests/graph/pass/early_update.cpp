@@ -1,6 +1,8 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <tenon/ops/accumulate_gradient.hpp>
+
 #include "../interpreter.hpp"
 #include "../planning.hpp"
 
@@ -99,6 +101,20 @@ TEST_CASE("early_update: a training state that two updates share orders them") {
   make.call<Update>(p, late, moments);
   make.call<Update>(q, early, moments);
   ordered(make.graph);
+}
+
+TEST_CASE("early_update: the flag that sums of gradients share orders nothing") {
+  Maker<16> make;
+  const int x = make.input(vector4), first = make.state(type_of<float, Shape<>>, int(first_gradient_state)),
+            sum = make.state(vector4, 64), other = make.state(vector4, 128);
+  const int early = make.call<ops::Mul>(x, x), late = make.call<Mix>(make.call<Mix>(early));
+  make.call<ops::AccumulateGradient>(sum, late, first);
+  make.call<ops::AccumulateGradient>(other, early, first);
+  make.output(late);
+  const Graph<16> after = early_update(make.graph);
+  CHECK(after[5].op->effect);  // behind the product
+  CHECK(after[5].operand[0] == other);
+  CHECK(after[after.count - 1].op->effect);
 }
 
 TEST_CASE("early_update: updates that need nothing but leaves stay where they are") {

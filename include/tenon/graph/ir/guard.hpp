@@ -6,8 +6,10 @@ namespace tenon::inline TENON_ABI {
 
 /// Where in the training state a scaled loss finds its factor (float); where gradients that overflow say so (int32, 0:
 /// they do not), or that a step has no update (2); where losses per sample on a second target say that one is not
-/// finite (int32); where the squares of all gradients are added up (double).
-inline constexpr long loss_scale_state = 16, overflow_state = 24, losses_state = 28, gradient_squares_state = 40;
+/// finite (int32); where the squares of all gradients are added up (double); where sums of gradients find whether they
+/// begin (float; 0: they do not).
+inline constexpr long loss_scale_state = 16, overflow_state = 24, losses_state = 28, gradient_squares_state = 40,
+                      first_gradient_state = 48;
 
 /// Bytes of outputs that a second target sends home in each step without being asked.
 inline constexpr long sent_bytes = 64;

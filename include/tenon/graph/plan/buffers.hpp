@@ -1,6 +1,6 @@
 // Which nodes share a buffer, and which buffers a node changes.
 #pragma once
-#include <tenon/graph/ir/leaf.hpp>
+#include <tenon/graph/ir/guard.hpp>
 #include <tenon/graph/ir/node.hpp>
 
 TENON_INT_SIZES_BEGIN
@@ -30,11 +30,12 @@ constexpr int maker(const Graph<N>& graph, int id) {
 }
 
 /// True if the node may change the buffer of operand k: an effect writes operand 0, and training states such as
-/// moments. One on the host writes nothing.
+/// moments, but not the flag of sums. One on the host writes nothing.
 template <int N>
 constexpr bool writes(const Graph<N>& graph, const Buffers<N>& buffers, const Node& node, int k) {
-  return node.op->effect && !node.op->host_effect &&
-         (k == 0 || is<ops::StateLeaf>(graph[buffers.owner[node.operand[k]]]));
+  if (!node.op->effect || node.op->host_effect) return false;
+  const Node& owner = graph[buffers.owner[node.operand[k]]];
+  return k == 0 || (is<ops::StateLeaf>(owner) && owner.immediate != std::uint64_t(first_gradient_state));
 }
 
 }  // namespace tenon

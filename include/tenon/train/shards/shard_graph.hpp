@@ -7,24 +7,40 @@ TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI::detail {
 
 /// Where the sum of each trained parameter's gradients is, in bytes from the begin of a block: after a header, float32
-/// before float64.
+/// before float64, the last parameters first, as a backward pass computes them. Neighbours are a bucket, which travels
+/// to other ranks when it is complete.
 template <class Net>
 struct SumLayout {
+  // smaller ones are messages that cost more than they carry
+  static constexpr long least_bucket = 256 << 10, most_buckets = 32;
   struct Table {
     long offset[Structure<Net>::count]{};  // 0: it has none
     long floats = 0, bytes = 0;            // after the header
+    long end[most_buckets]{};              // where buckets end, after the header
+    int buckets = 0;
   };
+  static constexpr long all_bytes() {
+    long bytes = 0;
+    for (int e = 0; e < Structure<Net>::count; ++e)
+      if (const Entry& entry = Structure<Net>::table.entry[e]; entry.trainable)
+        bytes += aligned(nn::detail::sum_type(entry.dims).bytes(1));
+    return bytes;
+  }
   static constexpr Table make() {
     Table t;
+    const long each = all_bytes() / most_buckets > least_bucket ? all_bytes() / most_buckets : least_bucket;
+    long begin = 0;
     for (const bool wide : {false, true}) {
-      for (int e = 0; e < Structure<Net>::count; ++e) {
+      for (int e = Structure<Net>::count; e-- > 0;) {
         const Entry& entry = Structure<Net>::table.entry[e];
         if (!entry.trainable || (entry.dims.dtype == Dtype::float64) != wide) continue;
         t.offset[e] = alignment + t.bytes;
         t.bytes += aligned(nn::detail::sum_type(entry.dims).bytes(1));
+        if (t.bytes - begin > each) t.end[t.buckets++] = begin = t.bytes;
       }
       if (!wide) t.floats = t.bytes;
     }
+    if (begin < t.bytes || t.buckets == 0) t.end[t.buckets++] = t.bytes;
     return t;
   }
   static constexpr Table table = make();
