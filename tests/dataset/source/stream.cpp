@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <numeric>
 #include <thread>
 
 #include <tenon/dataset/batch/batch.hpp>
@@ -157,4 +158,35 @@ TEST_CASE("generator: rows of a function, in any order") {
   CHECK(labels_of(data | sample(RandomSampler{.seed = 1})) != counted(0, 50));
   CHECK(message<ValueError>([] { generator<List>(0, [](long, auto, auto) {}); }) ==
         "generator(0): the number of samples must be 1 or more.");
+}
+
+TEST_CASE("what a function leaves out is 0, not a number of an earlier sample") {
+  using Sparse = Columns<Column<float, Shape<4>>, Column<std::int32_t, Shape<>>>;
+  const auto one_hot = [](long index, std::span<float> x) { x[static_cast<std::size_t>(index) % 4] = 1; };
+  const auto made = generator<Sparse>(8, [=](long index, std::span<float> x, auto) { one_hot(index, x); });
+  struct OneHots {
+    long at = 0;
+    bool next(std::span<float> x, std::span<std::int32_t>) { return x[std::size_t(at % 4)] = 1, ++at <= 8; }
+  };
+  const auto streamed = stream<Sparse>([] { return OneHots{}; });
+  const auto ragged = generator<Columns<Column<float, Ragged<any>>, Column<std::int32_t, Shape<>>>>(
+      8, [=](long index, auto slot, auto) { one_hot(index, {slot.resize(4), 4}); });
+  const auto mapped = made | dataset::map<0, Column<float, Shape<4>>>([](std::span<const float> in, auto out) {
+                        for (std::size_t i = 0; i < 4; ++i)
+                          if (in[i] != 0) out[i] = in[i];
+                      });
+  const auto ones = [](const auto& data) {
+    std::vector<float> sums;  // of each batch, twice
+    for (int epoch = 0; epoch < 2; ++epoch)
+      for (const auto& row : data) {
+        const auto x = row.template values<0>();
+        sums.push_back(std::accumulate(x.begin(), x.end(), 0.0f));
+      }
+    return sums;
+  };
+  const std::vector<float> expected{4, 4, 4, 4};
+  CHECK(ones(made | batch(4)) == expected);
+  CHECK(ones(streamed | batch(4)) == expected);
+  CHECK(ones(ragged | batch(4, dataset::pad<0>(Shape<4>{}, 0))) == expected);
+  CHECK(ones(mapped | batch(4)) == expected);
 }

@@ -1,5 +1,6 @@
 // A user's function of samples: the columns that it receives and writes, and how it is called.
 #pragma once
+#include <cstring>
 #include <span>
 #include <string_view>
 #include <tuple>
@@ -56,10 +57,15 @@ auto sample_in(const void* memory) {
   if constexpr (C::ragged) return SampleView<C>(memory);
   else return SampleView<C>(memory).values();
 }
+/// Zeros, which the function writes to: memory serves many samples, and what a function leaves out would be of another.
 template <class C>
 auto sample_out(void* memory) {
-  if constexpr (C::ragged) return SampleSlot<C>(memory);
-  else return SampleSlot<C>(memory).values();
+  if constexpr (C::ragged) {
+    return SampleSlot<C>(memory, true);
+  } else {
+    std::memset(memory, 0, std::size_t(C::tensor_type.bytes(1)));
+    return SampleSlot<C>(memory).values();
+  }
 }
 
 /// The columns of List with those at the places I... replaced by New..., which stand where the first of them stood.

@@ -8,7 +8,7 @@
 //     template <class In>                                       // if it does not take each: empty, or what is wrong
 //     static constexpr Sentence wrong() { ... }
 //     template <class In>
-//     void apply(SampleView<In> in, SampleSlot<result<In>> out, Random& random) const { ... }
+//     void apply(SampleView<In> in, SampleSlot<result<In>> out, Random& random) const { ... }  // writes all of out
 //     static constexpr bool random = false;                     // it draws nothing; true, as without this, if it may
 //     void describe(auto& d) const { d.add(threshold); }        // for caches: its parameters, if it has any
 //   };

@@ -37,9 +37,10 @@ inline constexpr bool generates<F, Columns<C...>> =
 
 /// A data set of `size` samples, each made by a function of its number:
 /// `generator<Columns<Column<float, Shape<2>, "x">, Column<int, Shape<>, "label">>>(1000, [](long index,
-/// std::span<float> x, std::span<int> label) { ... })`. A ragged column is a SampleSlot, whose resize(...) returns the
-/// memory. The function writes all of a sample; it is copied with the data set and called on any thread, in any order.
-/// Throws ValueError if size < 1. Source: MindSpore's GeneratorDataset of an object with __getitem__ and __len__.
+/// std::span<float> x, std::span<int> label) { ... })`. The columns begin as zeros. A ragged column is a SampleSlot,
+/// whose resize(...) returns the memory, also zeros. The function is copied with the data set and called on any thread,
+/// in any order. Throws ValueError if size < 1. Source: MindSpore's GeneratorDataset of an object with __getitem__ and
+/// __len__.
 template <class List, class F>
 auto generator(long size, F function) {
   constexpr bool callable = detail::generates<F, List>;

@@ -68,7 +68,7 @@ inline constexpr bool streams<Reader, Columns<C...>> = requires(Reader& reader, 
 /// `stream<Columns<Column<float, Shape<2>, "x">>>([] { return Simulation(); })`.
 ///
 /// make()    is called at the beginning of each epoch and returns what has `bool next(std::span<T>... columns)`, which
-///           writes a sample, or returns false at the end. One thread at a time calls it.
+///           writes a sample into zeros, or returns false at the end. One thread at a time calls it.
 /// size      the largest number of samples; without it the stream decides, and size() is the largest long. An endless
 ///           stream needs a take(...) after it to end epochs
 /// stages    map, filter, batch, take, skip, zip, project, rename and prefetch; a stage that reads in another order

@@ -1,6 +1,7 @@
 // One sample of a column, as operations on data see it: elements and extents, known to the compiler or to the sample.
 #pragma once
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -66,22 +67,29 @@ class SampleSlot {
   using column = C;
   using type = typename C::type;
 
-  explicit SampleSlot(void* memory) : memory_(memory) {}
+  /// `clears`: the elements of a ragged sample are 0 after resize, else those of an earlier sample.
+  explicit SampleSlot(void* memory, bool clears = false) : memory_(memory), clears_(clears) {}
 
   /// Where the elements go. A ragged sample is given its extents here, for others they are what the column says.
   template <class... E>
   type* resize([[maybe_unused]] E... extents) const {
     if constexpr (C::ragged) {
       const std::int64_t asked[]{static_cast<std::int64_t>(extents)...};
-      return static_cast<type*>(static_cast<RaggedValue*>(memory_)->resize(asked, sizeof(type)));
+      return resize(std::span<const std::int64_t>(asked));
     } else {
       return static_cast<type*>(memory_);
     }
   }
   type* resize(std::span<const std::int64_t> extents) const {
-    if constexpr (C::ragged)
-      return static_cast<type*>(static_cast<RaggedValue*>(memory_)->resize(extents, sizeof(type)));
-    else return static_cast<type*>(memory_);
+    if constexpr (C::ragged) {
+      RaggedValue& value = *static_cast<RaggedValue*>(memory_);
+      void* const elements = value.resize(extents, sizeof(type));
+      if (const auto count = std::size_t(value.count()); clears_ && count > 0)
+        std::memset(elements, 0, count * sizeof(type));
+      return static_cast<type*>(elements);
+    } else {
+      return static_cast<type*>(memory_);
+    }
   }
   /// The elements of a column of fixed shape.
   std::span<type> values() const requires(!C::ragged)
@@ -91,6 +99,7 @@ class SampleSlot {
 
  private:
   void* memory_;
+  bool clears_;
 };
 
 }  // namespace tenon::dataset
