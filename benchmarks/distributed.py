@@ -23,6 +23,11 @@ WORKS = {
     "resnet18": ("ranks_resnet", "resnet", 32, 14, 1, 1e-3, 2),
 }
 BAR = 1.3
+# A link between ranks: its latency in microseconds, MB per second. Where messages take less time on it than the
+# backward pass does, this share of them must be hidden; LeNet-5 computes both passes of 16 samples at a time, and has
+# the sums of its gradients at the end.
+LINK, HIDDEN = ("50", "500"), 0.9
+LINKED = ("gpt", "resnet18")
 FIRST = 10  # steps that no time counts of: the sides agree on their losses
 
 
@@ -107,6 +112,22 @@ def measure(sides, options):
         print(f"{sides.name:9} {side}: {ratio:.2f} x PyTorch DDP{bar}", flush=True)
 
 
+def measure_link(sides, options):
+    """Prints which share of the time that a slower link takes for gradients adds nothing to a step."""
+    with_link = without = None
+    for _ in range(options.rounds):
+        results = [sides.ours(0, options.ranks), sides.ours(0, options.ranks, more=LINK)]
+        without, with_link = (
+            new if not old or new["least"] < old["least"] else old
+            for old, new in zip((without, with_link), results)
+        )
+    exposed = with_link["least"] - without["least"]
+    hidden = 1 - exposed / with_link["link"]
+    print(f"{sides.name:9} a link of {LINK[0]} us and {LINK[1]} MB/s takes {with_link['link'] * 1e3:.1f} ms for "
+          f"gradients; a step {with_link['least'] * 1e3:.1f} ms instead of {without['least'] * 1e3:.1f} ms: "
+          f"{hidden:.2f} are hidden (bar {HIDDEN}: {'met' if hidden >= HIDDEN else 'NOT met'})", flush=True)
+
+
 def main():
     venv = os.path.join(build.FOLDER, "venv", "bin", "python")
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -126,6 +147,8 @@ def main():
             sides = Sides(name, options, folder)
             check(sides, options.ranks)
             measure(sides, options)
+            if name in LINKED:
+                measure_link(sides, options)
 
 
 if __name__ == "__main__":

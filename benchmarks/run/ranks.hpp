@@ -14,9 +14,10 @@
 
 namespace benchmark {
 
-/// Seconds that this rank has spent in calls for messages: those with which ranks agree, and those of gradients.
+/// Seconds that this rank has spent in calls for messages: those with which ranks agree, and those of gradients; and
+/// seconds that a link has taken for the bytes of gradients.
 struct MessageSeconds {
-  double agreement = 0, gradients = 0;
+  double agreement = 0, gradients = 0, link = 0;
 };
 /// A network: a message arrives when it did anyway, and no sooner than its latency and its bytes take. What a link of
 /// a rank sends goes one message after the other.
@@ -46,6 +47,7 @@ class TimedTransport {
     if (link_.bytes_per_second > 0 && !message.outgoing) {
       free_ = std::max(free_, begin) + link_.seconds(message.bytes);
       kept->due = free_ + link_.latency;
+      if (message.tag != tenon::dist::detail::collective_tag) seconds_.link += link_.seconds(message.bytes);
     }
     std::memcpy(&message.request[0], &kept, sizeof kept);
     spent(message) += tenon::detail::now() - begin;
@@ -110,10 +112,12 @@ struct StepTimes {
     std::nth_element(all.begin(), all.begin() + long(all.size() / 2), all.end());
     std::printf("{\"losses\": [");
     for (std::size_t i = 0; i < losses.size(); ++i) std::printf("%s%.17g", i ? ", " : "", losses[i]);
-    std::printf("], \"least\": %.9g, \"median\": %.9g, \"agreement\": %.9g, \"gradients\": %.9g}\n",
-                seconds(best) / double(count), all[all.size() / 2],
-                (messages[best].agreement - messages[best - count].agreement) / double(count),
-                (messages[best].gradients - messages[best - count].gradients) / double(count));
+    const auto mean = [&](double MessageSeconds::* part) {
+      return (messages[best].*part - messages[best - count].*part) / double(count);
+    };
+    std::printf("], \"least\": %.9g, \"median\": %.9g, \"agreement\": %.9g, \"gradients\": %.9g, \"link\": %.9g}\n",
+                seconds(best) / double(count), all[all.size() / 2], mean(&MessageSeconds::agreement),
+                mean(&MessageSeconds::gradients), mean(&MessageSeconds::link));
   }
 };
 
