@@ -6,6 +6,7 @@
 #include <tenon/backend/cpu/elementwise/unrolled.hpp>
 #include <tenon/backend/cpu/gemm/pack.hpp>
 #include <tenon/backend/order.hpp>
+#include <tenon/core/math/wrapping.hpp>
 #include <tenon/graph/ir/kernel.hpp>
 
 TENON_EXACT_BEGIN
@@ -38,7 +39,7 @@ inline void gather(const T* table, long rows, long length, const I* index, T* re
 namespace detail {
 template <class A, class T>
 [[gnu::always_inline]] inline void add_to_row(A* to, const T* from, long length) {
-  store_unrolled(to, length, [to, from](long k) { return static_cast<A>(to[k] + static_cast<A>(from[k])); });
+  store_unrolled(to, length, [to, from](long k) { return math::wrapping_add(to[k], static_cast<A>(from[k])); });
 }
 // A SumTree for each of some rows: the sums of chains that wait for their neighbours, of each row the lowest level
 // first. Sums that are joined stay where the earlier one was.
