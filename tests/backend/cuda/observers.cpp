@@ -1,3 +1,4 @@
+// label: long
 // Observers on the target Cuda see the values that they see on the CPU, with the same names, in both modes.
 #define TENON_TARGET cuda
 #if !defined(TENON_OBSERVE)

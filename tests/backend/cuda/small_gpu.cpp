@@ -1,3 +1,4 @@
+// label: long
 // The trainings of train.cpp on a GPU with the least shared memory that there is (Turing, 64 KB per block).
 #if !defined(__CUDACC__)
 #define __CUDA_ARCH_LIST__ 750
