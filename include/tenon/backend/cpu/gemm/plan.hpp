@@ -182,6 +182,9 @@ constexpr long gemm_cost(long rows, long columns, long k, long a_col, bool b_is_
 }
 
 template <class T>
+inline constexpr T no_element{};
+
+template <class T>
 constexpr GemmPlan<T> gemm_plan(const Gemm<T>& g, bool by_rows = false, const ProductCosts& costs = product_costs) {
   using A = ProductSum<T>;
   constexpr long width = simd_width<A>;
@@ -191,6 +194,7 @@ constexpr GemmPlan<T> gemm_plan(const Gemm<T>& g, bool by_rows = false, const Pr
   if (transposed < straight && !by_rows)
     p = {true, false, g.n, g.m, g.k, g.b, g.b_col, g.b_row, g.a, g.a_col, g.a_row, 0, 0, 0};
   else p = {false, by_rows, g.m, g.n, g.k, g.a, g.a_row, g.a_col, g.b, g.b_row, g.b_col, 0, 0, 0};
+  if (g.k == 0) p.a = p.b = &no_element<T>;  // they may be null, and then have no neighbours
   p.costs = &costs;
   p.row_chunks = ceil_div(p.rows, gemm_row_chunk);
   p.column_chunks = ceil_div(p.columns, p.most_columns());
