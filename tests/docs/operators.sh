@@ -2,7 +2,7 @@
 # What docs/operators.md lists comes from the headers: one row for each that ops/ops.hpp, nn/nn.hpp,
 # dataset/dataset.hpp, ops/more.hpp, or nn/more.hpp includes, with the first sentence of its comment. Operators have the
 # names of their functions, and of those of MindSpore and PyTorch, which the docstrings state; a header of ops/ without
-# functions is a part of others and has no row.
+# functions is a part of others and has no row. ops/elsewhere.hpp has a sentence for each function of ops/more.hpp.
 #   operators.sh [project root]            compares the page with the headers
 #   operators.sh [project root] --write    writes it anew
 set -eu
@@ -81,5 +81,15 @@ if [ "${2-}" = --write ]; then
   cp "$new" "$page"
 elif ! diff "$page" "$new"; then
   echo "FAILED: docs/operators.md is not what the headers say; sh tests/docs/operators.sh \"\$PWD\" --write mends it."
+  exit 1
+fi
+
+# A call of each function of ops/more.hpp without that header is a sentence. custom_gradient takes functions alone, so
+# that no operand leads to ours.
+for header in $(headers ops more); do
+  bases | grep -qx "$(basename "$header" .hpp)" || functions "$header"
+done | grep -vx custom_gradient | LC_ALL=C sort -u > "$new"
+if ! sed -n 's/.*InMore<"\([a-z_0-9]*\)".*/\1/p' "$include/ops/elsewhere.hpp" | LC_ALL=C sort | diff - "$new"; then
+  echo "FAILED: ops/elsewhere.hpp lacks functions of ops/more.hpp (>), or has others (<)."
   exit 1
 fi

@@ -2,6 +2,8 @@
 #pragma once
 #include <tenon/core/elsewhere.hpp>
 #include <tenon/core/value.hpp>
+#include <tenon/ops/pad.hpp>
+#include <tenon/ops/window.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
@@ -18,6 +20,8 @@ requires(!tenon::detail::is_included<"tenon/more.hpp", Arguments...>)
 using InMore = Mistake<tenon::detail::NotIncluded<function, "tenon/more.hpp", Arguments...>>;
 template <auto... number>
 struct Numbers;
+template <FixedString text>
+struct Text;
 }  // namespace detail
 
 // The type of these functions is unknown, so that a call is the error. nvcc's front end would speak first, without the
@@ -155,6 +159,212 @@ template <class S, class Wrong = detail::InMore<"zeros", S>>
 auto zeros(detail::AnyOperand, ...);
 template <class S, class Wrong = detail::InMore<"ones", S>>
 auto ones(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"adaptive_avg_pool1d", detail::Numbers<N...>>>
+auto adaptive_avg_pool1d(detail::AnyOperand, ...);
+template <Pair size, auto... N, class Wrong = detail::InMore<"adaptive_avg_pool2d", detail::Numbers<size, N...>>>
+auto adaptive_avg_pool2d(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"adaptive_max_pool1d", detail::Numbers<N...>>>
+auto adaptive_max_pool1d(detail::AnyOperand, ...);
+template <Pair size, auto... N, class Wrong = detail::InMore<"adaptive_max_pool2d", detail::Numbers<size, N...>>>
+auto adaptive_max_pool2d(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"addcdiv", detail::Numbers<N...>>>
+auto addcdiv(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"addcmul", detail::Numbers<N...>>>
+auto addcmul(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"avg_pool1d", detail::Numbers<N...>>>
+auto avg_pool1d(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"avg_pool3d", detail::Numbers<N...>>>
+auto avg_pool3d(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"bitwise_and", detail::Numbers<N...>>>
+auto bitwise_and(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"bitwise_left_shift", detail::Numbers<N...>>>
+auto bitwise_left_shift(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"bitwise_not", detail::Numbers<N...>>>
+auto bitwise_not(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"bitwise_or", detail::Numbers<N...>>>
+auto bitwise_or(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"bitwise_right_shift", detail::Numbers<N...>>>
+auto bitwise_right_shift(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"bitwise_xor", detail::Numbers<N...>>>
+auto bitwise_xor(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"cached_attention", detail::Numbers<N...>>>
+auto cached_attention(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"cholesky", detail::Numbers<N...>>>
+auto cholesky(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"cholesky_solve", detail::Numbers<N...>>>
+auto cholesky_solve(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"cond", detail::Numbers<N...>>>
+auto cond(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"conv1d_transpose", detail::Numbers<N...>>>
+auto conv1d_transpose(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"conv3d_transpose", detail::Numbers<N...>>>
+auto conv3d_transpose(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"det", detail::Numbers<N...>>>
+auto det(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"diag", detail::Numbers<N...>>>
+auto diag(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"diagonal", detail::Numbers<N...>>>
+auto diagonal(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"digamma", detail::Numbers<N...>>>
+auto digamma(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"dot", detail::Numbers<N...>>>
+auto dot(detail::AnyOperand, ...);
+template <FixedString text, class Wrong = detail::InMore<"einsum", detail::Text<text>>>
+auto einsum(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"eye", detail::Numbers<N...>>>
+auto eye(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"floor_mod", detail::Numbers<N...>>>
+auto floor_mod(detail::AnyOperand, ...);
+template <Pair size, auto... N, class Wrong = detail::InMore<"fold", detail::Numbers<size, N...>>>
+auto fold(detail::AnyOperand, ...);
+template <class S, auto... N, class Wrong = detail::InMore<"full", S, detail::Numbers<N...>>>
+auto full(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"gather_elements", detail::Numbers<N...>>>
+auto gather_elements(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"gather_nd", detail::Numbers<N...>>>
+auto gather_nd(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"group_norm", detail::Numbers<N...>>>
+auto group_norm(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"hardshrink", detail::Numbers<N...>>>
+auto hardshrink(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"hypot", detail::Numbers<N...>>>
+auto hypot(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"inner", detail::Numbers<N...>>>
+auto inner(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"inverse", detail::Numbers<N...>>>
+auto inverse(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"l1_norm", detail::Numbers<N...>>>
+auto l1_norm(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"l1_norm_keep", detail::Numbers<N...>>>
+auto l1_norm_keep(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"l2_normalize", detail::Numbers<N...>>>
+auto l2_normalize(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"lerp", detail::Numbers<N...>>>
+auto lerp(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"lgamma", detail::Numbers<N...>>>
+auto lgamma(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"logaddexp", detail::Numbers<N...>>>
+auto logaddexp(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"logdet", detail::Numbers<N...>>>
+auto logdet(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"logsigmoid", detail::Numbers<N...>>>
+auto logsigmoid(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"logsumexp_keep", detail::Numbers<N...>>>
+auto logsumexp_keep(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"lrn", detail::Numbers<N...>>>
+auto lrn(detail::AnyOperand, ...);
+template <class F, class Wrong = detail::InMore<"map", F>>
+auto map(const F&, detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"masked_attention", detail::Numbers<N...>>>
+auto masked_attention(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"max_norm", detail::Numbers<N...>>>
+auto max_norm(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"max_norm_keep", detail::Numbers<N...>>>
+auto max_norm_keep(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"max_pool1d", detail::Numbers<N...>>>
+auto max_pool1d(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"max_pool2d_with_indices", detail::Numbers<N...>>>
+auto max_pool2d_with_indices(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"max_pool3d", detail::Numbers<N...>>>
+auto max_pool3d(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"max_unpool2d", detail::Numbers<N...>>>
+auto max_unpool2d(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"meshgrid", detail::Numbers<N...>>>
+auto meshgrid(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"nan_to_num", detail::Numbers<N...>>>
+auto nan_to_num(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"norm_keep", detail::Numbers<N...>>>
+auto norm_keep(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"normalize_groups", detail::Numbers<N...>>>
+auto normalize_groups(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"outer", detail::Numbers<N...>>>
+auto outer(detail::AnyOperand, ...);
+template <Margin... margin, class Wrong = detail::InMore<"pad_circular", detail::Numbers<margin...>>>
+auto pad_circular(detail::AnyOperand, ...);
+template <Margin... margin, class Wrong = detail::InMore<"pad_reflect", detail::Numbers<margin...>>>
+auto pad_reflect(detail::AnyOperand, ...);
+template <Margin... margin, class Wrong = detail::InMore<"pad_replicate", detail::Numbers<margin...>>>
+auto pad_replicate(detail::AnyOperand, ...);
+template <Margin... margin, class Wrong = detail::InMore<"pad_symmetric", detail::Numbers<margin...>>>
+auto pad_symmetric(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"pixel_shuffle", detail::Numbers<N...>>>
+auto pixel_shuffle(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"pixel_unshuffle", detail::Numbers<N...>>>
+auto pixel_unshuffle(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"prelu", detail::Numbers<N...>>>
+auto prelu(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"promote", detail::Numbers<N...>>>
+auto promote(detail::AnyOperand, ...);
+template <class S, auto... N, class Wrong = detail::InMore<"randint", S, detail::Numbers<N...>>>
+auto randint(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"randperm", detail::Numbers<N...>>>
+auto randperm(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"reduce_all_keep", detail::Numbers<N...>>>
+auto reduce_all_keep(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"reduce_any_keep", detail::Numbers<N...>>>
+auto reduce_any_keep(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"reduce_std_keep", detail::Numbers<N...>>>
+auto reduce_std_keep(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"reduce_var_keep", detail::Numbers<N...>>>
+auto reduce_var_keep(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"repeat_interleave", detail::Numbers<N...>>>
+auto repeat_interleave(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"reverse_sequence", detail::Numbers<N...>>>
+auto reverse_sequence(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"rnn_relu", detail::Numbers<N...>>>
+auto rnn_relu(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"rnn_tanh", detail::Numbers<N...>>>
+auto rnn_tanh(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"rotary_embedding", detail::Numbers<N...>>>
+auto rotary_embedding(detail::AnyOperand, ...);
+template <class F, class Wrong = detail::InMore<"scan", F>>
+auto scan(const F&, detail::AnyOperand, ...);
+template <class S, auto... N, class Wrong = detail::InMore<"scatter_nd", S, detail::Numbers<N...>>>
+auto scatter_nd(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"searchsorted", detail::Numbers<N...>>>
+auto searchsorted(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"slogdet", detail::Numbers<N...>>>
+auto slogdet(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"softshrink", detail::Numbers<N...>>>
+auto softshrink(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"solve", detail::Numbers<N...>>>
+auto solve(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"solve_triangular", detail::Numbers<N...>>>
+auto solve_triangular(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"tensor_scatter_add", detail::Numbers<N...>>>
+auto tensor_scatter_add(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"tensor_scatter_elements", detail::Numbers<N...>>>
+auto tensor_scatter_elements(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"tensor_scatter_max", detail::Numbers<N...>>>
+auto tensor_scatter_max(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"tensor_scatter_min", detail::Numbers<N...>>>
+auto tensor_scatter_min(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"tensor_scatter_sub", detail::Numbers<N...>>>
+auto tensor_scatter_sub(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"tensor_scatter_update", detail::Numbers<N...>>>
+auto tensor_scatter_update(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"tensordot", detail::Numbers<N...>>>
+auto tensordot(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"top_k_filter", detail::Numbers<N...>>>
+auto top_k_filter(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"top_p_filter", detail::Numbers<N...>>>
+auto top_p_filter(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"trace", detail::Numbers<N...>>>
+auto trace(detail::AnyOperand, ...);
+template <class S, auto... N, class Wrong = detail::InMore<"truncated_normal", S, detail::Numbers<N...>>>
+auto truncated_normal(detail::AnyOperand, ...);
+template <Pair size, auto... N, class Wrong = detail::InMore<"unfold", detail::Numbers<size, N...>>>
+auto unfold(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"unique", detail::Numbers<N...>>>
+auto unique(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"unsorted_segment_mean", detail::Numbers<N...>>>
+auto unsorted_segment_mean(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"unsorted_segment_sum", detail::Numbers<N...>>>
+auto unsorted_segment_sum(detail::AnyOperand, ...);
+template <auto... N, class F, class Wrong = detail::InMore<"while_loop", detail::Numbers<N...>, F>>
+auto while_loop(const F&, const auto&, detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<"xlogy", detail::Numbers<N...>>>
+auto xlogy(detail::AnyOperand, ...);
 #endif
 
 }  // namespace tenon::ops
