@@ -74,7 +74,8 @@ TENON_INLINE bool Executor::is_computed(const Resolved& r) const {
   const Node& node = program_->node[r.instruction->node];
   const TensorType& type = program_->node[node.operand[range.operand]].type;
   IndexLook& look = there_.looks[number];
-  look = {range.low, range.high, type.dtype == Dtype::int64, std::int32_t(number) + 1};
+  // once: calls of an earlier step may still read it
+  if (look.number == 0) look = {range.low, range.high, type.dtype == Dtype::int64, std::int32_t(number) + 1};
   detail::TargetMemory& memory = detail::TargetMemory::instance();
   using Use = detail::TargetMemory::Use;
   auto* const indices = static_cast<std::byte*>(r.arguments.buffer[Arguments::operand_at(range.operand)]);
