@@ -72,26 +72,31 @@ class CudnnConvolution {
   static constexpr std::size_t most_workspace = 256 << 20;
 
   CudnnConvolution(const Cudnn& dnn, cudnnHandle_t handle, const FastConvolution& c)
-      : dnn_(dnn), handle_(handle), gives_(c.gives) {
+      : dnn_(dnn), handle_(handle), gives_(c.gives) {}
+  bool is_prepared() const { return prepared_; }
+  /// May be called again after a call of it that threw: what cuDNN has made by then is used.
+  void prepare(const FastConvolution& c) {
+    has_algorithm_ = false;
     const cudnnDataType_t type = c.dtype == Dtype::float32   ? CUDNN_DATA_FLOAT
                                  : c.dtype == Dtype::float16 ? CUDNN_DATA_HALF
                                                              : CUDNN_DATA_BFLOAT16;
-    image_ = images(type, c.n, c.c, c.h, c.w);
-    output_ = images(type, c.n, c.o, c.oh, c.ow);
-    dnn.check(dnn.create_weight(&weight_), "cudnnCreateFilterDescriptor");
-    dnn.check(dnn.set_weight(weight_, type, CUDNN_TENSOR_NCHW, int(c.o), int(c.c / c.groups), c.kh, c.kw),
-              "cudnnSetFilter4dDescriptor");
-    dnn.check(dnn.create_convolution(&convolution_), "cudnnCreateConvolutionDescriptor");
-    dnn.check(dnn.set_convolution(convolution_, c.pad_top, c.pad_left, c.stride_h, c.stride_w, c.dilation_h,
-                                  c.dilation_w, CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
-              "cudnnSetConvolution2dDescriptor");
-    dnn.check(dnn.set_groups(convolution_, c.groups), "cudnnSetConvolutionGroupCount");
-    dnn.check(dnn.set_math(convolution_, CUDNN_TENSOR_OP_MATH), "cudnnSetConvolutionMathType");
+    describe(image_, type, c.n, c.c, c.h, c.w);
+    describe(output_, type, c.n, c.o, c.oh, c.ow);
+    if (!weight_) dnn_.check(dnn_.create_weight(&weight_), "cudnnCreateFilterDescriptor");
+    dnn_.check(dnn_.set_weight(weight_, type, CUDNN_TENSOR_NCHW, int(c.o), int(c.c / c.groups), c.kh, c.kw),
+               "cudnnSetFilter4dDescriptor");
+    if (!convolution_) dnn_.check(dnn_.create_convolution(&convolution_), "cudnnCreateConvolutionDescriptor");
+    dnn_.check(dnn_.set_convolution(convolution_, c.pad_top, c.pad_left, c.stride_h, c.stride_w, c.dilation_h,
+                                    c.dilation_w, CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
+               "cudnnSetConvolution2dDescriptor");
+    dnn_.check(dnn_.set_groups(convolution_, c.groups), "cudnnSetConvolutionGroupCount");
+    dnn_.check(dnn_.set_math(convolution_, CUDNN_TENSOR_OP_MATH), "cudnnSetConvolutionMathType");
     if (c.gives == FastConvolution::y)
-      choose<cudnnConvolutionFwdAlgoPerf_t>(y_, dnn.find_y, image_, weight_, convolution_, output_);
+      choose<cudnnConvolutionFwdAlgoPerf_t>(y_, dnn_.find_y, image_, weight_, convolution_, output_);
     else if (c.gives == FastConvolution::dx)
-      choose<cudnnConvolutionBwdDataAlgoPerf_t>(dx_, dnn.find_dx, weight_, output_, convolution_, image_);
-    else choose<cudnnConvolutionBwdFilterAlgoPerf_t>(dw_, dnn.find_dw, image_, output_, convolution_, weight_);
+      choose<cudnnConvolutionBwdDataAlgoPerf_t>(dx_, dnn_.find_dx, weight_, output_, convolution_, image_);
+    else choose<cudnnConvolutionBwdFilterAlgoPerf_t>(dw_, dnn_.find_dw, image_, output_, convolution_, weight_);
+    prepared_ = true;
   }
   /// False if cuDNN has no deterministic algorithm.
   bool run(const FastConvolution& c) const {
@@ -118,12 +123,10 @@ class CudnnConvolution {
   }
 
  private:
-  cudnnTensorDescriptor_t images(cudnnDataType_t type, long n, long c, long h, long w) const {
-    cudnnTensorDescriptor_t made = nullptr;
-    dnn_.check(dnn_.create_images(&made), "cudnnCreateTensorDescriptor");
-    dnn_.check(dnn_.set_images(made, CUDNN_TENSOR_NCHW, type, int(n), int(c), int(h), int(w)),
+  void describe(cudnnTensorDescriptor_t& images, cudnnDataType_t type, long n, long c, long h, long w) const {
+    if (!images) dnn_.check(dnn_.create_images(&images), "cudnnCreateTensorDescriptor");
+    dnn_.check(dnn_.set_images(images, CUDNN_TENSOR_NCHW, type, int(n), int(c), int(h), int(w)),
                "cudnnSetTensor4dDescriptor");
-    return made;
   }
   template <class Found, class Algorithm, class Find, class... Descriptors>
   void choose(Algorithm& chosen, Find find, Descriptors... of) {
@@ -152,7 +155,7 @@ class CudnnConvolution {
   cudnnConvolutionBwdDataAlgo_t dx_{};
   cudnnConvolutionBwdFilterAlgo_t dw_{};
   std::size_t workspace_ = 0;
-  bool has_algorithm_ = false;
+  bool prepared_ = false, has_algorithm_ = false;
 };
 
 /// What was asked for so far, for all GPUs; kept for ever, as the queues.
@@ -171,9 +174,9 @@ class CudnnConvolutions {
     const Key key{device,    long(c.gives), long(c.dtype), c.n,          c.c,     c.h,        c.w,
                   c.o,       c.oh,          c.ow,          c.kh,         c.kw,    c.stride_h, c.stride_w,
                   c.pad_top, c.pad_left,    c.dilation_h,  c.dilation_w, c.groups};
-    auto at = convolutions_.find(key);
-    if (at == convolutions_.end()) at = convolutions_.try_emplace(key, dnn, handle, c).first;
-    return at->second.run(c);
+    CudnnConvolution& convolution = convolutions_.try_emplace(key, dnn, handle, c).first->second;
+    if (!convolution.is_prepared()) convolution.prepare(c);
+    return convolution.run(c);
   }
 
  private:
