@@ -6,6 +6,7 @@
 #include <array>
 #include <bit>
 #include <map>
+#include <utility>
 
 #include <tenon/backend/cuda/fast/fast_math.hpp>
 #include <tenon/backend/cuda/fast/library.hpp>
@@ -60,12 +61,15 @@ class CublasProduct {
  public:
   static constexpr std::size_t most_workspace = 32 << 20;  // what NVIDIA recommends for Hopper
 
-  CublasProduct(const CublasLt& lt, cublasLtHandle_t handle, const FastProduct& p) : lt_(lt), handle_(handle) {
+  CublasProduct(const CublasLt& lt, cublasLtHandle_t handle) : lt_(lt), handle_(handle) {}
+  bool is_prepared() const { return prepared_; }
+  /// May be called again after a call of it that threw: what cuBLASLt has made by then is used.
+  void prepare(const FastProduct& p) {
     const cudaDataType type = p.dtype == Dtype::float32   ? CUDA_R_32F
                               : p.dtype == Dtype::float16 ? CUDA_R_16F
                                                           : CUDA_R_16BF;
     const cublasComputeType_t sums = p.dtype == Dtype::float32 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F;
-    lt.check(lt.create_product(&product_, sums, CUDA_R_32F), "cublasLtMatmulDescCreate");
+    if (!product_) lt_.check(lt_.create_product(&product_, sums, CUDA_R_32F), "cublasLtMatmulDescCreate");
     set_product(CUBLASLT_MATMUL_DESC_TRANSA, std::int32_t(p.b_transposed ? CUBLAS_OP_T : CUBLAS_OP_N));
     set_product(CUBLASLT_MATMUL_DESC_TRANSB, std::int32_t(p.a_transposed ? CUBLAS_OP_T : CUBLAS_OP_N));
     if (p.bias) {
@@ -75,10 +79,11 @@ class CublasProduct {
                                                                        : CUBLASLT_EPILOGUE_BIAS));
       set_product(CUBLASLT_MATMUL_DESC_BIAS_POINTER, p.bias);
     }
-    b_ = matrix(type, p.columns, p.steps, p.b_transposed, p.stack, p.b_next);
-    a_ = matrix(type, p.steps, p.rows, p.a_transposed, p.stack, p.a_next);
-    result_ = matrix(type, p.columns, p.rows, false, p.stack, p.rows * p.columns);
+    describe(b_, type, p.columns, p.steps, p.b_transposed, p.stack, p.b_next);
+    describe(a_, type, p.steps, p.rows, p.a_transposed, p.stack, p.a_next);
+    describe(result_, type, p.columns, p.rows, false, p.stack, p.rows * p.columns);
     choose(p);
+    prepared_ = true;
   }
   /// False if cuBLASLt has no algorithm.
   bool run(const FastProduct& p) const {
@@ -102,25 +107,23 @@ class CublasProduct {
     lt_.check(lt_.set_product(product_, attribute, &value, sizeof value), "cublasLtMatmulDescSetAttribute");
   }
   /// One that is used as [rows, columns].
-  cublasLtMatrixLayout_t matrix(cudaDataType type, long rows, long columns, bool transposed, long stack,
-                                long next) const {
+  void describe(cublasLtMatrixLayout_t& matrix, cudaDataType type, long rows, long columns, bool transposed, long stack,
+                long next) const {
     if (transposed) std::swap(rows, columns);
-    cublasLtMatrixLayout_t made = nullptr;
-    lt_.check(lt_.create_matrix(&made, type, std::uint64_t(rows), std::uint64_t(columns), rows),
-              "cublasLtMatrixLayoutCreate");
+    if (!matrix)
+      lt_.check(lt_.create_matrix(&matrix, type, std::uint64_t(rows), std::uint64_t(columns), rows),
+                "cublasLtMatrixLayoutCreate");
     const auto count = std::int32_t(stack);
     const std::int64_t offset = next;
-    lt_.check(lt_.set_matrix(made, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count),
+    lt_.check(lt_.set_matrix(matrix, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof count),
               "cublasLtMatrixLayoutSetAttribute");
-    lt_.check(lt_.set_matrix(made, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &offset, sizeof offset),
+    lt_.check(lt_.set_matrix(matrix, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &offset, sizeof offset),
               "cublasLtMatrixLayoutSetAttribute");
-    return made;
   }
   void choose(const FastProduct& p) {
-    cublasLtMatmulPreference_t preference = nullptr;
-    lt_.check(lt_.create_preference(&preference), "cublasLtMatmulPreferenceCreate");
+    if (!preference_) lt_.check(lt_.create_preference(&preference_), "cublasLtMatmulPreferenceCreate");
     const auto set = [&](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
-      lt_.check(lt_.set_preference(preference, attribute, &value, sizeof value),
+      lt_.check(lt_.set_preference(preference_, attribute, &value, sizeof value),
                 "cublasLtMatmulPreferenceSetAttribute");
     };
     set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t(most_workspace));
@@ -131,8 +134,8 @@ class CublasProduct {
     cublasLtMatmulHeuristicResult_t best{};
     int found = 0;
     const cublasStatus_t status =
-        lt_.find_algorithm(handle_, product_, b_, a_, result_, result_, preference, 1, &best, &found);
-    lt_.check(lt_.destroy_preference(preference), "cublasLtMatmulPreferenceDestroy");
+        lt_.find_algorithm(handle_, product_, b_, a_, result_, result_, preference_, 1, &best, &found);
+    lt_.check(lt_.destroy_preference(std::exchange(preference_, nullptr)), "cublasLtMatmulPreferenceDestroy");
     if (status != CUBLAS_STATUS_NOT_SUPPORTED) lt_.check(status, "cublasLtMatmulAlgoGetHeuristic");
     has_algorithm_ = status == CUBLAS_STATUS_SUCCESS && found > 0 && best.state == CUBLAS_STATUS_SUCCESS;
     algorithm_ = best.algo, workspace_ = best.workspaceSize;
@@ -142,9 +145,10 @@ class CublasProduct {
   cublasLtHandle_t handle_;
   cublasLtMatmulDesc_t product_ = nullptr;
   cublasLtMatrixLayout_t a_ = nullptr, b_ = nullptr, result_ = nullptr;
+  cublasLtMatmulPreference_t preference_ = nullptr;  // while an algorithm is chosen
   cublasLtMatmulAlgo_t algorithm_{};
   std::size_t workspace_ = 0;
-  bool has_algorithm_ = false;
+  bool prepared_ = false, has_algorithm_ = false;
 };
 
 /// What was asked for so far, for all GPUs; kept for ever, as the queues.
@@ -174,9 +178,9 @@ class CublasProducts {
                   alignment(p.b),
                   alignment(p.result),
                   p.bias ? alignment(p.bias) : 0};
-    auto at = products_.find(key);
-    if (at == products_.end()) at = products_.try_emplace(key, lt, handle, p).first;
-    return at->second.run(p);
+    CublasProduct& product = products_.try_emplace(key, lt, handle).first->second;
+    if (!product.is_prepared()) product.prepare(p);
+    return product.run(p);
   }
 
  private:
