@@ -11,12 +11,13 @@ namespace tenon::inline TENON_ABI::math {
   const float size = __builtin_fabsf(b);
   return (__builtin_fabsf(a) < size * 0x1p26f) & (size >= 0x1p-100f) & (size <= 0x1p100f);
 }
-/// In float64 the quotient is at least 2^-24 away from the next whole number, and the product is exact. Some number of
-/// other operands.
+/// In float64 the quotient is at least 2^-24 away from the next whole number, and the product is exact. So the nearest
+/// number to the quotient minus nearly a half is the one below it, without a conversion to an integer, which other
+/// operands may not have.
 [[gnu::always_inline]] TENON_DEVICE inline float usual_fmod(float a, float b) {
-  const double x = static_cast<double>(a), y = static_cast<double>(b), quotient = x / y;
-  const double integer = __builtin_fabs(quotient) < 0x1p31 ? quotient : 0;  // others have no int32
-  const auto whole = static_cast<double>(static_cast<std::int32_t>(integer));
+  constexpr double to_integer = 0x1.8p52, half = 0.5 - 0x1p-26;
+  const double x = static_cast<double>(__builtin_fabsf(a)), y = static_cast<double>(__builtin_fabsf(b));
+  const double whole = (x / y - half + to_integer) - to_integer;
   return __builtin_copysignf(static_cast<float>(x - whole * y), a);
 }
 /// a - b trunc(a / b), exact, with the sign of a; NaN where a is infinite or b is 0.
