@@ -6,7 +6,6 @@
 #include <tenon/dataset/sampler/shard.hpp>
 #include <tenon/dataset/sampler/subset_sampler.hpp>
 #include <tenon/dist/mpi.hpp>
-#include <tenon/nn/layer/recurrent/lstm.hpp>
 #include <tenon/nn/optim/accumulate_gradients.hpp>
 #include <tenon/nn/optim/adam.hpp>
 
@@ -14,6 +13,7 @@
 #include "../support/error_of.hpp"
 #include "../support/models.hpp"
 #include "../support/printed.hpp"
+#include "reader.hpp"
 #include "shards.hpp"
 
 using namespace support;
@@ -22,15 +22,6 @@ using namespace shards;
 namespace {
 
 using Sequence = Shape<12, 32>;
-
-struct Reader : nn::Cell<Reader> {
-  nn::LSTM<32, 16> lstm;
-  nn::Dense<16, 4> fc;
-  constexpr auto construct(auto x) const {
-    const auto [all, h, c] = lstm(x);
-    return fc(reduce_mean<1>(all));
-  }
-};
 
 const nn::Adam adam{.learning_rate = 0.01f};
 
@@ -41,7 +32,7 @@ TEST_CASE("a transformer that accumulates gradients of two batches, with a loss 
       {3, 8}, {.samples = 46, .batch = 13, .epochs = 8, .shards = 8}, nn::AccumulateGradients{adam, 2});
 }
 TEST_CASE("an LSTM with fewer samples than shards") {
-  check_ranks<Reader, Sequence>({4, 8}, {.samples = 18, .batch = 5, .epochs = 12, .shards = 7}, adam);
+  check_ranks<Reader<32>, Sequence>({4, 8}, {.samples = 18, .batch = 5, .epochs = 12, .shards = 7}, adam);
 }
 TEST_CASE("steps allocate nothing") {
   const ContextScope scope({.mode = Mode::graph, .num_threads = 1});

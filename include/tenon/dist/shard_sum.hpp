@@ -32,8 +32,8 @@ class ShardSum {
   explicit ShardSum(Communicator group) : group_(std::move(group)) {}
 
   const Communicator& group() const { return group_; }
-  /// Makes room for sums of this size. `ends`: of the buckets, multiples of 8 and the same on all ranks; the last one
-  /// has the bytes behind it, too.
+  /// Makes room for sums of this size. `ends` are the bytes at which the buckets end: multiples of 8, the same on all
+  /// ranks. The last bucket ends with the sum, whatever its end is.
   void fit(const SumBytes& bytes, std::span<const long> ends) {
     if (bytes.all > room_) {
       block_ = TargetBytes(std::size_t(header + bytes.all), "the gradients of a shard");
@@ -70,8 +70,8 @@ class ShardSum {
     for (; added_ < started_; ++added_) add_bucket(buckets_[added_], true);
     for (Bucket& bucket : buckets_) bucket.has_arrived(true);
   }
-  /// A shard may say that so many bytes are what it leaves, so that those of a rank's last shard are on their way while
-  /// it computes the others. Lets messages make progress.
+  /// A shard may say that its first `bytes` are final. If it is the last shard of this rank, their buckets start to
+  /// travel while it computes the other bytes. Each call lets messages make progress.
   void complete(long bytes) {
     if (group_.size() == 1 || current_ != last_) return;
     while (started_ < buckets_.size() && buckets_[started_].bytes.end <= bytes) start(buckets_[started_++]);

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include <tenon/dist.hpp>
-#include <tenon/nn/layer/recurrent/lstm.hpp>
 #include <tenon/tenon.hpp>
 #include <tenon/train/checkpoint.hpp>
 
@@ -15,19 +14,11 @@
 #include "../../support/models.hpp"
 #include "../../support/outcome.hpp"
 #include "../../target/networks.hpp"
+#include "../reader.hpp"
 
 using namespace tenon;
 
 namespace {
-
-struct Reader : nn::Cell<Reader> {
-  nn::LSTM<12, 16> lstm;
-  nn::Dense<16, 4> fc;
-  constexpr auto construct(auto x) const {
-    const auto [all, h, c] = lstm(x);
-    return fc(reduce_mean<1>(all));
-  }
-};
 
 template <class Net>
 void train(const char* name, long epochs, const auto& data, const auto& optimizer, const auto&... parts) {
@@ -62,7 +53,7 @@ int main(int count, char** words) try {
   train<support::SmallResNet>("SmallResNet", 4, bands(Shape<3, 8, 8>{}, 46, 23),
                               nn::ClipByGlobalNorm{adam, 1.0f});  // batch norm, dropout, clipping
   train<target_test::LanguageModel>("LanguageModel", 4, target_test::texts(26, 13), adam);
-  train<Reader>("LSTM", 4, bands(Shape<6, 12>{}, 26, 13), adam);
+  train<shards::Reader<12>>("LSTM", 4, bands(Shape<6, 12>{}, 26, 13), adam);
   train<support::LeNet>("LeNet, float16", 2, bands(Shape<1, 28, 28>{}, 38, 19), momentum, amp<AmpLevel::O2, float16>,
                         DynamicLossScaleManager{.scale_window = 3});
   if (count > 2) train<models::ResNet18>("ResNet-18", 1, bands(Shape<3, 32, 32>{}, 34, 17), momentum);

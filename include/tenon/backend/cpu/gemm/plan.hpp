@@ -181,6 +181,7 @@ constexpr long gemm_cost(long rows, long columns, long k, long a_col, bool b_is_
          (b_is_rows && rows <= gemm_row_chunk ? 0 : packed) + (apart ? rows * k / costs.scattered : 0);
 }
 
+// Stands for operands without elements, which may be null: beside a null pointer there is no address.
 template <class T>
 inline constexpr T no_element{};
 
@@ -194,7 +195,7 @@ constexpr GemmPlan<T> gemm_plan(const Gemm<T>& g, bool by_rows = false, const Pr
   if (transposed < straight && !by_rows)
     p = {true, false, g.n, g.m, g.k, g.b, g.b_col, g.b_row, g.a, g.a_col, g.a_row, 0, 0, 0};
   else p = {false, by_rows, g.m, g.n, g.k, g.a, g.a_row, g.a_col, g.b, g.b_row, g.b_col, 0, 0, 0};
-  if (g.k == 0) p.a = p.b = &no_element<T>;  // they may be null, and then have no neighbours
+  if (g.k == 0) p.a = p.b = &no_element<T>;
   p.costs = &costs;
   p.row_chunks = ceil_div(p.rows, gemm_row_chunk);
   p.column_chunks = ceil_div(p.columns, p.most_columns());
