@@ -7,6 +7,7 @@
 #include <tenon/backend/cuda/movement/merge.hpp>
 #include <tenon/backend/cuda/reduce/tree.hpp>
 #include <tenon/backend/cuda/step/neighbours.hpp>
+#include <tenon/core/math/wrapping.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {
@@ -152,7 +153,7 @@ struct SumChains {
 #pragma unroll
         for (int k = 0; k < together; ++k)
           if (begin + t < terms && left > 0)
-            sum.element[k] = static_cast<A>(sum.element[k] + static_cast<A>(term[t].element[k]));
+            sum.element[k] = math::wrapping_add(sum.element[k], static_cast<A>(term[t].element[k]));
     }
     if (left <= 0) return;
     if (!first || has_row(at + sum_chain))

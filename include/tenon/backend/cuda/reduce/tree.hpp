@@ -4,11 +4,12 @@
 
 #include <tenon/backend/cuda/device.hpp>
 #include <tenon/backend/order.hpp>
+#include <tenon/core/math/wrapping.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::cuda {
 
-/// a + b, beginning with 0.
+/// a + b, beginning with 0; integers wrap around.
 struct Add {
   template <class A>
   TENON_DEVICE static constexpr A initial() {
@@ -16,7 +17,7 @@ struct Add {
   }
   template <class A>
   TENON_DEVICE constexpr A operator()(A a, A b) const {
-    return a + b;
+    return math::wrapping_add(a, b);
   }
 };
 
