@@ -1,19 +1,11 @@
 // Normalization of each sample by the statistics of groups of its channels.
 #pragma once
-#include <tenon/ops/add.hpp>
 #include <tenon/ops/full_like.hpp>
 #include <tenon/ops/full_precision.hpp>
-#include <tenon/ops/layer_norm.hpp>
-#include <tenon/ops/mul.hpp>
+#include <tenon/ops/group_norm_grad.hpp>
 #include <tenon/ops/refused.hpp>
-#include <tenon/ops/reshape.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
-
-struct GroupNormConfig {
-  int groups = 1;
-  float epsilon = 1e-5f;
-};
 
 namespace detail {
 /// "GroupNorm of 2 groups and 4 channels needs an input [n,4,...], got [n,3,8]"
@@ -33,20 +25,6 @@ struct GroupRule {
 constexpr Reshape::Config group_rows(const TensorType& x, int groups) {
   const long size = x.span(1, x.rank) / groups;
   return Reshape::to(TensorType{{x[0] * groups, int(size)}, 2, x.dtype});
-}
-/// [C] as [C, 1, ...], which broadcasts with [n, C, ...] of a rank.
-template <int channels, int rank>
-using ChannelColumn = std::conditional_t<
-    rank == 2, Shape<channels>,
-    std::conditional_t<
-        rank == 3, Shape<channels, 1>,
-        std::conditional_t<rank == 4, Shape<channels, 1, 1>,
-                           std::conditional_t<rank == 5, Shape<channels, 1, 1, 1>, Shape<channels, 1, 1, 1, 1>>>>>;
-template <int rank, class P>
-constexpr auto channel_column(const P& numbers, const std::source_location& at) {
-  using Column = ChannelColumn<P::dims.extent[0], rank>;
-  if constexpr (AnyParameter<P>) return ParameterView<P, Column>{numbers};
-  else return reshape<Column>(numbers, at);
 }
 }  // namespace detail
 
@@ -74,7 +52,7 @@ constexpr auto normalize_groups(const X& x, std::source_location at = std::sourc
 /// Group normalization: normalize_groups(x) · gamma + beta, with a number per channel each.
 ///
 /// x           [n, C, ...]; floating-point
-/// gamma, beta [C]
+/// gamma, beta [C]; float32, or float64 beside a float64 x
 /// derivative  to x, gamma, and beta
 /// source      MindSpore's and PyTorch's GroupNorm; groups = C is InstanceNorm, groups = 1 normalizes whole samples
 template <GroupNormConfig config, Operand X, Operand G, Operand B>
@@ -83,9 +61,7 @@ constexpr auto group_norm(const X& x, const G& gamma, const B& beta,
   using Rule = detail::GroupRule<config.groups, std::remove_cvref_t<G>::dims[0]>;
   return where_fits<Rule>(at, x, [&](const auto& v) {
     return detail::in_full_precision(v, at, [&](const auto& f) {
-      constexpr int rank = X::dims.rank;
-      return add(mul(normalize_groups<config>(f, at), detail::channel_column<rank>(gamma, at), at),
-                 detail::channel_column<rank>(beta, at), at);
+      return apply<GroupNorm, config>(at, f, gamma, beta, apply<GroupNormMoments, config>(at, f));
     });
   });
 }

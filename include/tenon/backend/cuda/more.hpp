@@ -12,6 +12,7 @@
 #include <tenon/backend/cuda/movement/searchsorted.hpp>
 #include <tenon/backend/cuda/movement/sort.hpp>
 #include <tenon/backend/cuda/movement/unfold.hpp>
+#include <tenon/backend/cuda/norm/group_norm.hpp>
 #include <tenon/backend/cuda/pool/max_pool2d_taken.hpp>
 #include <tenon/backend/cuda/pool/pool_indices.hpp>
 #include <tenon/backend/cuda/random.hpp>
