@@ -154,6 +154,8 @@ LAYERS = (
            "n.16.28.28 16 16", graph=True),
     images("group_norm/16", "group_norm<GroupNormConfig{.groups = 8}>(x, y, z)", "F.group_norm(x, 8, y, z)",
            "n.64.7.7 64 64", graph=True),
+    Row("group_norm/features", "group_norm<GroupNormConfig{.groups = 32}>(x, y, z)", "F.group_norm(x, 32, y, z)",
+        "n.512 512 512", (1, 16, 256), graph=True),
     images("instance_norm", "group_norm<GroupNormConfig{.groups = 16}>(x, y, z)",
            "F.instance_norm(x, None, None, y, z)", "n.16.28.28 16 16", graph=True),
     images("lrn", "lrn<LRNConfig{.depth_radius = 2, .bias = 1, .alpha = 2e-5f, .beta = 0.75f}>(x)",

@@ -1,6 +1,7 @@
 // Layers and losses as cells, against MindSpore's results (golden/ops), forward and backward.
 #include <cmath>
 
+#include <tenon/backend/more.hpp>
 #include <tenon/nn/layer/attention/transformer.hpp>
 #include <tenon/nn/layer/bi_dense.hpp>
 #include <tenon/nn/layer/conv/conv1d.hpp>

@@ -35,6 +35,11 @@ const Group rows([] {
   run<Few<6>>("group_norm", [](const auto& x) {
     return ops::normalize_groups<ops::GroupNormConfig{.groups = 2, .epsilon = small}>(x);
   });
+  constexpr auto affine = [](const auto& x, const auto& gamma, const auto& beta) {
+    return ops::group_norm<ops::GroupNormConfig{.groups = 2, .epsilon = 0.25f}>(x, gamma, beta);
+  };
+  run<Few<8>, Floats<4>, Floats<4>>("group_norm.affine", affine);
+  run<Few<3, 2>, Floats<2>, Floats<2>>("group_norm.one", affine);
   run<Rows>("sort.topk", [](const auto& x) { return std::get<0>(topk<2, 1>(x)); });
   run<Rows>("sampling", [](const auto& x) { return top_k_filter<2>(x); });
   run<Rows>("tile", [](const auto& x) { return ops::tile<2, 1>(x); });
@@ -123,8 +128,8 @@ const Group sizes([] {
   run<Empty, Floats<4>, Floats<4>>("layer_norm.empty", [](const auto& x, const auto& gamma, const auto& beta) {
     return ops::layer_norm<ops::LayerNormAttributes{.epsilon = 1e-5f}>(x, gamma, beta);
   });
-  run<Empty>("group_norm.empty", [](const auto& x) {
-    return ops::normalize_groups<ops::GroupNormConfig{.groups = 2, .epsilon = small}>(x);
+  run<Empty, Floats<4>, Floats<4>>("group_norm.empty", [](const auto& x, const auto& gamma, const auto& beta) {
+    return ops::group_norm<ops::GroupNormConfig{.groups = 2, .epsilon = small}>(x, gamma, beta);
   });
   using Images = Floats<dyn, 1, 4, 4>;
   run<Images>("pool2d.empty", [](const auto& x) { return ops::max_pool2d<2>(x); });

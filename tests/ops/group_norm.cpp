@@ -34,6 +34,28 @@ TEST_CASE("groups of channels: mean 0 and variance 1, then factor and summand of
     }
 }
 
+namespace {
+// Rows of a group may be longer than a piece of a sum, channels as short as one element, samples missing.
+template <class T, class X, int groups, class P = float>
+void check_bits_of(long n) {
+  constexpr int channels = X::dims[1];
+  const auto y = both_modes(
+      [](const auto& x, const auto& gamma, const auto& beta) {
+        return relu(group_norm<ops::GroupNormConfig{.groups = groups}>(x, gamma, beta));
+      },
+      random_tensor<T, X>(1, -2, 3, n), random_tensor<P, Shape<channels>>(2, -1, 1),
+      random_tensor<P, Shape<channels>>(3, -1, 1));
+  CHECK(y.result.n() == n);
+}
+}  // namespace
+TEST_CASE("modes and targets agree on every shape and dtype") {
+  check_bits_of<float, Shape<dyn, 6, 23, 31>, 2>(3);
+  check_bits_of<float, Shape<dyn, 35>, 5>(4);
+  check_bits_of<float, Shape<dyn, 4, 3>, 4>(0);
+  check_bits_of<float16, Shape<dyn, 4, 20>, 2>(2);
+  check_bits_of<double, Shape<dyn, 2, 1, 9, 2>, 1, double>(2);
+}
+
 TEST_CASE("InstanceNorm is GroupNorm with a group per channel; without parameters it only normalizes") {
   const auto x = random_tensor<float, Shape<dyn, 4, 5, 3>>(1);
   CHECK(same_bits(nn::InstanceNorm2d<4>{}(x), nn::GroupNorm<4, 4>{}(x)));
