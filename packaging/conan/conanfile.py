@@ -10,8 +10,8 @@ from conan.tools.files import copy, load
 
 OLDEST = {"gcc": 12, "clang": 18}
 # as the components of find_package(tenon); the CUDA Toolkit and MPI are no packages of Conan's
-COMPONENTS = ("zlib", "xtensor", "protozero", "openssl", "png", "json", "jpeg", "sqlite", "lmdb", "redis", "dist",
-              "cuda")
+COMPONENTS = ("zlib", "xtensor", "protozero", "openssl", "png", "json", "jpeg", "sqlite", "lmdb", "redis", "zmq",
+              "dist", "cuda")
 
 
 class Tenon(ConanFile):
@@ -57,6 +57,8 @@ class Tenon(ConanFile):
             self.requires("lmdb/[>=0.9 <1]", transitive_headers=True)
         if self.options.redis:
             self.requires("hiredis/[>=0.14 <2]", transitive_headers=True)
+        if self.options.zmq:
+            self.requires("zeromq/[>=4.3 <5]", transitive_headers=True)
 
     def package_id(self):
         self.info.clear()  # the same files for everybody

@@ -53,6 +53,7 @@ void table(const ContextKey (&keys)[rows], const char* title, const char* note, 
                 *key.devices ? ("on " + quoted_list(words(key.devices)) + " only; ").c_str() : "", key.note,
                 key.tool == Tool::none            ? ""
                 : key.tool == Tool::data_parallel ? ", which knows it"
+                : key.tool > Tool::data_parallel  ? ", and needs this"
                                                   : "; needs `<tenon/debug/debug.hpp>`");
   }
 }

@@ -12,8 +12,7 @@
 #include <tenon/train/shards/agreement.hpp>
 #include <tenon/train/shards/bucket_policy.hpp>
 #include <tenon/train/shards/parallel_context.hpp>
-#include <tenon/train/shards/shard_graph.hpp>
-#include <tenon/train/shards/shard_numbers.hpp>
+#include <tenon/train/shards/shard_steps.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
@@ -87,9 +86,10 @@ class ParallelStep<dist::DataParallel> {
     return yes;
   }
   /// Before a run: throws RuntimeError, on all ranks, if one has another model, or data of another length.
-  template <class Runner, class Data>
-  [[gnu::cold]] void agree_on_run(const Runner& runner, std::string_view what, long epochs, const Data& data) {
-    if (sum_.group().size() == 1) return;
+  template <class Runner, class Data, class Optimizer>
+  [[gnu::cold]] bool agree_on_run(const Runner& runner, std::string_view what, long epochs, const Data& data,
+                                  const Optimizer&, const Progress&) {
+    if (sum_.group().size() == 1) return true;
     AgreedRun own{epochs, data.size(), runner.state_.step()};
     find_shard(data, own);
     dealt_ = detail::agree_on_run(sum_.group(), what, own,
@@ -97,7 +97,11 @@ class ParallelStep<dist::DataParallel> {
     if (dealt_ && !one_per_rank_)
       throw_error<ValueError>(what, ": each rank has another shard of the data, so that a batch depends on the number "
                                     "of ranks: use DataParallel without .shards, or give all ranks the same data set.");
+    return true;
   }
+  // Each rank has the whole state.
+  void fetch_state(const auto&) const {}
+  void end_run(const auto&) const {}
   /// At the end of an epoch: the same if another rank has one more batch.
   template <class Runner>
   void agree_on_end(const Runner& runner) const {
@@ -119,21 +123,25 @@ class ParallelStep<dist::DataParallel> {
                             {row.n, runner.state_.step(), number_of_samples(row), weights_to_compare(parameters),
                              runner.rules_.rates()[0]},
                             dealt_);
-    numbers_.start(parameters, facts.moving, {facts.output, std::size_t(facts.outputs)}, facts.all_means, batch.all);
-    sum_.fit({layout.floats, layout.bytes + numbers_.bytes()}, {layout.end, std::size_t(layout.buckets)});
+    steps_.numbers.start(parameters, facts.moving, {facts.output, std::size_t(facts.outputs)}, facts.all_means,
+                         batch.all);
+    sum_.fit({layout.floats, layout.bytes + steps_.numbers.bytes()}, {layout.end, std::size_t(layout.buckets)});
     const auto numbers = [this] { return reinterpret_cast<double*>(sum_.values() + layout.bytes); };
     sum_.run(shards_, std::min(shards_, batch.all), [&](int shard, bool begins) {
       const dist::ShardRange samples =
           dealt_ ? dist::ShardRange{batch.begin, batch.begin + row.n} : dist::part_of(batch.all, shards_, shard);
-      numbers_.restore();
-      write_header(runner, shard, begins, facts.all_means ? double(samples.size()) / double(batch.all) : 1);
-      run_shard<C...>(runner, dealt_ ? row : part(row, samples), begins,
-                      [&](auto output) { numbers_.take(numbers(), samples, begins, output); });
+      const double weight = facts.all_means ? double(samples.size()) / double(batch.all) : 1;
+      steps_.compute<C...>(
+          runner, dealt_ ? row : part_of_row(row, samples), {shards_, shard, weight, begins}, sum_.block(),
+          [&](Executor& executor, const void* const* inputs, long n) {
+            run_with_buckets<Net, typename Runner::template TrainGraph<C...>>(executor, inputs, n);
+          },
+          [&](auto output) { steps_.numbers.take(numbers(), samples, begins, output); });
     });
-    numbers_.finish(numbers());
+    steps_.numbers.finish(numbers());
     outputs.clear();
-    numbers_.each_output([&](const AnyTensor& output) { outputs.add(output); });
-    update(runner, parameters, facts.reached);
+    steps_.numbers.each_output([&](const AnyTensor& output) { outputs.add(output); });
+    steps_.update(runner, parameters, facts.reached, sum_.block());
   }
 
  private:
@@ -144,44 +152,6 @@ class ParallelStep<dist::DataParallel> {
       dist::broadcast(sum_.group(), {home(parameters.arena()->data, bytes, Look::change), bytes});
     return number_of_bits(home(parameters.arena()->data), bytes);
   }
-  // The samples of a shard, as a row.
-  template <class List>
-  static dataset::Row<List> part(const dataset::Row<List>& row, dist::ShardRange samples) {
-    dataset::Row<List> result;
-    result.n = samples.size();
-    for (int i = 0; i < List::count; ++i)
-      result.column[i] = static_cast<const std::byte*>(row.column[i]) + List::types[i].bytes(samples.begin);
-    return result;
-  }
-  // What the graph of a shard reads in place of a training state.
-  template <class Runner>
-  void write_header(Runner& runner, int shard, bool begins, double weight) {
-    std::byte* const header = home(sum_.block(), std::size_t(dist::detail::ShardSum::header), Look::change);
-    const std::uint64_t* const random = runner.state_.random(Look::read);
-    const std::uint64_t own[]{random[0], random[1] * std::uint64_t(shards_) + std::uint64_t(shard)};
-    std::memcpy(header, own, sizeof own);
-    float scale = 1;
-    if constexpr (Runner::scales_loss) scale = runner.state_.loss_scale();
-    scale = static_cast<float>(scale * weight);
-    std::memcpy(header + loss_scale_state, &scale, sizeof scale);
-    const float first = begins;
-    std::memcpy(header + first_gradient_state, &first, sizeof first);
-  }
-  // Calls take(output) with a function that gives output k.
-  template <class... C, class Runner, class List, class Take>
-  void run_shard(Runner& runner, const dataset::Row<List>& row, bool begins, Take take) {
-    using Graph = typename Runner::template TrainGraph<C...>;
-    if constexpr (Runner::by_operators && !Graph::in_one_piece)
-      if (runner.mode_here() == Mode::pynative) return run_by_operators<C...>(runner, row, begins, take);
-    if constexpr (Runner::model_options.graph || Graph::in_one_piece) {
-      const ParameterList parameters(*runner.net_);
-      Executor& executor = runner.executors_.get(program_here<Graph>());
-      executor.bind(parameters.base(), sum_.block(), parameters.values());
-      freeze_as_flagged(executor, parameters);
-      run_with_buckets<typename Runner::network_type, Graph>(executor, row.column, row.n);
-      take([&](int k) { return AnyTensor(executor.output_type(k), row.n, executor.output(k)); });
-    }
-  }
   // What another target has computed is complete at the end.
   template <class Net, class Graph>
   void run_with_buckets(Executor& executor, const void* const* inputs, long n) {
@@ -189,45 +159,12 @@ class ParallelStep<dist::DataParallel> {
     if (sum_.group().size() == 1 || executor.program().target != TargetId::cpu) return executor.run(inputs, n);
     executor.run(inputs, n, BucketPolicy(sum_, BucketsReady<Net, Graph>::table.after, layout.end, layout.buckets));
   }
-  template <class... C, class Runner, class List, class Take>
-  void run_by_operators(Runner& runner, const dataset::Row<List>& row, bool begins, Take take) {
-    static constexpr auto& layout = SumLayout<typename Runner::network_type>::table;
-    std::byte* const header = home(sum_.block());
-    float scale;
-    std::memcpy(&scale, header + loss_scale_state, sizeof scale);
-    runner.template pynative_backward<C...>(row, shard_outputs_, reinterpret_cast<std::uint64_t*>(header), scale, [&] {
-      const ParameterList parameters(*runner.net_);
-      for (int e = 0; e < parameters.entries(); ++e)
-        if (void* const gradient = layout.offset[e] ? runner.tape_.gradient_data(parameters.handle(e)) : nullptr)
-          add_gradient(header + layout.offset[e],
-                       AnyTensor(parameters.table()[e].dims, 1, home(static_cast<std::byte*>(gradient))), begins);
-    });
-    const NetOutputs outputs = shard_outputs_.views();
-    take([&](int k) {
-      AnyTensor output = outputs[std::size_t(k)];
-      output.data = home(static_cast<std::byte*>(output.data), output.bytes(), Look::read);
-      return output;
-    });
-    shard_outputs_.clear();
-  }
-  template <class Runner>
-  void update(Runner& runner, const ParameterList& parameters, const bool* reached) {
-    using Net = typename Runner::network_type;
-    using Optimizer = typename Runner::optimizer_type;
-    using Update = Compiled<UpdateStep<Net, Optimizer, Runner::drops_overflow, true>, Runner::model_options.passes>;
-    for (int e = 0; e < parameters.entries(); ++e)
-      runner.gradients_[e] =
-          reached[e] && parameters.handle(e).requires_grad() ? sum_.block() + SumLayout<Net>::table.offset[e] : nullptr;
-    run_updates<Net, Optimizer>(runner.bound(runner.executors_.get(program_here<Update>())), parameters,
-                                runner.gradients_);
-  }
 
   long shards_;
   bool one_per_rank_, dealt_ = false;  // is the data: each rank's batch is its shard
   bool compared_ = false;              // are the weights of the ranks
   dist::detail::ShardSum sum_;
-  ShardNumbers numbers_;
-  StepOutputs shard_outputs_;
+  ShardSteps steps_;
 };
 }  // namespace detail
 

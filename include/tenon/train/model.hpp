@@ -140,7 +140,7 @@ class Model {
         constexpr bool here = detail::stops_here<Net, FirstColumn<Data>>(static_cast<Wrong*>(nullptr));
       static_cast<void>(Wrong::corrected);
     } else {
-      check_run("Model.train", epochs, data);
+      if (!check_run("Model.train", epochs, data)) return;
       auto rows = detail::opened(data, callbacks...);
       run_epochs<typename Data::columns>(
           epochs, data.size(), [&](std::uint64_t epoch, long row) { detail::start_rows(rows, epoch, row); },
@@ -213,7 +213,7 @@ class Model {
       using Wrong = Mistake<Evaluates>;
       static_cast<void>(Wrong::corrected);
     } else {
-      check_run("Model.fit", epochs, data);
+      if (!check_run("Model.fit", epochs, data)) return;
       detail::check_size("Model.fit", valid.size());
       auto rows = detail::opened(data, callbacks...);
       auto valid_rows = valid.open();
@@ -340,13 +340,18 @@ class Model {
   friend struct detail::TrainingFile;
   friend struct Run<Model>;
 
+  // False if this process has no steps to do in the run.
   template <class Data>
-  void check_run(std::string_view what, long epochs, const Data& data) {
-    if constexpr (shares_training) runner_.parallel().agree_on_run(runner_, what, epochs, data);
+  bool check_run(std::string_view what, long epochs, const Data& data) {
+    bool runs = true;
+    if constexpr (shares_training)
+      runs = runner_.parallel().agree_on_run(runner_, what, epochs, data, optimizer_, progress_);
     detail::check_run(what, epochs, data.size());
+    return runs;
   }
 
   std::vector<io::NamedTensor> optimizer_state(detail::Look look) const {
+    if constexpr (shares_training) runner_.parallel().fetch_state(runner_);
     return detail::named_state<Net, Optimizer>(runner_.state(), look);
   }
 
@@ -388,6 +393,7 @@ class Model {
       if constexpr (shares_training) run.agree_to_stop();
       if (run.stop_requested) break;
     }
+    if constexpr (shares_training) runner_.parallel().end_run(runner_);
     detail::tell_end(run, list, running, ParameterList(*net_));
   }
   // `in` is the training by fit() that the evaluation belongs to, or null.

@@ -130,7 +130,8 @@ TEST_CASE("parameter servers: the same") {
     CAPTURE(key);
     CHECK(support::printed_to(stderr, [key = key, value = value] { set_ps_context(key, value); })
               .ends_with(text("Config '", key,
-                              "' is kept and does nothing: several processes train with dist::DataParallel.\n")));
+                              "' is kept and does nothing: dist::ParameterServer reads MS_ROLE and other "
+                              "variables.\n")));
     CHECK(get_ps_context(key) == value);
   }
   CHECK_THROWS_WITH_AS(set_ps_context("scheduler_manage_port", "65536"),

@@ -302,7 +302,7 @@ struct PackedKeys {
                           "], current device is '", device, "', ignore it."));
     return true;
   }
-  const bool works = key.effect == KeyEffect::works || key.tool == Tool::data_parallel;
+  const bool works = key.effect == KeyEffect::works || key.tool >= Tool::data_parallel;
   if ((works && is_here(key.tool)) || checked_value(key, value).compare(key.usual) == 0)
     return key.effect >= KeyEffect::always;
   if (key.effect == KeyEffect::works) warn_of_missing(key.tool, text("Config '", key.name, "'"));

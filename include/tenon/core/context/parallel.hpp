@@ -18,13 +18,14 @@ std::string get_auto_parallel_context(const std::string& key);
 /// Restores all defaults.
 void reset_auto_parallel_context();
 
-/// The same for parameter servers: `set_ps_context("enable_ps", "True")`.
+/// The same for parameter servers: `set_ps_context("enable_ps", "True")` comes before dist::init_parameter_server.
 void set_ps_context(const std::string& key, const std::string& value);
 std::string get_ps_context(const std::string& key);
 void reset_ps_context();
 
 namespace detail {
 inline constexpr const char* one_process = "several processes train with dist::DataParallel";
+inline constexpr const char* on_servers = "dist::ParameterServer reads MS_ROLE and other variables";
 inline constexpr ContextKey parallel_keys[]{
     {"device_num", KeyKind::whole, KeyEffect::kept, "1", "1 .. 4096", "", one_process, Tool::data_parallel},
     {"global_rank", KeyKind::whole, KeyEffect::kept, "0", "0 .. 4095", "", one_process, Tool::data_parallel},
@@ -53,12 +54,12 @@ inline constexpr ContextKey parallel_keys[]{
     {"grad_accumulation_step", KeyKind::whole, KeyEffect::kept, "1", "1 .. 2147483647", "", one_process},
 };
 inline constexpr ContextKey ps_keys[]{
-    {"enable_ps", KeyKind::flag, KeyEffect::kept, "False", "", "", one_process},
-    {"config_file_path", KeyKind::text, KeyEffect::kept, "", "", "", one_process},
-    {"scheduler_manage_port", KeyKind::whole, KeyEffect::kept, "11202", "1 .. 65535", "", one_process},
-    {"enable_ssl", KeyKind::flag, KeyEffect::kept, "False", "", "", one_process},
-    {"client_password", KeyKind::text, KeyEffect::kept, "", "", "", one_process},
-    {"server_password", KeyKind::text, KeyEffect::kept, "", "", "", one_process},
+    {"enable_ps", KeyKind::flag, KeyEffect::kept, "False", "", "", on_servers, Tool::parameter_server},
+    {"config_file_path", KeyKind::text, KeyEffect::kept, "", "", "", on_servers},
+    {"scheduler_manage_port", KeyKind::whole, KeyEffect::kept, "11202", "1 .. 65535", "", on_servers},
+    {"enable_ssl", KeyKind::flag, KeyEffect::kept, "False", "", "", on_servers},
+    {"client_password", KeyKind::text, KeyEffect::kept, "", "", "", on_servers},
+    {"server_password", KeyKind::text, KeyEffect::kept, "", "", "", on_servers},
 };
 
 inline constexpr PackedKeys<std::size(parallel_keys), texts_size(parallel_keys)> packed_parallel_keys(parallel_keys);

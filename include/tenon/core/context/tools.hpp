@@ -6,9 +6,9 @@
 
 namespace tenon::inline TENON_ABI::detail {
 
-/// Switched on by a setting or a variable of the environment. <tenon/debug/debug.hpp> has all of them but the last.
-enum class Tool : unsigned char { none, dump, profiler, saved_graphs, print_file, data_parallel };
-inline constexpr int tool_kinds = 6;
+/// Switched on by a setting or a variable of the environment. <tenon/debug/debug.hpp> has all of them but the last two.
+enum class Tool : unsigned char { none, dump, profiler, saved_graphs, print_file, data_parallel, parameter_server };
+inline constexpr int tool_kinds = 7;
 
 /// Bit k: Tool(k) is in the program. Its header says so before main():
 /// `inline const HasTool has_dump(Tool::dump);`

@@ -188,6 +188,7 @@ class StepRunner {
 
  private:
   friend ParallelStep<Parallel>;
+  friend struct ShardSteps;
 
   // What watchers are told.
   template <class Graph>

@@ -1,0 +1,123 @@
+// What a server has after a step: in memory, with that of the step before, and in files that its successor finds.
+#pragma once
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstring>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <tenon/dist/server/wire.hpp>
+#include <tenon/io/file.hpp>
+
+namespace tenon::inline TENON_ABI::dist::detail {
+
+/// In front of a record. Behind it are moments, the head of the training state, weights, and numbers of all shards.
+struct RecordHead {
+  std::int64_t step = 0;  // of the Model, after which it is so
+  Place place;            // before that step; a first record: before the next one
+  double scale[5]{};
+  std::int64_t batch = 0, numbers = 0;
+  std::int32_t is_first = 0, padding = 0;
+};
+/// Where the parts of a record are, in bytes; `fixed` is where the numbers begin.
+struct RecordLayout {
+  long moments = sizeof(RecordHead), state = 0, weights = 0, fixed = 0;
+};
+
+/// The last two records. Each step writes the older one's file, and then a small file that says which is the last: a
+/// process that is killed leaves the last whole one. The files are for the death of a process, not of a machine: they
+/// are not synchronized.
+class ServerRecords {
+ public:
+  struct Index {
+    std::uint64_t magic = wire_magic, job = 0, model = 0;
+    std::int64_t run = 0, vote_key = 0;
+    std::int32_t last = -1, count = 0, vote = 0, padding = 0;
+  };
+
+  ServerRecords(const std::string& folder, int server, std::uint64_t job, std::uint64_t model)
+      : name_(text(folder, "/parameter_server_", job, "_", server)) {
+    index.job = job, index.model = model;
+  }
+  /// Takes what is there of this run, or of a later one. False if there is nothing.
+  bool load(const RecordLayout& layout) {
+    Index found;
+    const std::vector<std::byte> words = read(".index", sizeof found);
+    if (words.size() != sizeof found) return false;
+    std::memcpy(&found, words.data(), sizeof found);
+    if (found.magic != wire_magic || found.job != index.job || found.model != index.model || found.last < 0 ||
+        found.last > 1 || found.count < 1)
+      return false;
+    for (int i = 0; i < std::min(found.count, 2); ++i) {
+      std::vector<std::byte>& one = record_[(found.last + 2 - i) % 2];
+      one = read(i == 0 ? suffix(found.last) : suffix(1 - found.last), std::size_t(most));
+      RecordHead head;
+      if (long(one.size()) < layout.fixed) return false;
+      std::memcpy(&head, one.data(), sizeof head);
+      if (head.numbers < 0 || layout.fixed + head.numbers != long(one.size())) return false;
+    }
+    index = found;
+    return true;
+  }
+
+  bool empty() const { return index.last < 0; }
+  std::vector<std::byte>& last() { return record_[index.last]; }
+  /// That before the last; empty if there is none.
+  std::vector<std::byte>& before() { return record_[1 - index.last]; }
+  bool has_before() const { return index.count > 1; }
+  /// The one to be written next.
+  std::vector<std::byte>& next() { return record_[index.last < 0 ? 0 : 1 - index.last]; }
+  static RecordHead head_of(const std::vector<std::byte>& record) {
+    RecordHead head;
+    std::memcpy(&head, record.data(), sizeof head);
+    return head;
+  }
+  void begin_run(std::int64_t run) { index.run = run, index.last = -1, index.count = 0, index.vote_key = 0; }
+  /// What next() has is the last one now.
+  void commit() {
+    const int place = index.last < 0 ? 0 : 1 - index.last;
+    write(suffix(place), record_[place]);
+    index.last = place, index.count = std::min(index.count + 1, 2);
+    write_index();
+  }
+  void write_index() { write(".index", std::as_bytes(std::span(&index, 1))); }
+  void remove() {
+    for (const char* const part : {".index", suffix(0), suffix(1)}) std::remove((name_ + part).c_str());
+  }
+
+  Index index;
+
+ private:
+  static constexpr long most = 1L << 40;
+  static const char* suffix(int place) { return place == 0 ? ".0" : ".1"; }
+
+  std::vector<std::byte> read(const char* part, std::size_t bytes) const {
+    const io::FileHandle file(::open((name_ + part).c_str(), O_RDONLY | O_CLOEXEC));
+    if (!file.valid()) return {};
+    const off_t size = ::lseek(file.get(), 0, SEEK_END);
+    if (size < 0) return {};
+    std::vector<std::byte> all(std::min(std::size_t(size), bytes));
+    std::size_t done = 0;
+    for (ssize_t got; done < all.size(); done += std::size_t(got))
+      if ((got = ::pread(file.get(), all.data() + done, all.size() - done, off_t(done))) <= 0) return {};
+    return all;
+  }
+  void write(const char* part, std::span<const std::byte> bytes) const {
+    const std::string path = name_ + part;
+    const io::FileHandle file(::open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
+    if (!file.valid()) io::throw_system_error("write", path);
+    std::size_t done = 0;
+    for (ssize_t got; done < bytes.size(); done += std::size_t(got))
+      if ((got = ::pwrite(file.get(), bytes.data() + done, bytes.size() - done, off_t(done))) <= 0)
+        io::throw_system_error("write", path);
+    if (::ftruncate(file.get(), off_t(bytes.size())) != 0) io::throw_system_error("write", path);
+  }
+
+  const std::string name_;
+  std::vector<std::byte> record_[2];
+};
+
+}  // namespace tenon::dist::detail
