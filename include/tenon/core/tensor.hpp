@@ -3,7 +3,6 @@
 #include <concepts>
 #include <cstring>
 #include <initializer_list>
-#include <iterator>
 #include <span>
 
 #include <tenon/core/memory/storage.hpp>
@@ -172,7 +171,9 @@ class Tensor : public ops::Value<Tensor<T, S>> {
     std::end(v);
   }
   static Tensor from(const Values& values) {
-    Tensor t = empty(detail::batch_for(dims, long(std::distance(std::begin(values), std::end(values)))));
+    long count = 0;
+    for (auto value = std::begin(values); value != std::end(values); ++value) ++count;
+    Tensor t = empty(detail::batch_for(dims, count));
     T* to = t.data();
     for (auto&& value : values) *to++ = static_cast<T>(value);
     return t;

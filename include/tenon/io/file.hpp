@@ -16,13 +16,13 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
-#include <atomic>
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
 #include <cstring>
 #include <new>
 
+#include <tenon/core/thread/atomic.hpp>
 #include <tenon/io/path/refuse_file.hpp>
 #endif
 
@@ -337,9 +337,9 @@ TENON_INLINE FileHandle TemporaryFile::create() {
   check_path(final_path_);
   if (directory_exists(final_path_))
     throw_error<RuntimeError>("Cannot write '", final_path_, "': it is a directory; pass the path of a file.");
-  static std::atomic<unsigned> counter{0};
+  static tenon::detail::Atomic<unsigned> counter{0};
   for (;;) {
-    path_ = join_path(directory_of(final_path_), text(".tenon-", ::getpid(), "-", counter++, ".tmp"));
+    path_ = join_path(directory_of(final_path_), text(".tenon-", ::getpid(), "-", counter.fetch_add(1), ".tmp"));
     FileHandle file(::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
     if (file.valid() && is_locked(file)) return file;
     if (!file.valid() && errno != EEXIST)

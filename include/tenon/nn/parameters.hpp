@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <tenon/core/context.hpp>
+#include <tenon/core/thread/atomic.hpp>
 #include <tenon/graph/ir/parameter.hpp>
 #include <tenon/graph/plan/memory_owners.hpp>
 #include <tenon/run/executor.hpp>
@@ -193,7 +194,7 @@ TENON_INLINE ParameterDict::List::const_iterator ParameterDict::find(std::string
 }
 TENON_INLINE std::uint64_t ParameterList::values() const {
   const ParameterArena* const whole = arena();
-  return whole ? whole->values.load(std::memory_order_relaxed) : 0;
+  return whole ? whole->values.load(detail::MemoryOrder::relaxed) : 0;
 }
 [[gnu::noinline]] TENON_INLINE std::byte* ParameterList::base() const {
   if (!bytes_) return nullptr;

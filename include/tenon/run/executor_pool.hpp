@@ -1,7 +1,7 @@
 // Executors for callers in several threads: each call has one to itself, with scratch memory of its own.
 #pragma once
-#include <atomic>
 
+#include <tenon/core/thread/atomic.hpp>
 #include <tenon/run/executor.hpp>
 #if TENON_DEFINES
 #include <utility>
@@ -51,7 +51,7 @@ class ExecutorPool {
   Shared& shared();
   [[gnu::cold]] Shared& renew(Shared* old);
 
-  std::atomic<Shared*> shared_;
+  detail::Atomic<Shared*> shared_;
 };
 
 #if TENON_DEFINES
@@ -60,7 +60,7 @@ namespace detail {
 struct alignas(alignment) ExecutorSlot {
   ExecutorSlot(const Program& program, ExecutorSlot* later) : executor(program), next(later) {}
   Executor executor;
-  std::atomic<bool> busy{true};
+  Atomic<bool> busy{true};
   ExecutorSlot* const next;
 };
 
@@ -94,7 +94,7 @@ class SharedExecutors {
  private:
   // A free one, which is busy from now on, or null.
   Slot* find(const Program& program) {
-    for (Slot* slot = first_.load(std::memory_order_acquire); slot; slot = slot->next)
+    for (Slot* slot = first_.load(MemoryOrder::acquire); slot; slot = slot->next)
       if (&slot->executor.program() == &program && !slot->busy.load() && !slot->busy.exchange(true)) return slot;
     return nullptr;
   }
@@ -125,8 +125,8 @@ class SharedExecutors {
   }
 
   const ThreadPool* const pool_ = &ThreadPool::instance();
-  std::atomic<Slot*> first_{nullptr};
-  std::atomic<int> waiting_{0};
+  Atomic<Slot*> first_{nullptr};
+  Atomic<int> waiting_{0};
   Mutex mutex_;
   Condition returned_;
 };
@@ -145,7 +145,7 @@ TENON_INLINE Executor& ExecutorPool::Lease::operator*() const { return slot_.exe
 TENON_INLINE int ExecutorPool::most() { return Shared::most(); }
 
 TENON_INLINE ExecutorPool::Shared& ExecutorPool::shared() {
-  Shared* const shared = shared_.load(std::memory_order_acquire);
+  Shared* const shared = shared_.load(detail::MemoryOrder::acquire);
   return shared->of_this_process() ? *shared : renew(shared);
 }
 // The parent's are left as they are: their locks may be held for ever.

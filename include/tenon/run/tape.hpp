@@ -2,6 +2,7 @@
 #pragma once
 #include <vector>
 
+#include <tenon/core/thread/atomic.hpp>
 #include <tenon/graph/ir/parameter.hpp>
 #include <tenon/graph/plan/memory_owners.hpp>
 #include <tenon/run/layout.hpp>
@@ -261,7 +262,7 @@ TENON_INLINE void* Tape::gradient_data(int entry) const {
 }
 TENON_INLINE unsigned Tape::next_generation() {
   constexpr unsigned many = 256;  // a thread takes this many at once: an atomic step takes as long as a small operator
-  static std::atomic<unsigned> last{0};
+  static tenon::detail::Atomic<unsigned> last{0};
   static constinit thread_local unsigned next = 0;
   if (next % many == 0) next = last.fetch_add(many);
   return ++next;

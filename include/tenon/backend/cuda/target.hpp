@@ -1,5 +1,6 @@
 // The target Cuda: an NVIDIA GPU, with the bits of the CPU.
 #pragma once
+#include <atomic>
 #include <string_view>
 
 #include <tenon/backend/cuda/fast/fast_math.hpp>

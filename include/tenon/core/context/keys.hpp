@@ -1,7 +1,6 @@
 // The keys of set_context, in this order: keys that have an effect, keys for features of other versions, keys with a
 // fixed value (of which some state what always holds), and keys of other devices.
 #pragma once
-#include <iterator>
 
 #include <tenon/core/context/key.hpp>
 

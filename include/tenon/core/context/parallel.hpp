@@ -1,6 +1,5 @@
 // set_auto_parallel_context and set_ps_context: the settings of trainings in several processes.
 #pragma once
-#include <iterator>
 #include <string>
 
 #include <tenon/core/context/key.hpp>

@@ -1,11 +1,11 @@
 // Log lines on the error stream, in MindSpore's form: `logging::warning("learning rate ", rate, " is above 1")`.
 #pragma once
-#include <atomic>
 #include <source_location>
 #include <string>
 #include <string_view>
 
 #include <tenon/core/log/log_modules.hpp>
+#include <tenon/core/thread/atomic.hpp>
 #if TENON_DEFINES
 #include <cstdio>
 #include <cstdlib>
@@ -33,7 +33,7 @@ namespace detail {
 /// Levels plus 1. What is not written looks at `lowest` alone, the least of all modules. 0 is lower than all levels:
 /// the environment has not been read.
 struct Thresholds {
-  std::atomic<int> lowest, of[module_count];
+  tenon::detail::Atomic<int> lowest, of[module_count];
 };
 inline constinit Thresholds thresholds{};
 
@@ -74,7 +74,7 @@ void set_level(Level level);
 
 /// Whether a line of this level is written, for a text that is costly to make.
 inline bool is_written(Level level, std::source_location at = std::source_location::current()) {
-  return int(level) + 1 >= detail::thresholds.lowest.load(std::memory_order_relaxed) &&
+  return int(level) + 1 >= detail::thresholds.lowest.load(tenon::detail::MemoryOrder::relaxed) &&
          detail::module_writes(level, at);
 }
 
@@ -138,12 +138,12 @@ inline std::string_view bare_name(std::string_view function) {
 }
 
 /// The process whose thread makes a line and writes it, or 0.
-inline constinit std::atomic<int> writer{0};
+inline constinit tenon::detail::Atomic<int> writer{0};
 
 /// Waits for exclusive access; returns false after `rounds` attempts, of about 0.1 ms each.
 [[gnu::cold]] inline bool take_turn(long rounds) {
   const int mine = ::getpid();
-  for (int other = 0; !writer.compare_exchange_weak(other, mine, std::memory_order_acquire);) {
+  for (int other = 0; !writer.compare_exchange_weak(other, mine, tenon::detail::MemoryOrder::acquire);) {
     if (other != mine) continue;  // no thread, or a thread of the parent, which a child that fork() has made lacks
     if (--rounds < 0) return false;
     other = 0;
@@ -154,7 +154,7 @@ inline constinit std::atomic<int> writer{0};
 struct Turn {
   Turn() { take_turn(__LONG_MAX__); }
   Turn(const Turn&) = delete;
-  ~Turn() { writer.store(0, std::memory_order_release); }
+  ~Turn() { writer.store(0, tenon::detail::MemoryOrder::release); }
 };
 
 /// The C library's time zone has a lock that a child finds as it was. So fork() waits until no thread makes a line; not
@@ -162,7 +162,7 @@ struct Turn {
 [[gnu::cold]] inline void survive_fork() {
   static thread_local bool taken = false;
   const auto after = [] {
-    if (taken) writer.store(0, std::memory_order_release);
+    if (taken) writer.store(0, tenon::detail::MemoryOrder::release);
     taken = false;
   };
   ::pthread_atfork([] { taken = taken || take_turn(10000); }, after, after);
@@ -216,15 +216,15 @@ struct Turn {
     if (levels.of[i] < lowest) lowest = levels.of[i];
   }
   thresholds.lowest.compare_exchange_strong(unknown, lowest);
-  static constinit std::atomic<int> told{0};
+  static constinit tenon::detail::Atomic<int> told{0};
   if (told.exchange(1)) return;
   const std::string& lines = levels.warnings;
   for (std::size_t begin = 0, end; (end = lines.find('\n', begin)) != lines.npos; begin = end + 1)
     warning(std::string_view(lines).substr(begin, end - begin));
 }
 TENON_INLINE bool module_writes(Level level, std::source_location at) {
-  if (!thresholds.lowest.load(std::memory_order_acquire)) read_environment();
-  return int(level) + 1 >= thresholds.of[module_of_file(at.file_name())].load(std::memory_order_relaxed);
+  if (!thresholds.lowest.load(tenon::detail::MemoryOrder::acquire)) read_environment();
+  return int(level) + 1 >= thresholds.of[module_of_file(at.file_name())].load(tenon::detail::MemoryOrder::relaxed);
 }
 
 TENON_INLINE std::string line_text(Level level, std::source_location at, const std::string& message) {
@@ -250,12 +250,12 @@ TENON_INLINE void write_line(Level level, std::source_location at, const std::st
 }
 }  // namespace detail
 TENON_INLINE Level level() {
-  if (!detail::thresholds.lowest.load(std::memory_order_acquire)) detail::read_environment();
+  if (!detail::thresholds.lowest.load(tenon::detail::MemoryOrder::acquire)) detail::read_environment();
   return Level(detail::thresholds.of[detail::module_index("ME")] - 1);
 }
 TENON_INLINE void set_level(Level level) {
   logging::level();
-  for (std::atomic<int>& threshold : detail::thresholds.of) threshold = int(level) + 1;
+  for (tenon::detail::Atomic<int>& threshold : detail::thresholds.of) threshold = int(level) + 1;
   detail::thresholds.lowest = int(level) + 1;
 }
 #endif  // TENON_DEFINES

@@ -1,6 +1,5 @@
 // Counted blocks of memory: the arena that holds all parameters of a network, and the handles into it.
 #pragma once
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -9,6 +8,7 @@
 #include <tenon/core/error.hpp>
 #include <tenon/core/memory/owned.hpp>
 #include <tenon/core/memory/target_memory.hpp>
+#include <tenon/core/thread/atomic.hpp>
 
 namespace tenon::inline TENON_ABI {
 
@@ -25,14 +25,14 @@ inline void free_target_memory(std::byte* data, std::size_t bytes) { delete_bloc
 
 /// Memory of one network's parameters, shared by their handles; freed with the last of them.
 struct ParameterArena {
-  std::atomic<int> references{0};
+  detail::Atomic<int> references{0};
   bool training = false;   // what set_train() said for this network
   bool evaluates = false;  // it said false: what a part that was alone then brings into a network
   // of the last change of requires_grad, so that an executor knows when to ask again; 0: none
   unsigned freeze_version = 0;
   // A number for the values: a writer takes another one, so that what was made of the old ones is made again. 0:
   // a pointer was handed out through which they can change without notice.
-  std::atomic<std::uint64_t> values{0};
+  detail::Atomic<std::uint64_t> values{0};
   int entry_count = 0;
   long bytes = 0;
   std::byte* data = nullptr;
@@ -44,11 +44,11 @@ struct ParameterArena {
   static std::uint64_t next_values();
   /// Says that values are written.
   void change() {
-    if (values.load(std::memory_order_relaxed)) values.store(next_values(), std::memory_order_relaxed);
+    if (values.load(detail::MemoryOrder::relaxed)) values.store(next_values(), detail::MemoryOrder::relaxed);
   }
   /// Says that a pointer to the values is handed out.
-  void hand_out() { values.store(0, std::memory_order_relaxed); }
-  void retain() { references.fetch_add(1, std::memory_order_relaxed); }
+  void hand_out() { values.store(0, detail::MemoryOrder::relaxed); }
+  void retain() { references.fetch_add(1, detail::MemoryOrder::relaxed); }
   void release();
 };
 
@@ -107,9 +107,9 @@ struct ParameterHandle {
   }
 
   /// The same while another thread may bind: a thread that finds what it expects sees the values, too.
-  std::byte* bound_data() const { return std::atomic_ref(data).load(std::memory_order_acquire); }
-  ParameterArena* bound_arena() const { return std::atomic_ref(arena).load(std::memory_order_acquire); }
-  int bound_entry() const { return std::atomic_ref(entry).load(std::memory_order_relaxed); }
+  std::byte* bound_data() const { return detail::AtomicRef(data).load(detail::MemoryOrder::acquire); }
+  ParameterArena* bound_arena() const { return detail::AtomicRef(arena).load(detail::MemoryOrder::acquire); }
+  int bound_entry() const { return detail::AtomicRef(entry).load(detail::MemoryOrder::relaxed); }
 
   /// `index` is that of the network for which the arena was made; `trainable` is what the handle's own network says.
   void bind(ParameterArena* to, std::byte* place, int index, bool trainable) const;
@@ -144,15 +144,15 @@ TENON_INLINE ParameterArena* ParameterArena::make(int entry_count, long bytes) {
   return arena.release();
 }
 TENON_INLINE unsigned ParameterArena::next_freeze_version() {
-  static std::atomic<unsigned> last{0};
+  static detail::Atomic<unsigned> last{0};
   return ++last;
 }
 TENON_INLINE std::uint64_t ParameterArena::next_values() {
-  static std::atomic<std::uint64_t> last{0};
+  static detail::Atomic<std::uint64_t> last{0};
   return ++last;
 }
 [[gnu::noinline]] TENON_INLINE void ParameterArena::release() {
-  if (references.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (references.fetch_sub(1, detail::MemoryOrder::acq_rel) != 1) return;
   detail::free_target_memory(data, std::size_t(bytes));
   delete this;
 }
@@ -162,9 +162,9 @@ TENON_INLINE void ParameterHandle::bind(ParameterArena* to, std::byte* place, in
   trainable_ = trainable;
   if (!requires_grad_) to->freeze_version = ParameterArena::next_freeze_version();
   ParameterArena* const before = arena;
-  std::atomic_ref(entry).store(index, std::memory_order_relaxed);
-  std::atomic_ref(arena).store(to, std::memory_order_release);
-  std::atomic_ref(data).store(place, std::memory_order_release);
+  detail::AtomicRef(entry).store(index, detail::MemoryOrder::relaxed);
+  detail::AtomicRef(arena).store(to, detail::MemoryOrder::release);
+  detail::AtomicRef(data).store(place, detail::MemoryOrder::release);
   if (before) before->release();
 }
 #endif  // TENON_DEFINES

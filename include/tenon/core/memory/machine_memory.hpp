@@ -1,9 +1,9 @@
 // How much memory the machine, and the control group of the process, still have.
 #pragma once
-#include <atomic>
 
 #include <tenon/core/config.hpp>
 #include <tenon/core/math/min_max.hpp>
+#include <tenon/core/thread/atomic.hpp>
 #if TENON_DEFINES
 #include <cstdio>
 #include <cstdlib>
@@ -14,7 +14,7 @@
 namespace tenon::inline TENON_ABI::detail {
 
 /// The folder of proc/ and sys/: "/", but for tests.
-std::atomic<const char*>& system_root();
+Atomic<const char*>& system_root();
 
 /// Bytes that the process can touch before the system ends a process for it.
 struct MachineMemory {
@@ -27,8 +27,8 @@ struct MachineMemory {
 [[gnu::cold]] MachineMemory machine_memory(double reserved = 0);
 
 #if TENON_DEFINES
-[[gnu::noinline]] TENON_INLINE std::atomic<const char*>& system_root() {
-  static constinit std::atomic<const char*> root{"/"};
+[[gnu::noinline]] TENON_INLINE Atomic<const char*>& system_root() {
+  static constinit Atomic<const char*> root{"/"};
   return root;
 }
 

@@ -1,6 +1,5 @@
 // How much memory tensors, parameters, and scratch memory may take together: max_device_memory of the context.
 #pragma once
-#include <atomic>
 #include <cstddef>
 #include <limits>
 #include <new>
@@ -8,6 +7,7 @@
 #include <tenon/core/error.hpp>
 #include <tenon/core/math/min_max.hpp>
 #include <tenon/core/memory/machine_memory.hpp>
+#include <tenon/core/thread/atomic.hpp>
 #if TENON_DEFINES
 #endif
 
@@ -16,16 +16,16 @@ namespace tenon::inline TENON_ABI::detail {
 inline constexpr long no_memory_limit = std::numeric_limits<long>::max();
 
 /// In bytes.
-std::atomic<long>& memory_limit();
+Atomic<long>& memory_limit();
 /// What is in use, blocks that threads keep for their next tensors among it.
-std::atomic<long>& memory_in_use();
+Atomic<long>& memory_in_use();
 
 /// Counts a block that is about to be made; throws std::bad_alloc if the limit, or what the machine has left, has no
 /// room for it: a system may promise memory that it does not have, and end the process that touches it. The machine is
 /// asked for large blocks, and each time that much more is in use.
 void count_memory(std::size_t bytes);
 /// The same for one that is gone.
-inline void uncount_memory(std::size_t bytes) { memory_in_use().fetch_sub(long(bytes), std::memory_order_relaxed); }
+inline void uncount_memory(std::size_t bytes) { memory_in_use().fetch_sub(long(bytes), MemoryOrder::relaxed); }
 
 /// Whether count_memory() would take this many. The machine is asked about as rarely.
 bool memory_fits(long bytes);
@@ -39,19 +39,19 @@ bool memory_fits(long bytes);
 [[noreturn, gnu::cold]] void refuse_memory(const OutOfMemory& error, std::string_view details);
 
 #if TENON_DEFINES
-[[gnu::noinline]] TENON_INLINE std::atomic<long>& memory_limit() {
-  static constinit std::atomic<long> limit{no_memory_limit};
+[[gnu::noinline]] TENON_INLINE Atomic<long>& memory_limit() {
+  static constinit Atomic<long> limit{no_memory_limit};
   return limit;
 }
-[[gnu::noinline]] TENON_INLINE std::atomic<long>& memory_in_use() {
-  static constinit std::atomic<long> bytes{0};
+[[gnu::noinline]] TENON_INLINE Atomic<long>& memory_in_use() {
+  static constinit Atomic<long> bytes{0};
   return bytes;
 }
 /// Less than this is in use by a program that never asks the machine.
 inline constexpr long little_memory = 64 << 20;
 /// What may be in use before the machine is asked again.
-TENON_INLINE std::atomic<long>& memory_known_to_be_there() {
-  static constinit std::atomic<long> bytes{little_memory};
+TENON_INLINE Atomic<long>& memory_known_to_be_there() {
+  static constinit Atomic<long> bytes{little_memory};
   return bytes;
 }
 /// Asks the machine whether there are this many bytes, after which `total` would be in use.
@@ -66,10 +66,10 @@ TENON_INLINE bool has_memory(long bytes, long total) {
          ((total <= memory_known_to_be_there() && bytes < little_memory) || machine_has(bytes, total));
 }
 [[gnu::noinline]] TENON_INLINE bool memory_fits(long bytes) {
-  return has_memory(bytes, memory_in_use().load(std::memory_order_relaxed) + bytes);
+  return has_memory(bytes, memory_in_use().load(MemoryOrder::relaxed) + bytes);
 }
 [[gnu::noinline]] TENON_INLINE void count_memory(std::size_t bytes) {
-  if (has_memory(long(bytes), memory_in_use().fetch_add(long(bytes), std::memory_order_relaxed) + long(bytes))) return;
+  if (has_memory(long(bytes), memory_in_use().fetch_add(long(bytes), MemoryOrder::relaxed) + long(bytes))) return;
   uncount_memory(bytes);
   throw std::bad_alloc();
 }

@@ -1,12 +1,12 @@
 // Owned and Shared: objects on the heap with one owner, and with as many as there are copies. std::unique_ptr and
 // std::shared_ptr do the same, but cost g++ 10 ms for each type, and a sixth of what tenon.hpp took for <memory>.
 #pragma once
-#include <atomic>
 #include <cstddef>
 #include <type_traits>
 #include <utility>
 
 #include <tenon/core/config.hpp>
+#include <tenon/core/thread/atomic.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI::detail {
@@ -68,7 +68,7 @@ class Owned<T[]> {
 
 /// What copies of a Shared count in.
 struct Owners {
-  std::atomic<int> count{1};
+  Atomic<int> count{1};
   void (*remove)(Owners*) = nullptr;
 };
 /// One of them, for any type.
@@ -77,7 +77,7 @@ class Owner {
   Owner() = default;
   explicit Owner(Owners* owners) : owners_(owners) {}
   Owner(const Owner& other) : owners_(other.owners_) {
-    if (owners_) owners_->count.fetch_add(1, std::memory_order_relaxed);
+    if (owners_) owners_->count.fetch_add(1, MemoryOrder::relaxed);
   }
   Owner& operator=(const Owner& other) {
     Owner copy(other);
@@ -85,7 +85,7 @@ class Owner {
     return *this;
   }
   ~Owner() {
-    if (owners_ && owners_->count.fetch_sub(1, std::memory_order_acq_rel) == 1) owners_->remove(owners_);
+    if (owners_ && owners_->count.fetch_sub(1, MemoryOrder::acq_rel) == 1) owners_->remove(owners_);
   }
 
  private:

@@ -1,6 +1,5 @@
 // Counted memory blocks for tensors, kept in a cache by size class: after warm-up an eager step allocates nothing.
 #pragma once
-#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <new>
@@ -12,6 +11,7 @@
 
 #include <tenon/core/error.hpp>
 #include <tenon/core/memory/target_memory.hpp>
+#include <tenon/core/thread/atomic.hpp>
 
 namespace tenon::inline TENON_ABI {
 
@@ -75,7 +75,7 @@ class Storage {
   std::byte* address() const { return data_; }
   explicit operator bool() const { return block_ != nullptr; }
   /// True if the elements are an NCHW16n image (core/nchw16n.hpp), not row-major.
-  bool in_nchw16n() const { return made_in_nchw16n() && !block_->rows.load(std::memory_order_acquire); }
+  bool in_nchw16n() const { return made_in_nchw16n() && !block_->rows.load(detail::MemoryOrder::acquire); }
   /// True also if the rows were asked for since. Then they are what counts: rows() has them, the blocks stay as
   /// they were for threads that are just reading them.
   bool made_in_nchw16n() const { return block_ && block_->in_nchw16n; }
@@ -84,7 +84,7 @@ class Storage {
   /// The same elements as rows, if they were asked for; else nothing.
   Storage rows() const {
     Storage s;
-    if (made_in_nchw16n()) s.block_ = block_->rows.load(std::memory_order_acquire);
+    if (made_in_nchw16n()) s.block_ = block_->rows.load(detail::MemoryOrder::acquire);
     if (s.block_) add_reference(*s.block_), s.data_ = begin_of(s.block_);
     return s;
   }
@@ -92,23 +92,22 @@ class Storage {
   /// rows.
   std::byte* set_rows(Storage converted) const {
     Block* rows = nullptr;
-    if (block_->rows.compare_exchange_strong(rows, converted.block_, std::memory_order_acq_rel,
-                                             std::memory_order_acquire))
+    if (block_->rows.compare_exchange_strong(rows, converted.block_, detail::MemoryOrder::acq_rel))
       rows = std::exchange(converted.block_, nullptr);
     return begin_of(rows);
   }
   /// Gives the system the blocks that this thread keeps for its next tensors.
   static void give_back_kept() { empty_shelves(); }
-  bool unique() const { return block_ && block_->references.load(std::memory_order_acquire) == 1; }
+  bool unique() const { return block_ && block_->references.load(detail::MemoryOrder::acquire) == 1; }
 
  private:
   // A block in a cache is as a new one: with one reference, nothing to destroy, row-major.
   struct alignas(64) Block {
-    std::atomic<int> references{1};
+    detail::Atomic<int> references{1};
     int size_class = 0;
     Block* next = nullptr;
     void (*destroy)(std::byte*) = nullptr;
-    std::atomic<Block*> rows{nullptr};  // of an NCHW16n image
+    detail::Atomic<Block*> rows{nullptr};  // of an NCHW16n image
     bool in_nchw16n = false;
   };
   // Four classes per power of two, from 64 bytes: at most a quarter is wasted.
@@ -175,14 +174,14 @@ class Storage {
 }
 [[gnu::noinline]] TENON_INLINE void Storage::add_reference(Block& b) {
   if (single_threaded())
-    b.references.store(b.references.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-  else b.references.fetch_add(1, std::memory_order_relaxed);
+    b.references.store(b.references.load(detail::MemoryOrder::relaxed) + 1, detail::MemoryOrder::relaxed);
+  else b.references.fetch_add(1, detail::MemoryOrder::relaxed);
 }
 TENON_INLINE bool Storage::remove_reference(Block& b) {
   if (single_threaded())
-    b.references.store(b.references.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
-  else if (b.references.fetch_sub(1, std::memory_order_acq_rel) == 1)
-    return b.references.store(1, std::memory_order_relaxed), true;
+    b.references.store(b.references.load(detail::MemoryOrder::relaxed) - 1, detail::MemoryOrder::relaxed);
+  else if (b.references.fetch_sub(1, detail::MemoryOrder::acq_rel) == 1)
+    return b.references.store(1, detail::MemoryOrder::relaxed), true;
   return false;
 }
 [[gnu::noinline]] TENON_INLINE void Storage::empty_shelves() {
@@ -216,7 +215,7 @@ struct Storage::Emptier {
 }
 [[gnu::noinline]] TENON_INLINE void Storage::release(Block* block) noexcept {
   // The only owner needs no atomic subtraction: no other can add or take a reference any more.
-  if (block->references.load(std::memory_order_acquire) == 1 || remove_reference(*block)) give(block);
+  if (block->references.load(detail::MemoryOrder::acquire) == 1 || remove_reference(*block)) give(block);
 }
 TENON_INLINE void Storage::give(Block* block) {
   if (block->destroy || block->in_nchw16n) return clear(block);
@@ -231,7 +230,7 @@ TENON_INLINE void Storage::give(Block* block) {
 [[gnu::noinline]] TENON_INLINE void Storage::clear(Block* block) {
   if (block->destroy) std::exchange(block->destroy, nullptr)(detail::home(begin_of(block)));
   block->in_nchw16n = false;
-  if (Block* const rows = block->rows.exchange(nullptr, std::memory_order_acquire)) release(rows);
+  if (Block* const rows = block->rows.exchange(nullptr, detail::MemoryOrder::acquire)) release(rows);
   release(block);
 }
 #endif  // TENON_DEFINES

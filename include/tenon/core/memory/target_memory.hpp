@@ -13,7 +13,6 @@
 #if defined(TENON_TARGET)
 #include <pthread.h>
 
-#include <atomic>
 #include <map>
 #include <mutex>
 #include <utility>
@@ -133,7 +132,8 @@ class TargetMemory {
   }
   /// Copies `bytes` of what is known as `data` to other memory of the host, without waiting for it: `done` becomes true
   /// when they are there.
-  void fetch(TargetId target, std::byte* to, std::byte* data, std::size_t bytes, std::atomic<bool>& done) {
+  template <class Done>
+  void fetch(TargetId target, std::byte* to, std::byte* data, std::size_t bytes, Done& done) {
     if (const std::byte* const from = there(target, data, Use::read, bytes))
       return with_target(
           target, [&]<class Target>(std::type_identity<Target>) { Target::copy_out_later(to, from, bytes, done); });

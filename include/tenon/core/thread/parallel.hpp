@@ -4,9 +4,9 @@
 #include <tenon/core/function_ref.hpp>
 #include <tenon/core/math/min_max.hpp>
 #if TENON_DEFINES
-#include <atomic>
 #include <cstddef>
 
+#include <tenon/core/thread/atomic.hpp>
 #include <tenon/core/thread/threads.hpp>
 #endif
 
@@ -47,25 +47,25 @@ class Workers final : public ThreadPool {
  public:
   // Never destroyed: workers may outlive static objects. In a forked child the old workers are gone and the old locks
   // may be held by them forever, so that it starts anew.
-  [[gnu::noinline]] static std::atomic<Workers*>& current() {
-    static std::atomic<Workers*> pool = [] {
+  [[gnu::noinline]] static Atomic<Workers*>& current() {
+    static Atomic<Workers*> pool = [] {
       ::pthread_atfork(nullptr, nullptr, [] {
         auto* fresh = new Workers;
-        fresh->parents_ = current().load(std::memory_order_acquire);
+        fresh->parents_ = current().load(MemoryOrder::acquire);
         fresh->set_threads(fresh->parents_->threads());
-        current().store(fresh, std::memory_order_release);
+        current().store(fresh, MemoryOrder::release);
       });
       return new Workers;
     }();
     return pool;
   }
 
-  int threads() const { return threads_.load(std::memory_order_relaxed); }
-  void set_threads(int count) { threads_.store(math::max(1, count), std::memory_order_relaxed); }
+  int threads() const { return threads_.load(MemoryOrder::relaxed); }
+  void set_threads(int count) { threads_.store(math::max(1, count), MemoryOrder::relaxed); }
 
   [[gnu::noinline]] void run(int parts, Work work, void* context) {
     const int workers = math::min(parts, threads()) - 1;  // read once: another thread may change it
-    if (workers <= 0 || busy_.exchange(true, std::memory_order_acquire)) {
+    if (workers <= 0 || busy_.exchange(true, MemoryOrder::acquire)) {
       for (int part = 0; part < parts; ++part) work(context, part);
       return;
     }
@@ -78,10 +78,10 @@ class Workers final : public ThreadPool {
       parts_ = parts;
       active_ = workers;
       processor_ = processor();
-      pending_.store(active_, std::memory_order_relaxed);
-      generation_.fetch_add(1, std::memory_order_release);
+      pending_.store(active_, MemoryOrder::relaxed);
+      generation_.fetch_add(1, MemoryOrder::release);
     }
-    if (sleeping_.load(std::memory_order_acquire)) wake_.notify_all();
+    if (sleeping_.load(MemoryOrder::acquire)) wake_.notify_all();
     run_share(0);
   }
 
@@ -103,10 +103,10 @@ class Workers final : public ThreadPool {
   struct Join {
     Workers& pool;
     ~Join() {
-      for (int spin = 0; pool.pending_.load(std::memory_order_acquire); ++spin)
+      for (int spin = 0; pool.pending_.load(MemoryOrder::acquire); ++spin)
         if (spin < spins) pause();
         else yield_processor();
-      pool.busy_.store(false, std::memory_order_release);
+      pool.busy_.store(false, MemoryOrder::release);
     }
   };
 
@@ -124,7 +124,7 @@ class Workers final : public ThreadPool {
   void work_loop(int index, unsigned seen) {
     const FlushDenormals flush;
     for (;;) {
-      for (int spin = 0; generation_.load(std::memory_order_acquire) == seen; ++spin) {
+      for (int spin = 0; generation_.load(MemoryOrder::acquire) == seen; ++spin) {
         if (spin < spins) {
           pause();
         } else {
@@ -144,7 +144,7 @@ class Workers final : public ThreadPool {
       if (index > active) continue;
       if (processor() == callers) leave(callers, active);
       run_share(index);
-      pending_.fetch_sub(1, std::memory_order_release);
+      pending_.fetch_sub(1, MemoryOrder::release);
     }
   }
 
@@ -167,12 +167,12 @@ class Workers final : public ThreadPool {
   static void leave(int, int) {}
 #endif
 
-  std::atomic<int> threads_{processors()};
-  std::atomic<bool> busy_{false};
+  Atomic<int> threads_{processors()};
+  Atomic<bool> busy_{false};
   Mutex mutex_;
   Condition wake_;
-  std::atomic<unsigned> generation_{0};
-  std::atomic<int> pending_{0}, sleeping_{0};
+  Atomic<unsigned> generation_{0};
+  Atomic<int> pending_{0}, sleeping_{0};
   Work work_ = nullptr;
   void* context_ = nullptr;
   int parts_ = 0, active_ = 0, workers_ = 0, processor_ = -1;  // the caller's
@@ -180,7 +180,9 @@ class Workers final : public ThreadPool {
 };
 }  // namespace detail
 
-TENON_INLINE ThreadPool& ThreadPool::instance() { return *detail::Workers::current().load(std::memory_order_acquire); }
+TENON_INLINE ThreadPool& ThreadPool::instance() {
+  return *detail::Workers::current().load(detail::MemoryOrder::acquire);
+}
 TENON_INLINE int ThreadPool::threads() const { return static_cast<const detail::Workers&>(*this).threads(); }
 TENON_INLINE void ThreadPool::set_threads(int count) { static_cast<detail::Workers&>(*this).set_threads(count); }
 TENON_INLINE void ThreadPool::run(int parts, Work work, void* context) {

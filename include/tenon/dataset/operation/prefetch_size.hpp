@@ -1,8 +1,8 @@
 // The default number of rows that prefetch reads ahead: set_prefetch_size.
 #pragma once
 #include <tenon/core/error.hpp>
+#include <tenon/core/thread/atomic.hpp>
 #if TENON_DEFINES
-#include <atomic>
 #endif
 
 namespace tenon::inline TENON_ABI::dataset {
@@ -15,8 +15,8 @@ void set_prefetch_size(long rows);
 
 #if TENON_DEFINES
 namespace detail {
-inline std::atomic<long>& process_prefetch_size() {
-  static std::atomic<long> rows{2};
+inline tenon::detail::Atomic<long>& process_prefetch_size() {
+  static tenon::detail::Atomic<long> rows{2};
   return rows;
 }
 }  // namespace detail

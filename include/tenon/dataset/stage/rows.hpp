@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <iterator>
 #include <type_traits>
 #include <utility>
 
@@ -146,6 +145,7 @@ class Rows {
   tenon::detail::Owned<State> state_;
 };
 
+struct EndOfEpoch {};
 /// One epoch as a range: `for (const auto& row : rows(data, 3))`. A data set itself is the range of epoch 0.
 template <class Iterator>
 class Epoch {
@@ -158,7 +158,7 @@ class Epoch {
       row_ = rows_.next();
       return *this;
     }
-    bool operator==(std::default_sentinel_t) const { return row_ == nullptr; }
+    bool operator==(EndOfEpoch) const { return row_ == nullptr; }
 
    private:
     Iterator rows_;
@@ -168,7 +168,7 @@ class Epoch {
   Epoch(Iterator rows, std::uint64_t epoch) : rows_(std::move(rows)) { rows_.start(epoch); }
   /// Once per range.
   Cursor begin() { return Cursor(std::move(rows_)); }
-  std::default_sentinel_t end() const { return {}; }
+  EndOfEpoch end() const { return {}; }
 
  private:
   Iterator rows_;

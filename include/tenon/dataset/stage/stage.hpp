@@ -162,7 +162,7 @@ auto begin(const D& data) {
   return rows(data).begin();
 }
 template <Dataset D>
-std::default_sentinel_t end(const D&) {
+EndOfEpoch end(const D&) {
   return {};
 }
 

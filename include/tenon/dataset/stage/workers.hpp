@@ -1,8 +1,8 @@
 // The default number of threads that read rows for a stage: set_num_parallel_workers.
 #pragma once
 #include <tenon/core/error.hpp>
+#include <tenon/core/thread/atomic.hpp>
 #if TENON_DEFINES
-#include <atomic>
 #endif
 
 namespace tenon::inline TENON_ABI::dataset {
@@ -20,8 +20,8 @@ void check_workers(const char* asked, int workers);
 
 #if TENON_DEFINES
 namespace detail {
-inline std::atomic<int>& process_workers() {
-  static std::atomic<int> workers{1};
+inline tenon::detail::Atomic<int>& process_workers() {
+  static tenon::detail::Atomic<int> workers{1};
   return workers;
 }
 TENON_INLINE void check_workers(const char* asked, int workers) {

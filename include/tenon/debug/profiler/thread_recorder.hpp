@@ -196,7 +196,8 @@ class ThreadRecorder {
         operator_events_.push_back({run.begin, run.end, id, int(run.n), run.worker});
       else ++left_out_;
     }
-    if (const long used = tenon::detail::memory_in_use().load(std::memory_order_relaxed); used > group.peak_bytes) {
+    if (const long used = tenon::detail::memory_in_use().load(tenon::detail::MemoryOrder::relaxed);
+        used > group.peak_bytes) {
       group.peak_bytes = used;
       group.peak_record = id;
     }

@@ -56,7 +56,7 @@ class Builder {
   std::vector<Draw> draws;  // the random calls in the order of the trace
   std::vector<int> texts;   // characters of the effects on the host; a vector of ints is there already
   std::vector<int> outputs;
-  std::vector<Node> body_nodes;  // of all bodies; body_words says which nodes are whose (graph/ir/body.hpp)
+  std::vector<Node> body_nodes;  // of all bodies; body_words says which nodes are whose (ops/control/body.hpp)
   std::vector<int> body_words;
   std::vector<RecomputedNodes> recomputed;
   Location location{};  // of the call being traced; derivatives inherit that of their node

@@ -5,9 +5,9 @@
 #include <tenon/core/context.hpp>
 #include <tenon/core/memory/arena.hpp>
 #include <tenon/core/text/type_name.hpp>
+#include <tenon/core/thread/atomic.hpp>
 #include <tenon/graph/observe/observer.hpp>
 #if TENON_DEFINES && defined(TENON_OBSERVE)
-#include <atomic>
 #include <vector>
 
 #include <tenon/core/thread/threads.hpp>
@@ -163,26 +163,26 @@ namespace detail {
 struct Watches {
   Mutex mutex;
   std::vector<Watch> all;
-  std::atomic<int> count = 0;
+  Atomic<int> count = 0;
 };
 [[gnu::noinline]] inline Watches& all_watches() {
   static auto* const watches = new Watches;  // watchers may outlive statics
   return *watches;
 }
-TENON_INLINE int watches() { return all_watches().count.load(std::memory_order_acquire); }
+TENON_INLINE int watches() { return all_watches().count.load(MemoryOrder::acquire); }
 [[gnu::noinline]] TENON_INLINE void add_watch(const Watch& watch) {
   Watches& watches = all_watches();
   const Lock lock(watches.mutex);
   if (watches.all.size() == max_watches)
     throw_error<RuntimeError>("Watching: ", max_watches, " watchers are there already, end one of them first.");
   watches.all.push_back(watch);
-  watches.count.store(int(watches.all.size()), std::memory_order_release);
+  watches.count.store(int(watches.all.size()), MemoryOrder::release);
 }
 [[gnu::noinline]] TENON_INLINE void remove_watch(void* watcher) {
   Watches& watches = all_watches();
   const Lock lock(watches.mutex);
   std::erase_if(watches.all, [watcher](const Watch& watch) { return watch.watcher == watcher; });
-  watches.count.store(int(watches.all.size()), std::memory_order_release);
+  watches.count.store(int(watches.all.size()), MemoryOrder::release);
 }
 /// While watchers are notified, none is active: what one runs itself, such as a copy of a network, is no step of the
 /// program.

@@ -1,7 +1,7 @@
 // The node of a loop in a graph, and its derivative. Its body is a graph of its own, which the kernel runs once per
 // turn (ops/control/loop_kernel.hpp).
 #pragma once
-#include <tenon/graph/ir/body.hpp>
+#include <tenon/ops/control/body.hpp>
 #include <tenon/ops/control/bundle.hpp>
 #include <tenon/ops/control/turn.hpp>
 

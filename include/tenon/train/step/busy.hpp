@@ -1,9 +1,9 @@
 // The thread that trains or evaluates a Model, so that no second run changes the data of the first.
 #pragma once
-#include <atomic>
 #include <string_view>
 
 #include <tenon/core/error.hpp>
+#include <tenon/core/thread/atomic.hpp>
 
 namespace tenon::inline TENON_ABI::detail {
 
@@ -25,7 +25,7 @@ class RunningThread {
     static thread_local char mine;
     return &mine;
   }
-  std::atomic_ref<const void*> owner() const { return std::atomic_ref(thread_); }
+  AtomicRef<const void*> owner() const { return AtomicRef(thread_); }
   [[noreturn, gnu::cold]] void refuse(std::string_view asked, const void* thread) const;
 
   std::string_view what_;

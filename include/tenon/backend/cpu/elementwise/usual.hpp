@@ -1,6 +1,7 @@
 // The loop of an operator that computes its usual operands without branches, ops::ElementwiseUsual.
 #pragma once
 #include <tenon/backend/cpu/elementwise/unrolled.hpp>
+#include <tenon/core/dtype.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {

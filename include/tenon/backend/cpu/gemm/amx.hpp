@@ -2,9 +2,9 @@
 // instruction.
 #pragma once
 #include <tenon/core/config.hpp>
+#include <tenon/core/thread/atomic.hpp>
 
 #if defined(TENON_HAS_AMX) && TENON_DEFINES
-#include <atomic>
 #include <cstdint>
 
 #include <sys/syscall.h>
@@ -30,18 +30,18 @@ namespace detail {
 /// Linux gives tiles to a process that asks for them, because they make what it saves of a thread 8 KB larger. It
 /// refuses where the processor has none, or where it is older than 5.16.
 enum class AmxPermission { not_asked, refused, granted };
-inline constinit std::atomic<AmxPermission> amx_permission{AmxPermission::not_asked};
+inline constinit tenon::detail::Atomic<AmxPermission> amx_permission{AmxPermission::not_asked};
 
 [[gnu::cold, gnu::noinline]] inline bool ask_for_amx() {
   constexpr long request_permission = 0x1023, tile_data = 18;
   const bool granted = ::syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
-  amx_permission.store(granted ? AmxPermission::granted : AmxPermission::refused, std::memory_order_relaxed);
+  amx_permission.store(granted ? AmxPermission::granted : AmxPermission::refused, tenon::detail::MemoryOrder::relaxed);
   return granted;
 }
 }  // namespace detail
 
 TENON_INLINE bool amx_permitted() {
-  const auto known = detail::amx_permission.load(std::memory_order_relaxed);
+  const auto known = detail::amx_permission.load(tenon::detail::MemoryOrder::relaxed);
   return known == detail::AmxPermission::not_asked ? detail::ask_for_amx() : known == detail::AmxPermission::granted;
 }
 

@@ -1,6 +1,7 @@
 // The inner loops of convolutions of NCHW16n images: lanes are samples, so every pixel is a vector and no tap needs
 // a shuffle.
 #pragma once
+#include <tenon/backend/cpu/conv/sizes.hpp>
 #include <tenon/backend/cpu/gemm/register_tile.hpp>
 #include <tenon/backend/cpu/nchw16n/layout.hpp>
 

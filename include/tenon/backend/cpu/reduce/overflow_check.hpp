@@ -1,8 +1,8 @@
 // Overflow check of gradients: a flag is set where an element is infinite or NaN.
 #pragma once
-#include <atomic>
 
 #include <tenon/backend/cpu/reduce/all_finite.hpp>
+#include <tenon/core/thread/atomic.hpp>
 #include <tenon/graph/ir/kernel.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -27,7 +27,7 @@ struct Kernel<Cpu, ops::OverflowCheck> {
   static void run(const Arguments& a, long begin, long end) {
     // Threads share the flag, and all that set it write the same.
     if (!kernel::all_finite(a.operand<typename Call::template Operand<1>>(1) + begin, end - begin))
-      std::atomic_ref<std::int32_t>(*a.changed<std::int32_t>(0)).store(1, std::memory_order_relaxed);
+      detail::AtomicRef<std::int32_t>(*a.changed<std::int32_t>(0)).store(1, detail::MemoryOrder::relaxed);
   }
 };
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/backend/cpu/loss/ctc_loss.hpp>
 #include <tenon/backend/cuda/device.hpp>
+#include <tenon/core/math/elementary.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::cuda {

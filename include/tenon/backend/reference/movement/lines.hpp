@@ -6,6 +6,7 @@
 #include <tenon/backend/reference/index.hpp>
 #include <tenon/backend/reference/rounded.hpp>
 #include <tenon/core/math/wrapping.hpp>
+#include <tenon/graph/ir/kernel.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {

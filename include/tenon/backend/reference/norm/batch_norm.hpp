@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include <tenon/backend/reference/rows.hpp>
+#include <tenon/graph/ir/kernel.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {

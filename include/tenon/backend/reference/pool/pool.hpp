@@ -3,6 +3,7 @@
 #include <vector>
 
 #include <tenon/backend/reference/index.hpp>
+#include <tenon/graph/ir/kernel.hpp>
 #include <tenon/graph/ir/window_attributes.hpp>
 
 TENON_EXACT_BEGIN

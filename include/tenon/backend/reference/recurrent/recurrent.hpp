@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <tenon/backend/reference/rows.hpp>
+#include <tenon/graph/ir/kernel.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI {

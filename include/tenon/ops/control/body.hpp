@@ -1,7 +1,9 @@
-// Bodies of nodes: graphs of their own, which the kernel of the node runs (ops/control/). A body is traced where its
-// node is, and then cut out of the trace.
+// Bodies of nodes: graphs of their own, which the kernel of the node runs. A body is traced where its node is, and then
+// cut out of the trace.
 #pragma once
 #include <tenon/graph/ir/derivative.hpp>
+#include <tenon/ops/accumulate.hpp>
+#include <tenon/ops/reshape.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
