@@ -50,6 +50,22 @@ TEST_CASE("adaptive pooling: windows of one size, of two sizes, and more windows
   check_values(adaptive_max_pool2d<Pair(1)>(x), adaptive<1, 1>(x, true));
 }
 
+TEST_CASE("adaptive maximum pooling: dtypes, narrow, wide, and few images") {
+  both_modes([](const auto& v) { return adaptive_max_pool2d<Pair(5, 7)>(v); },
+             random_tensor<float, Shape<dyn, 3, 28, 28>>(1));
+  both_modes([](const auto& v) { return adaptive_max_pool2d<Pair(5, 64)>(v); },
+             random_tensor<double, Shape<dyn, 2, 3, 1500>>(2, -3, 3, 2));
+  both_modes([](const auto& v) { return adaptive_max_pool2d<Pair(70, 50)>(v); },
+             random_tensor<float, Shape<dyn, 1, 3, 3>>(2, -3, 3, 2));  // sums of up to 400 terms
+  both_modes([](const auto& v) { return adaptive_max_pool2d<Pair(4, 1)>(v); },
+             random_tensor<bfloat16, Shape<dyn, 2, 9, 1>>(3, -3, 3, 0));
+  both_modes([](const auto& v) { return adaptive_max_pool2d<Pair(3, 4)>(v); },
+             random_tensor<float16, Shape<dyn, 2, 7, 13>>(4));
+  const auto whole = random_tensor<std::int16_t, Shape<dyn, 2, 8, 11>>(5, -4, 4);
+  check_values(both_modes([](const auto& v) { return adaptive_max_pool2d<Pair(3, 4)>(v); }, whole).result,
+               adaptive<3, 4>(whole, true));
+}
+
 TEST_CASE("adaptive maximum pooling: the first of equal elements in row-major order gets the gradient") {
   const auto x = Tensor<float, Shape<1, 1, 3, 3>>::from({0, 0, 7, 0, 7, 0, 0, 0, 0});
   eager::Tape tape;

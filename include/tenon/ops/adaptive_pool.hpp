@@ -1,35 +1,12 @@
 // Pooling to a given size: adaptive average and maximum pooling.
 #pragma once
+#include <tenon/ops/adaptive_max_pool.hpp>
 #include <tenon/ops/pool1d.hpp>
 #include <tenon/ops/resample.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 
 namespace detail {
-template <bool largest, Pool2dOptions options, class X>
-constexpr auto pooled_by(const X& x, const std::source_location& at) {
-  if constexpr (largest) return max_pool2d<options>(x, at);
-  else return avg_pool2d<options>(x, at);
-}
-/// The size of the largest of `count` windows that cover an axis as evenly as possible: window i is
-/// floor(i extent / count) .. ceil((i + 1) extent / count) - 1.
-constexpr int largest_window(int extent, int count) {
-  int most = 0;
-  for (int i = 0; i < count; ++i) {
-    const int size = int((long(i + 1) * extent + count - 1) / count - long(i) * extent / count);
-    most = size > most ? size : most;
-  }
-  return most;
-}
-/// One axis as windows side by side, all of the size of the largest; itself if they are that without repetition.
-template <int axis, int count, class X>
-constexpr auto side_by_side(const X& x, const std::source_location& at) {
-  if constexpr (is_broken<X>) return x;
-  else if constexpr (X::dims.extent[axis] % count == 0) return x;
-  else
-    return apply<Resample, ResampleConfig{axis, count * largest_window(X::dims.extent[axis], count),
-                                          Resampling::adaptive, count}>(at, x);
-}
 template <Pair size>
 struct AdaptiveRule {
   static constexpr FixedString name{"AdaptivePool2d"};
@@ -42,10 +19,12 @@ template <bool largest, Pair size, class X>
 constexpr auto adaptive_pool(const X& x, const std::source_location& at) {
   return where_fits<AdaptiveRule<size>>(at, x, [&](const auto& v) {
     constexpr int h = X::dims[2], w = X::dims[3];
-    if constexpr (largest || (h % size.h == 0 && w % size.w == 0)) {
-      constexpr Pool2dOptions windows{.kernel = Pair(largest_window(h, size.h), largest_window(w, size.w))};
-      return pooled_by<largest, windows>(side_by_side<3, size.w>(side_by_side<2, size.h>(v, at), at), at);
-    } else  // the mean of both axes is that of the means of one
+    if constexpr (h % size.h == 0 && w % size.w == 0) {
+      constexpr Pool2dOptions windows{.kernel = Pair(h / size.h, w / size.w)};
+      if constexpr (largest) return max_pool2d<windows>(v, at);
+      else return avg_pool2d<windows>(v, at);
+    } else if constexpr (largest) return apply<AdaptiveMaxPool, AdaptivePoolAttributes{h, w, size.h, size.w}>(at, v);
+    else  // the mean of both axes is that of the means of one
       return apply<Resample, ResampleConfig{3, size.w, Resampling::area}>(
           at, apply<Resample, ResampleConfig{2, size.h, Resampling::area}>(at, v));
   });

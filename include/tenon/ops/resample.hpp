@@ -17,19 +17,7 @@ enum class Nearest : int { usual, before, after, round_down, round_up };
 namespace ops {
 
 /// How an axis is resampled. From `linear` on, the result is a weighted sum.
-enum class Resampling : int {
-  roll,
-  flip,
-  circular,
-  reflect,
-  symmetric,
-  replicate,
-  adaptive,
-  nearest,
-  linear,
-  cubic,
-  area
-};
+enum class Resampling : int { roll, flip, circular, reflect, symmetric, replicate, nearest, linear, cubic, area };
 
 /// Of one element of the result: the element first + k of x, or the end of the axis where that is outside. Filters have
 /// weights that add up to `sum` before they are divided by it.
@@ -43,8 +31,7 @@ struct ResampleConfig {
   int axis = 0, extent = 0;  // of the result
   Resampling mode = Resampling::roll;
   // roll: shift; borders: how many elements before; resizing: Coordinates, and the scale b / c, 0 / 0 for that of the
-  // extents; adaptive: windows, which cover x as evenly as possible and repeat their last element where they are
-  // smaller
+  // extents
   int a = 0, b = 0, c = 0;
   Nearest nearest = Nearest::usual;
   int antialias = 0, exclude_outside = 0;
@@ -70,11 +57,6 @@ struct ResampleConfig {
       case Resampling::reflect: return {mirrored(j - a, in, 0), 1};
       case Resampling::symmetric: return {mirrored(j - a, in, 1), 1};
       case Resampling::replicate: return {inside(j - a, in), 1};
-      case Resampling::adaptive: {
-        const long most = out / a, window = j / most, k = j % most, first = window * in / a,
-                   last = ((window + 1) * in + a - 1) / a - 1;
-        return {first + k < last ? first + k : last, 1};
-      }
       case Resampling::nearest: return {inside(nearest_to(ratio(in, out, j)), in), 1};
       case Resampling::linear: {
         if (filters()) return filtered(in, out, j);

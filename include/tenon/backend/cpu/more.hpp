@@ -15,5 +15,6 @@
 #include <tenon/backend/cpu/movement/reverse_sequence.hpp>
 #include <tenon/backend/cpu/movement/unfold.hpp>
 #include <tenon/backend/cpu/norm/group_norm.hpp>
+#include <tenon/backend/cpu/pool/adaptive_max_pool.hpp>
 #include <tenon/backend/cpu/pool/pool_indices.hpp>
 #include <tenon/backend/cpu/recurrent/rnn.hpp>

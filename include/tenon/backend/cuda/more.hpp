@@ -13,6 +13,7 @@
 #include <tenon/backend/cuda/movement/sort.hpp>
 #include <tenon/backend/cuda/movement/unfold.hpp>
 #include <tenon/backend/cuda/norm/group_norm.hpp>
+#include <tenon/backend/cuda/pool/adaptive_max_pool.hpp>
 #include <tenon/backend/cuda/pool/max_pool2d_taken.hpp>
 #include <tenon/backend/cuda/pool/pool_indices.hpp>
 #include <tenon/backend/cuda/random.hpp>

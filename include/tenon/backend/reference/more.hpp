@@ -12,6 +12,7 @@
 #include <tenon/backend/reference/movement/searchsorted.hpp>
 #include <tenon/backend/reference/movement/unfold.hpp>
 #include <tenon/backend/reference/norm/group_norm.hpp>
+#include <tenon/backend/reference/pool/adaptive_max_pool.hpp>
 #include <tenon/backend/reference/pool/max_pool2d_taken.hpp>
 #include <tenon/backend/reference/pool/pool_indices.hpp>
 #include <tenon/backend/reference/random.hpp>

@@ -37,4 +37,24 @@ struct Pool2dGradAttributes {
   }
 };
 
+/// Windows that cover an axis as evenly as possible: window i is the elements begin(i) .. end(i) - 1.
+struct EvenWindows {
+  long extent, count;
+  constexpr long begin(long i) const { return i * extent / count; }
+  constexpr long end(long i) const { return ((i + 1) * extent + count - 1) / count; }
+  /// The size of all windows that do not have one element more.
+  constexpr long size() const { return (extent + count - 1) / count; }
+  /// The first and last windows with an element.
+  constexpr long first_with(long element) const { return element * count / extent; }
+  constexpr long last_with(long element) const { return ((element + 1) * count + extent - 1) / extent - 1; }
+};
+/// The height and width of an image and of the result of its pooling by such windows.
+struct AdaptivePoolAttributes {
+  int h = 0, w = 0, oh = 0, ow = 0;
+  constexpr EvenWindows rows() const { return {h, oh}; }
+  constexpr EvenWindows columns() const { return {w, ow}; }
+  /// Sums of more terms than this many per element of the image could be longer than a chain of float32 may be.
+  constexpr bool has_long_sums() const { return ((oh - 1L) / h + 2) * ((ow - 1L) / w + 2) > 256; }
+};
+
 }  // namespace tenon::ops
