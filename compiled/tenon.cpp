@@ -9,6 +9,7 @@
 #include <tenon/debug/graphs/graph_svg.hpp>
 #include <tenon/debug/graphs/graph_text.hpp>
 #include <tenon/debug/log_files.hpp>
+#include <tenon/dist.hpp>
 #include <tenon/nn/summary.hpp>
 #include <tenon/ops/print.hpp>
 #include <tenon/train/callbacks.hpp>

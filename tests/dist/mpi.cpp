@@ -19,13 +19,11 @@ int launched() {
 }
 
 /// Messages larger than MPI can count go as blocks and a rest: here above 1000 bytes, in blocks of 96.
-template <class Abi>
-void check_parts_of() {
-  auto* const mpi = dist::detail::mpi_state<Abi>();
-  if (!mpi) return;
-  typename Abi::Handle again;
-  REQUIRE(mpi->functions.comm_dup(mpi->functions.abi.world, &again) == 0);
-  checks::check_moves<float>(dist::Communicator::over<dist::detail::MpiTransport<Abi, 1000, 96>>(*mpi, again));
+void check_parts() {
+  const dist::detail::Mpi& mpi = *dist::detail::process_mpi();
+  dist::detail::MpiHandle again{};
+  mpi.require(dist::detail::MpiCall::comm_dup, mpi.world, &again);
+  checks::check_moves<float>(dist::detail::MpiTransport::over(mpi, again, {1000, 96}));
 }
 
 /// Another size than expected is an error, not a wrong result.
@@ -64,8 +62,7 @@ TEST_CASE("ranks of MPI") {
   CHECK(get_context().num_threads * size <= std::max(size, int(::sysconf(_SC_NPROCESSORS_ONLN))));
   checks::check_everything(ranks);
 
-  check_parts_of<dist::detail::OpenMpi>();
-  check_parts_of<dist::detail::Mpich>();
+  check_parts();
   check_sizes(ranks);
   dist::release();
   CHECK(!dist::is_initialized());

@@ -5,37 +5,22 @@
 #include <cstddef>
 #include <cstring>
 #include <span>
-#include <vector>
 
+#include <tenon/core/function_ref.hpp>
 #include <tenon/dist/collective_call.hpp>
 #include <tenon/dist/sum_tree.hpp>
 
 namespace tenon::inline TENON_ABI::dist {
 
 namespace detail {
-/// Memory of this thread for parts of other ranks, which grows to the largest call.
-inline std::span<std::byte> scratch(std::size_t bytes) {
-  thread_local std::vector<std::byte> memory;
-  if (memory.size() < bytes) memory.resize(bytes);
-  return {memory.data(), bytes};
-}
+/// Memory of this thread for parts of other ranks, valid until the next call, which grows to the largest one.
+std::span<std::byte> scratch(std::size_t bytes);
 
-/// Receives place(peer) from each other rank, and sends it part(peer); meanwhile() runs before the wait.
-template <class Part, class Place, class Meanwhile>
-void exchange(const Communicator& ranks, const Called& called, Part part, Place place, Meanwhile meanwhile) {
-  const int size = ranks.size();
-  CollectiveCall call(ranks, called);
-  for (int step = 1; step < size; ++step) {
-    const int from = (ranks.rank() + size - step) % size;
-    call.receive(from, place(from));
-  }
-  for (int step = 1; step < size; ++step) {
-    const int to = (ranks.rank() + step) % size;
-    call.send(to, part(to));
-  }
-  meanwhile();
-  call.wait();
-}
+/// place(peer, bytes) sets where something of a peer is.
+using PlaceOf = FunctionRef<int, std::span<std::byte>&>;
+using PartOf = FunctionRef<int, std::span<const std::byte>&>;
+/// Receives the place of each other rank, and sends it its part; meanwhile() runs before the wait.
+void exchange(const Communicator& ranks, const Called& called, PartOf part, PlaceOf place, FunctionRef<> meanwhile);
 template <class T>
 Called reduction(Called::Kind kind, ReduceOp op, std::span<const T> values) {
   return {kind, int(op), int(dtype_of<T>), 0, std::int64_t(values.size_bytes())};
@@ -58,7 +43,9 @@ template <Element T, class Part>
 void exchange_and_reduce(const Communicator& ranks, const Called& called, Part part, std::span<T> out) {
   const std::span<std::byte> memory = scratch(out.size_bytes() * std::size_t(ranks.size()));
   const auto place = [&](int peer) { return memory.subspan(out.size_bytes() * std::size_t(peer), out.size_bytes()); };
-  exchange(ranks, called, [&](int to) { return std::as_bytes(part(to)); }, place, [] {});
+  exchange(
+      ranks, called, [&](int to, std::span<const std::byte>& bytes) { bytes = std::as_bytes(part(to)); },
+      [&](int from, std::span<std::byte>& bytes) { bytes = place(from); }, {});
   const auto leaf = [&](int first, int of) -> const T* {
     if (of > 1) return nullptr;
     return first == ranks.rank() ? part(first).data() : reinterpret_cast<const T*>(place(first).data());
@@ -68,55 +55,18 @@ void exchange_and_reduce(const Communicator& ranks, const Called& called, Part p
 }  // namespace detail
 
 /// Gives all ranks the root's bytes. Throws ValueError if there is no such rank.
-inline void broadcast(const Communicator& ranks, std::span<std::byte> bytes, int root = 0) {
-  if (root < 0 || root >= ranks.size())
-    throw_error<ValueError>("Broadcast from rank ", root, ": the group has the ranks 0 to ", ranks.size() - 1, ".");
-  const int size = ranks.size(), turned = (ranks.rank() + size - root) % size;
-  const detail::Called called{detail::Called::broadcast, root, -1, 0, std::int64_t(bytes.size())};
-  int distance = 1;
-  for (; distance < size; distance *= 2)
-    if (turned & distance) {
-      detail::CollectiveCall call(ranks, called);
-      call.receive((turned - distance + root) % size, bytes);
-      call.wait();
-      break;
-    }
-  detail::CollectiveCall call(ranks, called);
-  for (distance /= 2; distance > 0; distance /= 2)
-    if (turned + distance < size) call.send((turned + distance + root) % size, bytes);
-  call.wait();
-}
+void broadcast(const Communicator& ranks, std::span<std::byte> bytes, int root = 0);
 
 namespace detail {
-template <class Begin>
-void all_gather_parts(const Communicator& ranks, const Called& called, std::span<const std::byte> mine,
-                      std::span<std::byte> all, Begin begin) {
-  const auto place = [&](int rank) { return all.subspan(begin(rank), begin(rank + 1) - begin(rank)); };
-  exchange(
-      ranks, called, [&](int) { return mine; }, place,
-      [&] {
-        if (const auto own = place(ranks.rank()); own.data() != mine.data())
-          std::copy(mine.begin(), mine.end(), own.begin());
-      });
-}
-/// all_gather of parts of one size, for another call.
-inline void gather_for(const Communicator& ranks, const Called& called, std::span<const std::byte> mine,
-                       std::span<std::byte> all) {
-  all_gather_parts(ranks, called, mine, all, [&](int rank) { return mine.size() * std::size_t(rank); });
-}
+/// all_gather for another call.
+void gather_for(const Communicator& ranks, const Called& called, std::span<const std::byte> mine, PlaceOf place);
+/// With parts of one size.
+void gather_for(const Communicator& ranks, const Called& called, std::span<const std::byte> mine,
+                std::span<std::byte> all);
 }  // namespace detail
 
-/// all = the bytes of rank 0, of rank 1, ...: begin(i) says where those of rank i begin. Those of this rank may be
-/// there already.
-template <class Begin>
-void all_gather_parts(const Communicator& ranks, std::span<const std::byte> mine, std::span<std::byte> all,
-                      Begin begin) {
-  detail::all_gather_parts(ranks, {detail::Called::all_gather, 0, -1, 0, std::int64_t(all.size())}, mine, all, begin);
-}
-/// The same with parts of one size: `all` has size() times as many bytes as `mine`.
-inline void all_gather(const Communicator& ranks, std::span<const std::byte> mine, std::span<std::byte> all) {
-  all_gather_parts(ranks, mine, all, [&](int rank) { return mine.size() * std::size_t(rank); });
-}
+/// all = the bytes of rank 0, of rank 1, ...: it has size() times as many as `mine`, which may be there already.
+void all_gather(const Communicator& ranks, std::span<const std::byte> mine, std::span<std::byte> all);
 
 /// out = the reduction of part rank() of all ranks' `in`, which has size() parts of out.size() elements.
 ///
@@ -152,21 +102,99 @@ void all_reduce(const Communicator& ranks, ReduceOp op, std::span<T> values) {
   };
   const std::span<T> mine = part(ranks.rank());
   detail::exchange_and_reduce<T>(ranks, called, part, mine);
-  detail::all_gather_parts(ranks, called, std::as_bytes(mine), std::as_writable_bytes(values),
-                           [&](int rank) { return std::size_t(range(rank).begin) * sizeof(T); });
+  detail::gather_for(ranks, called, std::as_bytes(mine),
+                     [&](int rank, std::span<std::byte>& place) { place = std::as_writable_bytes(part(rank)); });
 }
 
 /// out part i = the part for this rank of rank i's `in`; both have size() parts of one size.
-inline void all_to_all(const Communicator& ranks, std::span<const std::byte> in, std::span<std::byte> out) {
-  const std::size_t bytes = in.size() / std::size_t(ranks.size());
-  const auto part = [&](auto all, int rank) { return all.subspan(bytes * std::size_t(rank), bytes); };
-  detail::exchange(
-      ranks, {detail::Called::all_to_all, 0, -1, 0, std::int64_t(in.size())}, [&](int to) { return part(in, to); },
-      [&](int from) { return part(out, from); },
+void all_to_all(const Communicator& ranks, std::span<const std::byte> in, std::span<std::byte> out);
+
+#if TENON_DEFINES
+namespace detail {
+[[gnu::noinline]] TENON_INLINE std::span<std::byte> scratch(std::size_t bytes) {
+  struct Memory {
+    tenon::detail::Owned<std::byte[]> first;
+    std::size_t bytes = 0;
+  };
+  thread_local Memory memory;
+  if (memory.bytes < bytes) {
+    memory.first = tenon::detail::Owned<std::byte[]>(new std::byte[bytes]);
+    memory.bytes = bytes;
+  }
+  return {memory.first.get(), bytes};
+}
+[[gnu::noinline]] TENON_INLINE void exchange(const Communicator& ranks, const Called& called, PartOf part,
+                                             PlaceOf place, FunctionRef<> meanwhile) {
+  const int size = ranks.size();
+  CollectiveCall call(ranks, called);
+  for (int step = 1; step < size; ++step) {
+    const int from = (ranks.rank() + size - step) % size;
+    std::span<std::byte> bytes;
+    place(from, bytes);
+    call.receive(from, bytes);
+  }
+  for (int step = 1; step < size; ++step) {
+    const int to = (ranks.rank() + step) % size;
+    std::span<const std::byte> bytes;
+    part(to, bytes);
+    call.send(to, bytes);
+  }
+  if (meanwhile) meanwhile();
+  call.wait();
+}
+[[gnu::noinline]] TENON_INLINE void gather_for(const Communicator& ranks, const Called& called,
+                                               std::span<const std::byte> mine, PlaceOf place) {
+  exchange(
+      ranks, called, [&](int, std::span<const std::byte>& part) { part = mine; }, place,
       [&] {
-        const std::size_t own = bytes * std::size_t(ranks.rank());
-        std::copy_n(in.begin() + std::ptrdiff_t(own), bytes, out.begin() + std::ptrdiff_t(own));
+        std::span<std::byte> own;
+        place(ranks.rank(), own);
+        if (own.data() != mine.data() && !mine.empty()) std::memcpy(own.data(), mine.data(), mine.size());
       });
 }
+[[gnu::noinline]] TENON_INLINE void gather_for(const Communicator& ranks, const Called& called,
+                                               std::span<const std::byte> mine, std::span<std::byte> all) {
+  gather_for(ranks, called, mine, [&](int rank, std::span<std::byte>& place) {
+    place = all.subspan(mine.size() * std::size_t(rank), mine.size());
+  });
+}
+}  // namespace detail
+
+[[gnu::noinline]] TENON_INLINE void broadcast(const Communicator& ranks, std::span<std::byte> bytes, int root) {
+  if (root < 0 || root >= ranks.size())
+    throw_error<ValueError>("Broadcast from rank ", root, ": the group has the ranks 0 to ", ranks.size() - 1, ".");
+  const int size = ranks.size(), turned = (ranks.rank() + size - root) % size;
+  const detail::Called called{detail::Called::broadcast, root, -1, 0, std::int64_t(bytes.size())};
+  int distance = 1;
+  for (; distance < size; distance *= 2)
+    if (turned & distance) {
+      detail::CollectiveCall call(ranks, called);
+      call.receive((turned - distance + root) % size, bytes);
+      call.wait();
+      break;
+    }
+  detail::CollectiveCall call(ranks, called);
+  for (distance /= 2; distance > 0; distance /= 2)
+    if (turned + distance < size) call.send((turned + distance + root) % size, bytes);
+  call.wait();
+}
+
+[[gnu::noinline]] TENON_INLINE void all_gather(const Communicator& ranks, std::span<const std::byte> mine,
+                                               std::span<std::byte> all) {
+  detail::gather_for(ranks, {detail::Called::all_gather, 0, -1, 0, std::int64_t(all.size())}, mine, all);
+}
+[[gnu::noinline]] TENON_INLINE void all_to_all(const Communicator& ranks, std::span<const std::byte> in,
+                                               std::span<std::byte> out) {
+  const std::size_t bytes = in.size() / std::size_t(ranks.size());
+  detail::exchange(
+      ranks, {detail::Called::all_to_all, 0, -1, 0, std::int64_t(in.size())},
+      [&](int to, std::span<const std::byte>& part) { part = in.subspan(bytes * std::size_t(to), bytes); },
+      [&](int from, std::span<std::byte>& part) { part = out.subspan(bytes * std::size_t(from), bytes); },
+      [&] {
+        const std::size_t own = bytes * std::size_t(ranks.rank());
+        if (bytes > 0) std::memcpy(out.data() + own, in.data() + own, bytes);
+      });
+}
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::dist

@@ -3,12 +3,14 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <exception>
 #include <span>
 #include <utility>
 
 #include <tenon/core/error.hpp>
 #include <tenon/core/memory/owned.hpp>
+#if TENON_DEFINES
+#include <exception>
+#endif
 
 namespace tenon::inline TENON_ABI::dist {
 
@@ -67,13 +69,15 @@ class Pending {
         message_(other.message_) {}
   Pending& operator=(Pending&& other) noexcept {
     if (this == &other) return *this;
-    drop();
+    if (functions_) drop();
     transport_ = other.transport_;
     functions_ = std::exchange(other.functions_, nullptr);
     message_ = other.message_;
     return *this;
   }
-  ~Pending() { drop(); }
+  ~Pending() {
+    if (functions_) drop();
+  }
 
   /// Returns when the message has left, or has arrived. Throws RuntimeError if it cannot any more.
   void wait() { static_cast<void>(finish(true)); }
@@ -86,22 +90,8 @@ class Pending {
       : transport_(std::move(transport)), functions_(functions), message_(message) {
     functions_->start(transport_.get(), message_);
   }
-  bool finish(bool wait) {
-    if (!functions_) return true;
-    const detail::TransportFunctions* const functions = std::exchange(functions_, nullptr);  // an error is the end, too
-    if (functions->finish(transport_.get(), message_, wait)) return true;
-    functions_ = functions;
-    return false;
-  }
-  void drop() noexcept {
-    if (!functions_) return;
-    try {
-      // after an error the other side may never answer
-      if (std::uncaught_exceptions() > 0) functions_->give_up(transport_.get(), message_);
-      else wait();
-    } catch (const std::exception&) {  // the next call that waits reports it
-    }
-  }
+  bool finish(bool wait);
+  void drop() noexcept;
 
   tenon::detail::Shared<void> transport_;
   const detail::TransportFunctions* functions_ = nullptr;
@@ -133,70 +123,103 @@ class Communicator {
   int size() const { return size_; }
 
   /// Returns when the bytes may be changed again, which may be only after the receiver has called receive().
-  void send(int to, int tag, std::span<const std::byte> bytes) const {
-    refuse_itself(to);
-    start_send(to, tag, bytes).wait();
-  }
+  void send(int to, int tag, std::span<const std::byte> bytes) const;
   /// Returns when exactly bytes.size() bytes of the next message of this rank and tag are there.
-  void receive(int from, int tag, std::span<std::byte> bytes) const {
-    refuse_itself(from);
-    start_receive(from, tag, bytes).wait();
-  }
+  void receive(int from, int tag, std::span<std::byte> bytes) const;
   /// The same, but return at once. Here a rank may also send to itself.
-  [[nodiscard]] Pending start_send(int to, int tag, std::span<const std::byte> bytes) const {
-    // a transport only reads what is outgoing
-    return start({true, to, tag, const_cast<std::byte*>(bytes.data()), bytes.size()});
-  }
-  [[nodiscard]] Pending start_receive(int from, int tag, std::span<std::byte> bytes) const {
-    return start({false, from, tag, bytes.data(), bytes.size()});
-  }
+  [[nodiscard]] Pending start_send(int to, int tag, std::span<const std::byte> bytes) const;
+  [[nodiscard]] Pending start_receive(int from, int tag, std::span<std::byte> bytes) const;
 
   /// Returns when all ranks have called it.
-  void barrier() const {
-    for (int distance = 1; distance < size_; distance *= 2) {
-      std::byte here{}, there{};
-      Pending arriving = start_own_receive((rank_ + size_ - distance) % size_, barrier_tag, {&there, 1});
-      start_own_send((rank_ + distance) % size_, barrier_tag, {&here, 1}).wait();
-      arriving.wait();
-    }
-  }
+  void barrier() const;
   /// Called by all ranks: the group of those that gave the same color, in the order of their keys, then of their ranks.
   /// Throws ValueError for a color below 0.
-  Communicator split(int color, int key) const {
-    if (color < 0) throw_error<ValueError>("split: the color is ", color, ", the least is 0.");
-    return functions_ ? functions_->split(transport_.get(), color, key) : *this;
-  }
+  Communicator split(int color, int key) const;
 
   /// For Tenon's own messages, whose tags are above most_tag.
-  [[nodiscard]] Pending start_own_send(int to, int tag, std::span<const std::byte> bytes) const {
-    return Pending(transport_, functions_, {true, to, tag, const_cast<std::byte*>(bytes.data()), bytes.size()});
-  }
-  [[nodiscard]] Pending start_own_receive(int from, int tag, std::span<std::byte> bytes) const {
-    return Pending(transport_, functions_, {false, from, tag, bytes.data(), bytes.size()});
-  }
+  [[nodiscard]] Pending start_own_send(int to, int tag, std::span<const std::byte> bytes) const;
+  [[nodiscard]] Pending start_own_receive(int from, int tag, std::span<std::byte> bytes) const;
 
  private:
   static constexpr int barrier_tag = most_tag + 1;  // that of collectives, so that a rank that calls one hears it
 
-  Pending start(const Message& message) const {
-    if (message.peer < 0 || message.peer >= size_)
-      throw_error<ValueError>("There is no rank ", message.peer, " to ", message.outgoing ? "send to" : "receive from",
-                              ": the group has the ranks 0 to ", size_ - 1, ".");
-    if (message.tag < 0 || message.tag > most_tag)
-      throw_error<ValueError>("A message has the tag ", message.tag, "; tags are 0 to ", most_tag, ".");
-    if (!functions_)
-      throw_error<ValueError>("This group has one rank, so there is no other to send to: call dist::init first, and "
-                              "start several processes, such as by `mpirun -n 4`.");
-    return Pending(transport_, functions_, message);
-  }
-  void refuse_itself(int peer) const {
-    if (peer == rank_ && functions_)
-      throw_error<ValueError>("Rank ", peer, " would wait for itself: start_send and start_receive do not wait.");
-  }
+  Pending start(const Message& message) const;
+  void refuse_itself(int peer) const;
 
   int rank_ = 0, size_ = 1;
   tenon::detail::Shared<void> transport_;
   const detail::TransportFunctions* functions_ = nullptr;
 };
+
+#if TENON_DEFINES
+[[gnu::noinline]] TENON_INLINE bool Pending::finish(bool wait) {
+  if (!functions_) return true;
+  const detail::TransportFunctions* const functions = std::exchange(functions_, nullptr);  // an error is the end, too
+  if (functions->finish(transport_.get(), message_, wait)) return true;
+  functions_ = functions;
+  return false;
+}
+[[gnu::noinline]] TENON_INLINE void Pending::drop() noexcept {
+  try {
+    // after an error the other side may never answer
+    if (std::uncaught_exceptions() > 0) functions_->give_up(transport_.get(), message_);
+    else wait();
+  } catch (const std::exception&) {  // the next call that waits reports it
+  }
+}
+
+[[gnu::noinline]] TENON_INLINE void Communicator::send(int to, int tag, std::span<const std::byte> bytes) const {
+  refuse_itself(to);
+  start_send(to, tag, bytes).wait();
+}
+[[gnu::noinline]] TENON_INLINE void Communicator::receive(int from, int tag, std::span<std::byte> bytes) const {
+  refuse_itself(from);
+  start_receive(from, tag, bytes).wait();
+}
+[[gnu::noinline]] TENON_INLINE Pending Communicator::start_send(int to, int tag,
+                                                                std::span<const std::byte> bytes) const {
+  // a transport only reads what is outgoing
+  return start({true, to, tag, const_cast<std::byte*>(bytes.data()), bytes.size()});
+}
+[[gnu::noinline]] TENON_INLINE Pending Communicator::start_receive(int from, int tag,
+                                                                   std::span<std::byte> bytes) const {
+  return start({false, from, tag, bytes.data(), bytes.size()});
+}
+[[gnu::noinline]] TENON_INLINE Pending Communicator::start_own_send(int to, int tag,
+                                                                    std::span<const std::byte> bytes) const {
+  return Pending(transport_, functions_, {true, to, tag, const_cast<std::byte*>(bytes.data()), bytes.size()});
+}
+[[gnu::noinline]] TENON_INLINE Pending Communicator::start_own_receive(int from, int tag,
+                                                                       std::span<std::byte> bytes) const {
+  return Pending(transport_, functions_, {false, from, tag, bytes.data(), bytes.size()});
+}
+[[gnu::noinline]] TENON_INLINE void Communicator::barrier() const {
+  for (int distance = 1; distance < size_; distance *= 2) {
+    std::byte here{}, there{};
+    Pending arriving = start_own_receive((rank_ + size_ - distance) % size_, barrier_tag, {&there, 1});
+    start_own_send((rank_ + distance) % size_, barrier_tag, {&here, 1}).wait();
+    arriving.wait();
+  }
+}
+[[gnu::noinline]] TENON_INLINE Communicator Communicator::split(int color, int key) const {
+  if (color < 0) throw_error<ValueError>("split: the color is ", color, ", the least is 0.");
+  return functions_ ? functions_->split(transport_.get(), color, key) : *this;
+}
+[[gnu::noinline]] TENON_INLINE Pending Communicator::start(const Message& message) const {
+  if (message.peer < 0 || message.peer >= size_)
+    throw_error<ValueError>("There is no rank ", message.peer, " to ", message.outgoing ? "send to" : "receive from",
+                            ": the group has the ranks 0 to ", size_ - 1, ".");
+  if (message.tag < 0 || message.tag > most_tag)
+    throw_error<ValueError>("A message has the tag ", message.tag, "; tags are 0 to ", most_tag, ".");
+  if (!functions_)
+    throw_error<ValueError>("This group has one rank, so there is no other to send to: call dist::init first, and "
+                            "start several processes, such as by `mpirun -n 4`.");
+  return Pending(transport_, functions_, message);
+}
+[[gnu::noinline]] TENON_INLINE void Communicator::refuse_itself(int peer) const {
+  if (peer == rank_ && functions_)
+    throw_error<ValueError>("Rank ", peer, " would wait for itself: start_send and start_receive do not wait.");
+}
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::dist

@@ -1,15 +1,17 @@
 // What the ranks of a training must have alike, and the sentences for what differs. All ranks hear the same one,
 // instead of waiting for sums that another does not send.
 #pragma once
-#include <cstring>
-#include <functional>
 #include <string>
 #include <vector>
 
-#include <tenon/core/tensor/list.hpp>
 #include <tenon/dataset/stage/data_info.hpp>
 #include <tenon/dist/collectives.hpp>
 #include <tenon/nn/parameters.hpp>
+#if TENON_DEFINES
+#include <cstring>
+
+#include <tenon/core/tensor/list.hpp>
+#endif
 
 namespace tenon::inline TENON_ABI::detail {
 
@@ -32,24 +34,61 @@ struct AgreedStep {
 };
 
 enum class Agreement : std::int32_t { run, step, stop, model };
-/// What each rank has, valid until the next call. A rank that is elsewhere in the program is a RuntimeError.
+/// What each rank has, one after the other, valid until the next call. A rank that is elsewhere in the program is a
+/// RuntimeError.
+const void* told(const dist::Communicator& ranks, Agreement which, const void* own, std::size_t bytes);
 template <class T>
 std::span<const T> told(const dist::Communicator& ranks, Agreement which, const T& own) {
-  const dist::detail::Called called{dist::detail::Called::training, std::int32_t(which), -1, 0, sizeof own};
-  const std::span<std::byte> all = dist::detail::scratch(sizeof own * std::size_t(ranks.size()));
-  dist::detail::gather_for(ranks, called, std::as_bytes(std::span(&own, 1)), all);
-  return {reinterpret_cast<const T*>(all.data()), std::size_t(ranks.size())};
+  return {static_cast<const T*>(told(ranks, which, &own, sizeof own)), std::size_t(ranks.size())};
 }
-/// The first rank whose `number` is not that of rank 0, or 0.
-template <class T, class Number>
-std::size_t first_other(std::span<const T> all, Number number) {
-  for (std::size_t rank = 1; rank < all.size(); ++rank)
-    if (std::invoke(number, all[rank]) != std::invoke(number, all[0])) return rank;
-  return 0;
+/// A number for the bits of some memory, which goes on from another number.
+std::uint64_t number_of_bits(const std::byte* data, std::size_t bytes, std::uint64_t number = 0);
+/// The same for a column of a batch: of a large one 64 words, from its first to its last.
+std::uint64_t number_of_column(const std::byte* data, std::size_t bytes, std::uint64_t number);
+template <class List>
+std::uint64_t number_of_samples(const dataset::Row<List>& row) {
+  std::uint64_t number = 0;
+  for (int i = 0; i < List::count; ++i)
+    number = number_of_column(static_cast<const std::byte*>(row.column[i]), std::size_t(List::types[i].bytes(row.n)),
+                              number);
+  return number;
 }
 
-/// A number for the bits of some memory, which goes on from another number.
-inline std::uint64_t number_of_bits(const std::byte* data, std::size_t bytes, std::uint64_t number = 0) {
+/// A line for the optimizer, and one for each parameter: its name, dtype, shape, and whether it is trained.
+[[gnu::cold]] std::vector<std::string> model_lines(std::string_view optimizer, long shards,
+                                                   const ParameterList& parameters);
+/// The shard that a data set is, by the last of its stages that says so.
+[[gnu::cold]] void find_shard(const dataset::DataInfo& data, AgreedRun& run);
+template <class Data>
+void find_shard(const Data& data, AgreedRun& run) {
+  find_shard(dataset::DataInfo(data), run);
+}
+
+/// Throws RuntimeError, on all ranks, unless all begin the same run. Returns whether each has another shard of the
+/// data.
+[[gnu::cold]] bool agree_on_run(const dist::Communicator& ranks, std::string_view what, AgreedRun own,
+                                const std::vector<std::string>& model);
+/// Throws RuntimeError, on all ranks, unless all have the same batch before a step, or none has one; if data is
+/// `dealt`, unless all have one or none.
+DealtBatch agree_on_step(const dist::Communicator& ranks, const AgreedStep& own, bool dealt);
+
+#if TENON_DEFINES
+[[gnu::noinline]] TENON_INLINE const void* told(const dist::Communicator& ranks, Agreement which, const void* own,
+                                                std::size_t bytes) {
+  const dist::detail::Called called{dist::detail::Called::training, std::int32_t(which), -1, 0, std::int64_t(bytes)};
+  const std::span<std::byte> all = dist::detail::scratch(bytes * std::size_t(ranks.size()));
+  dist::detail::gather_for(ranks, called, {static_cast<const std::byte*>(own), bytes}, all);
+  return all.data();
+}
+/// The first rank whose `number` is not that of rank 0, or 0.
+template <class T, class N>
+std::size_t first_other(std::span<const T> all, N T::* number) {
+  for (std::size_t rank = 1; rank < all.size(); ++rank)
+    if (all[rank].*number != all[0].*number) return rank;
+  return 0;
+}
+[[gnu::noinline]] TENON_INLINE std::uint64_t number_of_bits(const std::byte* data, std::size_t bytes,
+                                                            std::uint64_t number) {
   const auto add = [&](std::size_t at, std::size_t size) {
     std::uint64_t word = 0;
     std::memcpy(&word, data + at, size);
@@ -60,24 +99,15 @@ inline std::uint64_t number_of_bits(const std::byte* data, std::size_t bytes, st
   if (bytes % 8) add(bytes / 8 * 8, bytes % 8);
   return number;
 }
-/// The same for a batch: of a large column 64 words, from its first to its last.
-template <class List>
-std::uint64_t number_of_samples(const dataset::Row<List>& row) {
+TENON_INLINE std::uint64_t number_of_column(const std::byte* data, std::size_t bytes, std::uint64_t number) {
   constexpr std::size_t words = 64;
-  std::uint64_t number = 0;
-  for (int i = 0; i < List::count; ++i) {
-    const auto* const data = static_cast<const std::byte*>(row.column[i]);
-    const std::size_t bytes = std::size_t(List::types[i].bytes(row.n));
-    if (bytes <= 8 * words) number = number_of_bits(data, bytes, number);
-    else
-      for (std::size_t k = 0; k < words; ++k) number = number_of_bits(data + (bytes - 8) * k / (words - 1), 8, number);
-  }
+  if (bytes <= 8 * words) return number_of_bits(data, bytes, number);
+  for (std::size_t k = 0; k < words; ++k) number = number_of_bits(data + (bytes - 8) * k / (words - 1), 8, number);
   return number;
 }
 
-/// A line for the optimizer, and one for each parameter: its name, dtype, shape, and whether it is trained.
-[[gnu::cold, gnu::noinline]] inline std::vector<std::string> model_lines(std::string_view optimizer, long shards,
-                                                                         const ParameterList& parameters) {
+[[gnu::noinline]] TENON_INLINE std::vector<std::string> model_lines(std::string_view optimizer, long shards,
+                                                                    const ParameterList& parameters) {
   std::vector<std::string> lines{text("the optimizer ", optimizer, " and ", shards, " shards")};
   for (int e = 0; e < parameters.entries(); ++e)
     if (const Entry& entry = parameters.table()[e]; entry.parameter) {
@@ -113,10 +143,8 @@ inline std::uint64_t number_of_lines(const std::vector<std::string>& lines) {
   }
 }
 
-/// The shard that a data set is, by the last of its stages that says so.
-template <class Data>
-[[gnu::cold]] void find_shard(const Data& data, AgreedRun& run) {
-  dataset::DataInfo(data).each_stage([&](const dataset::StageInfo& stage) {
+[[gnu::noinline]] TENON_INLINE void find_shard(const dataset::DataInfo& data, AgreedRun& run) {
+  data.each_stage([&](const dataset::StageInfo& stage) {
     if (run.num_shards > 1) return;
     for (const auto& setting : stage.setting) {
       if (setting.name == "num_shards") run.num_shards = setting.value;
@@ -127,24 +155,22 @@ template <class Data>
 /// True if each rank has another shard, false if all have the same data. Throws RuntimeError for what is neither.
 [[gnu::cold, gnu::noinline]] inline bool are_dealt(std::span<const AgreedRun> all, std::string_view what) {
   if (!first_other(all, &AgreedRun::num_shards) && !first_other(all, &AgreedRun::shard_id)) return false;
-  std::vector<bool> is_there(all.size());
+  std::string is_there(all.size(), 'n');
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     const AgreedRun& one = all[rank];
     if (one.num_shards != std::int64_t(all.size()) || std::size_t(one.shard_id) >= all.size() ||
-        is_there[std::size_t(one.shard_id)])
+        is_there[std::size_t(one.shard_id)] == 'y')
       throw_error<RuntimeError>(what, ": the data set of rank ", rank, " is shard ", one.shard_id, " of ",
                                 one.num_shards, ", and there are ", all.size(),
                                 " ranks: use shard() without numbers, "
                                 "which gives each rank another one, or give all ranks the same data set.");
-    is_there[std::size_t(one.shard_id)] = true;
+    is_there[std::size_t(one.shard_id)] = 'y';
   }
   return true;
 }
 
-/// Throws RuntimeError, on all ranks, unless all begin the same run. Returns whether each has another shard of the
-/// data.
-[[gnu::cold, gnu::noinline]] inline bool agree_on_run(const dist::Communicator& ranks, std::string_view what,
-                                                      AgreedRun own, const std::vector<std::string>& model) {
+[[gnu::noinline]] TENON_INLINE bool agree_on_run(const dist::Communicator& ranks, std::string_view what, AgreedRun own,
+                                                 const std::vector<std::string>& model) {
   own.model = number_of_lines(model);
   const std::span<const AgreedRun> all = told(ranks, Agreement::run, own);
   if (const std::size_t other = first_other(all, &AgreedRun::model)) refuse_models(ranks, other, what, model);
@@ -163,29 +189,30 @@ template <class Data>
   return dealt;
 }
 
-/// Throws RuntimeError, on all ranks, unless all have the same batch before a step, or none has one; if data is
-/// `dealt`, unless all have one or none.
-inline DealtBatch agree_on_step(const dist::Communicator& ranks, const AgreedStep& own, bool dealt) {
+[[gnu::noinline]] TENON_INLINE DealtBatch agree_on_step(const dist::Communicator& ranks, const AgreedStep& own,
+                                                        bool dealt) {
   const std::span<const AgreedStep> all = told(ranks, Agreement::step, own);
-  if (const std::size_t other =
-          first_other(all, [dealt](const AgreedStep& one) { return dealt ? one.batch > 0 : one.batch; }))
+  std::size_t other = 0;
+  for (std::size_t rank = all.size(); rank-- > 1;)
+    if (dealt ? (all[rank].batch > 0) != (all[0].batch > 0) : all[rank].batch != all[0].batch) other = rank;
+  if (other)
     throw_error<RuntimeError>("Model.train: after ", own.step, " steps rank 0 has a batch of ", all[0].batch,
                               " samples, rank ", other, " one of ", all[other].batch,
                               ": give all ranks the same data set; DataParallel shares each batch.");
-  if (const std::size_t other = first_other(all, &AgreedStep::step))
+  if ((other = first_other(all, &AgreedStep::step)))
     throw_error<RuntimeError>("Model.train: rank 0 is in step ", all[0].step + 1, ", rank ", other, " in step ",
                               all[other].step + 1, ": load the same checkpoint on all ranks.");
-  if (const std::size_t other = dealt ? 0 : first_other(all, &AgreedStep::samples))
+  if (!dealt && (other = first_other(all, &AgreedStep::samples)))
     throw_error<RuntimeError>(
         "Model.train: in step ", own.step + 1, " rank ", other,
         " has other samples than rank 0: "
         "DataParallel shares each batch, so give all ranks the same data set, with the same seed, "
         "or, by dataset::shard(), a shard each.");
-  if (const std::size_t other = first_other(all, &AgreedStep::weights))
+  if ((other = first_other(all, &AgreedStep::weights)))
     throw_error<RuntimeError>("Model.train: rank ", other,
                               " has other weights than rank 0: give all ranks the same "
                               "seed and checkpoint.");
-  if (const std::size_t other = first_other(all, &AgreedStep::rate))
+  if ((other = first_other(all, &AgreedStep::rate)))
     throw_error<RuntimeError>("Model.train: in step ", own.step + 1, " rank 0 has the learning rate ", all[0].rate,
                               ", rank ", other, " ", all[other].rate, ": their weights would become different.");
   DealtBatch batch{0, 0};
@@ -195,5 +222,7 @@ inline DealtBatch agree_on_step(const dist::Communicator& ranks, const AgreedSte
   }
   return dealt ? batch : DealtBatch{own.batch, 0};
 }
+
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::detail

@@ -1,16 +1,24 @@
 // What set_auto_parallel_context says to a Model with dist::DataParallel.
 #pragma once
-#include <string>
-
 #include <tenon/core/context/parallel.hpp>
 #include <tenon/dist/communicator.hpp>
+#if TENON_DEFINES
+#include <string>
+#endif
 
 namespace tenon::inline TENON_ABI::detail {
 
+#if !defined(TENON_COMPILED_PART)  // which many programs have that do not include this
 inline const HasTool has_data_parallel(Tool::data_parallel);
+#endif
 
 /// Throws ValueError for a mode that there is not, and for a number of ranks, or a rank, that is another one.
-[[gnu::cold, gnu::noinline]] inline void check_parallel_context(const dist::Communicator& ranks) {
+[[gnu::cold]] void check_parallel_context(const dist::Communicator& ranks);
+/// Whether the ranks begin with the weights of rank 0.
+[[gnu::cold]] bool broadcasts_parameters();
+
+#if TENON_DEFINES
+[[gnu::noinline]] TENON_INLINE void check_parallel_context(const dist::Communicator& ranks) {
   const std::string mode = get_auto_parallel_context("parallel_mode");
   if (mode != "stand_alone" && mode != "data_parallel")
     throw_error<ValueError>("DataParallel: the parallel_mode is '", mode,
@@ -26,7 +34,9 @@ inline const HasTool has_data_parallel(Tool::data_parallel);
   check("device_num", ranks.size());
   check("global_rank", ranks.rank());
 }
-/// Whether the ranks begin with the weights of rank 0.
-[[gnu::cold]] inline bool broadcasts_parameters() { return get_auto_parallel_context("parameter_broadcast") == "True"; }
+[[gnu::noinline]] TENON_INLINE bool broadcasts_parameters() {
+  return get_auto_parallel_context("parameter_broadcast") == "True";
+}
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::detail

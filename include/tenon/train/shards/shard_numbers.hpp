@@ -1,15 +1,57 @@
 // What shards give beside gradients: losses, and moving statistics, added in double.
 #pragma once
-#include <cstring>
-#include <vector>
-
+#include <tenon/core/function_ref.hpp>
 #include <tenon/core/memory/aligned_bytes.hpp>
+#include <tenon/core/memory/growing.hpp>
 #include <tenon/core/tensor/any_tensor.hpp>
 #include <tenon/dist/shard_sum.hpp>
 #include <tenon/nn/parameters.hpp>
+#if TENON_DEFINES
+#include <cstring>
+#endif
 
 namespace tenon::inline TENON_ABI::detail {
 
+/// to = gradient, or to + gradient, in the type of its sum.
+void add_gradient(std::byte* to, const AnyTensor& gradient, bool begins);
+
+/// The numbers of one batch: all moving statistics, each the mean over the samples, and the graph's outputs. An
+/// output per sample has the samples of each shard at their place, and zeros elsewhere.
+class ShardNumbers {
+ public:
+  /// Before the shards of a batch of n. `moving`: a flag per entry; `means`: an output without samples is a mean.
+  void start(const ParameterList& parameters, const bool* moving, std::span<const TensorType> outputs, bool means,
+             long n);
+  long bytes() const;
+  /// The statistics as they were before the batch.
+  void restore() const;
+  /// Takes what the graph has made of the samples of a shard; `output(k)` is a view.
+  template <class F>
+  void take(double* sum, dist::ShardRange samples, bool begins, F output) const {
+    take_each(sum, samples, begins, [&](int k, AnyTensor& to) { to = output(k); });
+  }
+  /// Gives the network the statistics, and makes the outputs of the batch.
+  void finish(const double* sum);
+  /// f(view) for each output, valid until the next batch.
+  void each_output(FunctionRef<const AnyTensor&> f) const;
+
+ private:
+  void take_each(double* sum, dist::ShardRange samples, bool begins, FunctionRef<int, AnyTensor&> output) const;
+  struct Output {
+    TensorType type;
+    long offset;
+  };
+  static std::byte* home(const AnyTensor& one) { return detail::home(static_cast<std::byte*>(one.data), one.bytes()); }
+
+  long n_ = 0;
+  bool means_ = true;
+  Growing<AnyTensor> moving_;
+  Growing<std::byte> before_;
+  Growing<Output> outputs_;
+  TargetBytes whole_;  // the outputs of the batch
+};
+
+#if TENON_DEFINES
 /// Calls f with a floating-point type.
 template <class F>
 void with_float(Dtype dtype, F f) {
@@ -23,7 +65,7 @@ void with_float(Dtype dtype, F f) {
 
 TENON_EXACT_BEGIN
 /// sum = weight values, or sum + weight values.
-inline void add_weighted(double* sum, const AnyTensor& values, double weight, bool begins) {
+[[gnu::noinline]] TENON_INLINE void add_weighted(double* sum, const AnyTensor& values, double weight, bool begins) {
   with_float(values.dtype, [&]<class T>(T) {
     const T* const from = static_cast<const T*>(values.data);
     for (long i = 0; i < values.count(); ++i) {
@@ -32,8 +74,7 @@ inline void add_weighted(double* sum, const AnyTensor& values, double weight, bo
     }
   });
 }
-/// The same for a gradient, in the type of its sum.
-inline void add_gradient(std::byte* to, const AnyTensor& gradient, bool begins) {
+[[gnu::noinline]] TENON_INLINE void add_gradient(std::byte* to, const AnyTensor& gradient, bool begins) {
   with_float(gradient.dtype, [&]<class T>(T) {
     using S = Compute<T>;
     S* const sum = reinterpret_cast<S*>(to);
@@ -42,100 +83,79 @@ inline void add_gradient(std::byte* to, const AnyTensor& gradient, bool begins) 
   });
 }
 TENON_EXACT_END
-inline void round_into(const AnyTensor& to, const double* from) {
+[[gnu::noinline]] TENON_INLINE void round_into(const AnyTensor& to, const double* from) {
   with_float(to.dtype, [&]<class T>(T) {
     for (long i = 0; i < to.count(); ++i) static_cast<T*>(to.data)[i] = T(static_cast<Compute<T>>(from[i]));
   });
 }
 
-/// The numbers of one batch: all moving statistics, each the mean over the samples, and the graph's outputs. An
-/// output per sample has the samples of each shard at their place, and zeros elsewhere.
-class ShardNumbers {
- public:
-  /// Before the shards of a batch of n. `moving`: a flag per entry; `means`: an output without samples is a mean.
-  void start(const ParameterList& parameters, const bool* moving, std::span<const TensorType> outputs, bool means,
-             long n) {
-    moving_.clear(), outputs_.clear(), before_.clear();
-    n_ = n, means_ = means;
-    for (int e = 0; e < parameters.entries(); ++e)
-      if (moving[e]) {
-        const TensorType& type = parameters.table()[e].dims;
-        moving_.emplace_back(type, 1, parameters.handle(e).values_at(type.bytes(1)));
-        const auto* const data = static_cast<const std::byte*>(moving_.back().data);
-        before_.insert(before_.end(), data, data + type.bytes(1));
-      }
-    long bytes = 0;
-    for (const TensorType& type : outputs) {
-      outputs_.push_back({type, bytes});
-      bytes += aligned(type.bytes(n));
+[[gnu::noinline]] TENON_INLINE void ShardNumbers::start(const ParameterList& parameters, const bool* moving,
+                                                        std::span<const TensorType> outputs, bool means, long n) {
+  moving_.clear(), outputs_.clear(), before_.clear();
+  n_ = n, means_ = means;
+  for (int e = 0; e < parameters.entries(); ++e)
+    if (moving[e]) {
+      const TensorType& type = parameters.table()[e].dims;
+      const AnyTensor& one = moving_.push_back({type, 1, parameters.handle(e).values_at(type.bytes(1))});
+      const std::size_t at = before_.size();
+      before_.fill(at + one.bytes());
+      std::memcpy(before_.begin() + at, one.data, one.bytes());
     }
-    if (long(whole_.bytes()) < bytes) whole_ = TargetBytes(std::size_t(bytes), "the outputs of a batch");
+  long bytes = 0;
+  for (const TensorType& type : outputs) {
+    outputs_.push_back({type, bytes});
+    bytes += aligned(type.bytes(n));
   }
-  long bytes() const {
-    long count = 0;
-    for (const AnyTensor& one : moving_) count += one.count();
-    for (const Output& one : outputs_) count += one.type.count(n_);
-    return count * long(sizeof(double));
+  if (long(whole_.bytes()) < bytes) whole_ = TargetBytes(std::size_t(bytes), "the outputs of a batch");
+}
+[[gnu::noinline]] TENON_INLINE long ShardNumbers::bytes() const {
+  long count = 0;
+  for (const AnyTensor& one : moving_) count += one.count();
+  for (const Output& one : outputs_) count += one.type.count(n_);
+  return count * long(sizeof(double));
+}
+[[gnu::noinline]] TENON_INLINE void ShardNumbers::restore() const {
+  const std::byte* from = before_.begin();
+  for (const AnyTensor& one : moving_) {
+    std::memcpy(home(one), from, one.bytes());
+    from += one.bytes();
   }
-  /// The statistics as they were before the batch.
-  void restore() const {
-    const std::byte* from = before_.data();
-    for (const AnyTensor& one : moving_) {
-      std::memcpy(home(one), from, one.bytes());
-      from += one.bytes();
+}
+[[gnu::noinline]] TENON_INLINE void ShardNumbers::take_each(double* sum, dist::ShardRange samples, bool begins,
+                                                            FunctionRef<int, AnyTensor&> output) const {
+  const double part = double(samples.size()) / double(n_);
+  for (const AnyTensor& one : moving_) {
+    home(one);
+    add_weighted(sum, one, part, begins);
+    sum += one.count();
+  }
+  for (std::size_t k = 0; k < outputs_.size(); ++k) {
+    const TensorType& type = outputs_[k].type;
+    AnyTensor values;
+    output(int(k), values);
+    if (!type.batched()) add_weighted(sum, values, means_ ? part : 1, begins);
+    else {
+      if (begins) std::memset(sum, 0, std::size_t(type.count(n_)) * sizeof *sum);
+      add_weighted(sum + type.count(samples.begin), values, 1, true);
     }
+    sum += type.count(n_);
   }
-  /// Takes what the graph has made of the samples of a shard; `output(k)` is a view.
-  template <class F>
-  void take(double* sum, dist::ShardRange samples, bool begins, F output) const {
-    const double part = double(samples.size()) / double(n_);
-    for (const AnyTensor& one : moving_) {
-      home(one);
-      add_weighted(sum, one, part, begins);
-      sum += one.count();
-    }
-    for (std::size_t k = 0; k < outputs_.size(); ++k) {
-      const TensorType& type = outputs_[k].type;
-      if (!type.batched()) add_weighted(sum, output(int(k)), means_ ? part : 1, begins);
-      else {
-        if (begins) std::memset(sum, 0, std::size_t(type.count(n_)) * sizeof *sum);
-        add_weighted(sum + type.count(samples.begin), output(int(k)), 1, true);
-      }
-      sum += type.count(n_);
-    }
+}
+[[gnu::noinline]] TENON_INLINE void ShardNumbers::finish(const double* sum) {
+  for (const AnyTensor& one : moving_) {
+    home(one);
+    round_into(one, sum);
+    sum += one.count();
   }
-  /// Gives the network the statistics, and makes the outputs of the batch.
-  void finish(const double* sum) {
-    for (const AnyTensor& one : moving_) {
-      home(one);
-      round_into(one, sum);
-      sum += one.count();
-    }
-    each_output([&](const AnyTensor& output) {
-      home(output);
-      round_into(output, sum);
-      sum += output.count();
-    });
-  }
-  /// f(view) for each output, valid until the next batch.
-  template <class F>
-  void each_output(F f) const {
-    for (const Output& one : outputs_) f(AnyTensor(one.type, n_, whole_.address() + one.offset));
-  }
-
- private:
-  struct Output {
-    TensorType type;
-    long offset;
-  };
-  static std::byte* home(const AnyTensor& one) { return detail::home(static_cast<std::byte*>(one.data), one.bytes()); }
-
-  long n_ = 0;
-  bool means_ = true;
-  std::vector<AnyTensor> moving_;
-  std::vector<std::byte> before_;
-  std::vector<Output> outputs_;
-  TargetBytes whole_;  // the outputs of the batch
-};
+  each_output([&](const AnyTensor& output) {
+    home(output);
+    round_into(output, sum);
+    sum += output.count();
+  });
+}
+[[gnu::noinline]] TENON_INLINE void ShardNumbers::each_output(FunctionRef<const AnyTensor&> f) const {
+  for (const Output& one : outputs_) f(AnyTensor(one.type, n_, whole_.address() + one.offset));
+}
+#endif  // TENON_DEFINES
 
 }  // namespace tenon::detail
