@@ -1,6 +1,7 @@
 // Lesson 19: a residual network on CIFAR-10 from JPEG files, with augmentation, batch norms, and a learning rate that
 // rises and falls.
 // link: png jpeg
+// label: long
 //
 //     19_cifar FOLDER [EPOCHS]    FOLDER/train and FOLDER/test have a folder of images for each of the ten classes.
 //                                 Without a folder, pictures are drawn: they take seconds to learn

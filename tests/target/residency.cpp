@@ -1,3 +1,4 @@
+// label: long
 // What passes between the host and a second target in a step of a graph: the batch goes there, and what somebody asked
 // for comes back.
 #define TENON_TARGET counting
