@@ -57,6 +57,7 @@ std::uint64_t number_of_samples(const dataset::Row<List>& row) {
 /// A line for the optimizer, and one for each parameter: its name, dtype, shape, and whether it is trained.
 [[gnu::cold]] std::vector<std::string> model_lines(std::string_view optimizer, long shards,
                                                    const ParameterList& parameters);
+std::uint64_t number_of_lines(const std::vector<std::string>& lines);
 /// The shard that a data set is, by the last of its stages that says so.
 [[gnu::cold]] void find_shard(const dataset::DataInfo& data, AgreedRun& run);
 template <class Data>
@@ -117,7 +118,7 @@ TENON_INLINE std::uint64_t number_of_column(const std::byte* data, std::size_t b
     }
   return lines;
 }
-inline std::uint64_t number_of_lines(const std::vector<std::string>& lines) {
+[[gnu::noinline]] TENON_INLINE std::uint64_t number_of_lines(const std::vector<std::string>& lines) {
   std::uint64_t number = lines.size();
   for (const std::string& line : lines)
     number = number_of_bits(reinterpret_cast<const std::byte*>(line.data()), line.size(), number + line.size());

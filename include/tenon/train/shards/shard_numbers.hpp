@@ -14,6 +14,7 @@ namespace tenon::inline TENON_ABI::detail {
 
 /// to = gradient, or to + gradient, in the type of its sum.
 void add_gradient(std::byte* to, const AnyTensor& gradient, bool begins);
+void round_into(const AnyTensor& to, const double* from);
 
 /// The numbers of one batch: all moving statistics, each the mean over the samples, and the graph's outputs. An
 /// output per sample has the samples of each shard at their place, and zeros elsewhere.
