@@ -59,6 +59,8 @@ ELEMENTWISE = (
     Row("fmod", "fmod(x, y)", "torch.fmod(x, y)", "c:n.64 p:n.64", train=False),
     Row("floor_mod", "floor_mod(x, y)", "torch.remainder(x, y)", "c:n.64 p:n.64", train=False),
     Row("atan2", "atan2(x, y)", "torch.atan2(x, y)", "n.64 p:n.64"),
+    Row("pow", "pow(x, y)", "torch.pow(x, y)", "p:n.64 n.64"),
+    Row("pow/number", "pow(x, 2.5f)", "torch.pow(x, 2.5)", "p:n.64"),
     Row("hypot", "hypot(x, y)", "torch.hypot(x, y)", "n.64 p:n.64"),
     Row("xlogy", "xlogy(x, y)", "torch.xlogy(x, y)", "n.64 p:n.64"),
     Row("bitwise_xor", "bitwise_xor(x, y)", "torch.bitwise_xor(x, y)", "i1000:n.64 i1000:n.64", train=False),

@@ -12,8 +12,8 @@ struct PowGradExponent;
 /// users.
 struct PowGradBase : Elementwise<PowGradBase, "PowGradBase"> {
   template <class V>
-  TENON_DEVICE static V eval(V a, V b, V gradient) {
-    return b == V(0) ? V(0) : gradient * (b * math::pow(a, b - V(1)));
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V a, V b, V gradient) {
+    return math::either(b == V(0), V(0), gradient * (b * math::pow(a, b - V(1))));
   }
   static constexpr void derivative(Derivative& d);
 };
@@ -21,8 +21,8 @@ struct PowGradBase : Elementwise<PowGradBase, "PowGradBase"> {
 /// finite. Not for users.
 struct PowGradExponent : Elementwise<PowGradExponent, "PowGradExponent"> {
   template <class V>
-  TENON_DEVICE static V eval(V a, V y, V gradient) {
-    return a == V(0) && y >= V(0) && y <= V(1) ? V(0) : gradient * (y * math::log(a));
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V a, V y, V gradient) {
+    return math::either((a == V(0)) & (y >= V(0)) & (y <= V(1)), V(0), gradient * (y * math::log(a)));
   }
   static constexpr void derivative(Derivative& d) {
     const int a = d.operand(0), y = d.operand(1), g = d.operand(2);
@@ -43,7 +43,7 @@ struct PowGradExponent : Elementwise<PowGradExponent, "PowGradExponent"> {
 struct Pow : Elementwise<Pow, "Pow"> {
   static constexpr bool numbers_only = true;
   template <class V>
-  TENON_DEVICE static V eval(V a, V b) {
+  [[gnu::always_inline]] TENON_DEVICE static V eval(V a, V b) {
     if constexpr (std::is_integral_v<V>) return math::wrapping_power(a, b);
     else return math::pow(a, b);
   }

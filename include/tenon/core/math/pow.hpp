@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <limits>
 
+#include <tenon/core/math/either.hpp>
 #include <tenon/core/math/libm.hpp>
 #include <tenon/core/math/polynomial.hpp>
 #include <tenon/core/simd/simd.hpp>
@@ -11,24 +12,23 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::math {
 
+// Without branches: a loop over numbers becomes vector instructions, also in a chain of element-wise steps.
 namespace detail {
-/// The logarithm to base 2 of a positive, finite, and normal number, within 2^-49: for x = 2^k m, √½ <= m <= √2,
-/// it is k + 2 atanh((m - 1) / (m + 1)) / ln 2.
-TENON_DEVICE inline double log2_of_normal(double x) {
+/// The logarithm to base 2 of a positive, finite, and normal number, within 2^-49: for x = 2^k m, √½ <= m < √2,
+/// it is k + 2 atanh((m - 1) / (m + 1)) / ln 2. Of others it is some number, or NaN.
+[[gnu::always_inline]] TENON_DEVICE inline double log2_of_normal(double x) {
   // 2 / ((2i + 1) ln 2)
   constexpr double c[]{2.8853900817779268,  0.96179669392597555, 0.57707801635558537, 0.41219858311113240,
                        0.32059889797532520, 0.26230818925253880, 0.22195308321368667, 0.19235933878519512,
                        0.16972882833987805, 0.15186263588304878};
-  constexpr std::uint64_t fraction = (std::uint64_t{1} << 52) - 1, one = std::uint64_t{1023} << 52;
-  const auto bits = std::bit_cast<std::uint64_t>(x);
-  double m = std::bit_cast<double>((bits & fraction) | one);
-  auto k = static_cast<double>(static_cast<std::int32_t>(bits >> 52) - 1023);
-  if (m > 1.4142135623730951) m *= 0.5, k += 1;
-  const double t = (m - 1) / (m + 1);
+  constexpr std::uint64_t root_of_half = 0x3fe6a09e667f3bcd, shift = std::uint64_t{1024} << 52;
+  const auto bits = std::bit_cast<std::uint64_t>(x), power = (bits - root_of_half + shift) >> 52;  // and 1024 more
+  const double k = std::bit_cast<double>(power | std::bit_cast<std::uint64_t>(0x1p52)) - (0x1p52 + 1024);
+  const double m = std::bit_cast<double>(bits - (power << 52) + shift), t = (m - 1) / (m + 1);
   return fmadd(t, polynomial(c, t * t), k);
 }
 /// 2 to a power between -200 and 200, within 2^-49: with x = n + f and n a whole number it is 2^n e^(f ln 2).
-TENON_DEVICE inline double exp2_of_small(double x) {
+[[gnu::always_inline]] TENON_DEVICE inline double exp2_of_small(double x) {
   // (ln 2)^i / i!
   constexpr double c[]{1,
                        0.69314718055994531,
@@ -41,35 +41,40 @@ TENON_DEVICE inline double exp2_of_small(double x) {
                        1.3215486790144309e-6,
                        1.0178086009239699e-7,
                        7.0549116208011233e-9,
-                       4.4455382718708114e-10};
-  constexpr double shift = 0x1.8p52;  // a sum with it has no fraction
-  const double n = (x + shift) - shift;
-  const auto exponent = static_cast<std::uint64_t>(static_cast<std::int64_t>(n) + 1023) << 52;
-  return polynomial(c, x - n) * std::bit_cast<double>(exponent);
+                       4.4455382708718114e-10};
+  constexpr double to_integer = 0x1.8p52;  // a sum with it has no fraction
+  const double shifted = x + to_integer;
+  const double power = std::bit_cast<double>((std::bit_cast<std::uint64_t>(shifted) + 1023u) << 52);
+  return polynomial(c, x - (shifted - to_integer)) * power;
 }
 }  // namespace detail
 
 /// x to the power of y, as the C library's powf, but within 0.501 ulp on every target: it is computed in double, from
 /// 2^(y log2 |x|). NaN for a negative x with a fractional y.
-TENON_DEVICE inline float pow(float x, float y) {
-  constexpr float infinity = std::numeric_limits<float>::infinity();
-  if (x == 1 || y == 0) return 1;
-  if (x != x || y != y) return std::numeric_limits<float>::quiet_NaN();
-  const float size = __builtin_fabsf(x), size_of_y = __builtin_fabsf(y);
-  const bool whole = size_of_y >= 0x1p24f || static_cast<float>(static_cast<std::int32_t>(y)) == y;
-  const bool odd = size_of_y < 0x1p24f && whole && (static_cast<std::int32_t>(y) & 1) != 0;
-  if (x < 0 && !whole) return size < infinity ? std::numeric_limits<float>::quiet_NaN() : y < 0 ? 0 : infinity;
-  const float sign = odd ? __builtin_copysignf(1, x) : 1;
-  if (size == 1) return sign;
-  if (size == 0 || size == infinity) return (size == 0) == (y < 0) ? sign * infinity : sign * 0.0f;
+[[gnu::always_inline]] TENON_DEVICE inline float pow(float x, float y) {
+  constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const float size = __builtin_fabsf(x);
   const double exponent = static_cast<double>(y) * detail::log2_of_normal(static_cast<double>(size));
-  return sign * static_cast<float>(detail::exp2_of_small(exponent > 200 ? 200 : exponent < -200 ? -200 : exponent));
+  const double cut = either(exponent < -200, -200.0, either(exponent > 200, 200.0, exponent));
+  float power = static_cast<float>(detail::exp2_of_small(cut));
+  power = either((size == 0) | (size == infinity), either((size == 0) == (y < 0), infinity, 0.0f), power);
+  power = either(size == 1, 1.0f, power);
+  // a large y is whole and even
+  const float own = either(__builtin_fabsf(y) < 0x1p24f, y, 0.0f);
+  const auto whole = static_cast<std::int32_t>(own);
+  const bool fractional = static_cast<float>(whole) != own;
+  const std::uint32_t sign = std::bit_cast<std::uint32_t>(x) & (static_cast<std::uint32_t>(!fractional & whole) << 31);
+  power = std::bit_cast<float>(std::bit_cast<std::uint32_t>(power) | sign);
+  power = either((x != x) | (y != y) | ((x < 0) & fractional & (size < infinity)), nan, power);
+  return either((x == 1) | (y == 0), 1.0f, power);
 }
 TENON_DEVICE inline double pow(double x, double y) { return tenon::detail::libm::pow(x, y); }
 template <class T, int Width>
 inline Simd<T, Width> pow(Simd<T, Width> x, T y) {
-  for (int lane = 0; lane < Width; ++lane) x.lanes[lane] = pow(T(x.lanes[lane]), y);
-  return x;
+  T lanes[std::size_t(Width)];
+  x.store(lanes);
+  for (T& lane : lanes) lane = pow(lane, y);
+  return Simd<T, Width>::load(lanes);
 }
 
 }  // namespace tenon::math
