@@ -46,9 +46,9 @@ struct Board {
 /// A job of one scheduler and some servers and workers. What a process leaves is a text.
 class Job {
  public:
-  Job(int servers, int workers, double timeout = 30)
-      : servers_(servers),
-        workers_(workers),
+  Job(int servers, int workers_there, double timeout = 30)
+      : workers(workers_there),
+        servers_(servers),
         timeout_(timeout),
         port_(free_port()),
         folder_(std::filesystem::temp_directory_path() / ("tenon_server_" + std::to_string(::getpid()))),
@@ -61,6 +61,8 @@ class Job {
     std::filesystem::remove_all(folder_);
     ::munmap(board_, sizeof(Board));
   }
+
+  int workers;  // as the environment of the next process says
 
   Board& board() { return *board_; }
   /// The folder for the files of servers.
@@ -84,7 +86,7 @@ class Job {
     } catch (const std::exception& error) {
       said = text("ERROR ", error.what());
     }
-    std::ofstream(folder_ / name, std::ios::binary) << said;
+    std::ofstream(folder_ / name, std::ios::binary | std::ios::app) << said;
     dist::release_parameter_server();
     ::_exit(0);
   }
@@ -92,11 +94,11 @@ class Job {
   void start_all(Body body) {
     start("MS_SCHED", body);
     for (int i = 0; i < servers_; ++i) start("MS_PSERVER", body);
-    for (int i = 0; i < workers_; ++i) start("MS_WORKER", body);
+    for (int i = 0; i < workers; ++i) start("MS_WORKER", body);
   }
-  /// Waits for all. One that was killed is started again, with the same environment.
+  /// Waits for all. One that was killed is started again, with the same environment, if `restarts`.
   template <class Body>
-  void wait(Body body) {
+  void wait(Body body, bool restarts = true) {
     while (!children_.empty()) {
       int status = 0;
       const pid_t pid = ::waitpid(-1, &status, 0);
@@ -105,7 +107,7 @@ class Job {
       REQUIRE(child != children_.end());
       const char* const role = child->role;
       children_.erase(child);
-      if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) start(role, body);
+      if (restarts && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) start(role, body);
     }
   }
   /// What a process has left: said("worker 0").
@@ -122,17 +124,41 @@ class Job {
   void set(const char* role) const {
     ::setenv("MS_ROLE", role, 1);
     ::setenv("MS_SERVER_NUM", std::to_string(servers_).c_str(), 1);
-    ::setenv("MS_WORKER_NUM", std::to_string(workers_).c_str(), 1);
+    ::setenv("MS_WORKER_NUM", std::to_string(workers).c_str(), 1);
     ::setenv("MS_SCHED_HOST", "127.0.0.1", 1);
     ::setenv("MS_SCHED_PORT", std::to_string(port_).c_str(), 1);
   }
 
-  int servers_, workers_;
+  int servers_;
   double timeout_;
   int port_;
   std::filesystem::path folder_;
   Board* board_;
   std::vector<Child> children_;
+};
+
+enum class Victim { nobody, worker, other_worker, server, scheduler };
+/// Kills a process, once: called on worker 0 alone.
+struct Killer {
+  Board* board = nullptr;
+  Victim victim = Victim::nobody;
+  long step = 0;
+  bool before = false;
+
+  void step_begin(RunInfo& run) {
+    if (before && run.cur_step_num == step) kill();
+  }
+  void step_end(RunInfo& run) {
+    if (!before && run.cur_step_num == step) kill();
+  }
+  void kill() const {
+    if (victim == Victim::nobody || dist::detail::server_node()->rank() != 0 || board->kills.exchange(1)) return;
+    ::kill(victim == Victim::worker         ? board->worker[0]
+           : victim == Victim::other_worker ? board->worker[1]
+           : victim == Victim::server       ? board->server[0]
+                                            : board->scheduler,
+           SIGKILL);
+  }
 };
 
 }  // namespace servers

@@ -28,30 +28,6 @@ struct Dropping : nn::Cell<Dropping> {
   constexpr auto construct(auto x) const { return fc2(drop(relu(bn(fc1(x))))); }
 };
 
-enum class Victim { nobody, worker, other_worker, server, scheduler };
-/// Kills a process, once: called on worker 0 alone.
-struct Killer {
-  Board* board = nullptr;
-  Victim victim = Victim::nobody;
-  long step = 0;
-  bool before = false;
-
-  void step_begin(RunInfo& run) {
-    if (before && run.cur_step_num == step) kill();
-  }
-  void step_end(RunInfo& run) {
-    if (!before && run.cur_step_num == step) kill();
-  }
-  void kill() const {
-    if (victim == Victim::nobody || dist::detail::server_node()->rank() != 0 || board->kills.exchange(1)) return;
-    ::kill(victim == Victim::worker         ? board->worker[0]
-           : victim == Victim::other_worker ? board->worker[1]
-           : victim == Victim::server       ? board->server[0]
-                                            : board->scheduler,
-           SIGKILL);
-  }
-};
-
 template <class Optimizer, class Part>
 std::string trained(const Optimizer& optimizer, const Part& part, Killer killer = {}) {
   const ContextScope scope({.mode = Mode::graph, .num_threads = 1, .seed = 5});
@@ -100,6 +76,39 @@ TEST_CASE("a server is killed") {
 TEST_CASE("the scheduler is killed") {
   for (const auto& [step, before] : {std::pair(1, true), {8, false}, {15, false}})
     check(adam, 2, Victim::scheduler, step, before);
+}
+
+namespace {
+/// What the processes say if one is killed and not started again: two workers, and worker 0 kills.
+void check_given_up(Victim victim, const char* words, const std::vector<std::string>& names) {
+  CAPTURE(words);
+  Job job(1, 2, 4);
+  const auto body = [&] {
+    return trained(adam, dist::ParameterServer{.shards = 4, .folder = job.folder()},
+                   Killer{&job.board(), victim, 3, true});
+  };
+  job.start_all(body);
+  job.wait(body, false);
+  for (const std::string& name : names) {
+    CAPTURE(name);
+    CAPTURE(job.said(name));
+    CHECK(job.said(name).find(words) != std::string::npos);
+  }
+}
+}  // namespace
+TEST_CASE("the others give up after the timeout, with a sentence that names the one that is missing") {
+  check_given_up(Victim::other_worker, "worker 1 has been silent for 4 s", {"worker 0", "server 0", "the scheduler"});
+  check_given_up(Victim::server, "server 0 has been silent for 4 s", {"worker 0", "worker 1", "the scheduler"});
+}
+TEST_CASE("a worker too many is refused") {
+  Job job(1, 1);
+  const auto body = [] { return ::sleep(8), std::string(); };
+  job.start_all(body);
+  ::usleep(300000);
+  job.start("MS_WORKER", body);
+  job.wait(body);
+  CHECK(job.said("refused") ==
+        "ERROR dist::init_parameter_server: there are 1 workers already, as many as MS_WORKER_NUM says.");
 }
 
 #else

@@ -8,6 +8,7 @@
 #include <tenon/nn/layer/conv/conv1d.hpp>
 #include <tenon/nn/layer/conv/conv2d_transpose.hpp>
 #include <tenon/nn/layer/conv/conv3d.hpp>
+#include <tenon/nn/layer/embedding_lookup.hpp>
 #include <tenon/nn/layer/image/central_crop.hpp>
 #include <tenon/nn/layer/image/image_gradients.hpp>
 #include <tenon/nn/layer/image/psnr.hpp>

@@ -202,7 +202,7 @@ class ParallelStep<dist::ParameterServer> {
   long most_bytes() const {
     constexpr long most_numbers = 1 << 28;
     long sums = 0;
-    for (int server = 0; server < plan_.servers; ++server) sums = std::max(sums, plan_.sums(server));
+    for (int server = 0; server < plan_.servers; ++server) sums = std::max(sums, plan_.most_sums(server));
     const long nodes = std::min(shards_, 64L);
     return most_numbers + 2 * (plan_.arena + plan_.state) + plan_.head + plan_.flags + nodes * sums;
   }
@@ -216,7 +216,7 @@ class ParallelStep<dist::ParameterServer> {
     if (found && records.index.run < run_) records.begin_run(run_);
     ServerWork<Runner> work(runner, *runner.net_, plan_, *node_, shards_, records);
     if (!records.empty()) work.load();
-    ServerDesk desk(*node_, run_, most_bytes(), model, plan_.record(node_->rank()), records, work);
+    ServerDesk desk(*node_, run_, most_bytes(), model, records, work);
     desk.serve();
     records.remove();
   }
@@ -279,9 +279,12 @@ class ParallelStep<dist::ParameterServer> {
     }
     const auto* const flags = reinterpret_cast<const unsigned char*>(record + layout.state + plan_.head);
     const double* sum = reinterpret_cast<const double*>(record + layout.fixed);
+    long left = head.numbers;
     for (int e = 0; e < parameters.entries(); ++e)
       if (flags[e] & is_moving) {
         const TensorType& type = parameters.table()[e].dims;
+        if ((left -= type.count(1) * long(sizeof *sum)) < 0)
+          throw_error<RuntimeError>("Model.train: server 0 has not the moving statistics of step ", step_, ".");
         const AnyTensor moving(type, 1, parameters.handle(e).values_at(type.bytes(1)));
         round_into(moving, sum);
         sum += moving.count();
@@ -295,7 +298,7 @@ class ParallelStep<dist::ParameterServer> {
     const long numbers = steps_.numbers.bytes();
     const auto scale = runner.scale_.numbers();
     RequestHead head = link_->next(Ask::push, runner.state_.step() + 1, [&](RequestHead& to) {
-      to.batch = n, to.samples = samples, to.numbers = numbers, to.nodes = std::int32_t(nodes.size());
+      to.batch = n, to.samples = samples, to.numbers = numbers;
       to.place = {progress_->dataset_epoch, progress_->epochs, progress_->steps, progress_->run_steps};
       std::copy(scale.begin(), scale.end(), to.scale);
     });
@@ -303,16 +306,18 @@ class ParallelStep<dist::ParameterServer> {
         head, [&](int server) { return link_->push_body(server, runner.state_, flags, nodes, gradients, numbers); },
         [&](int server, Answer answer, std::span<const std::byte> bytes) {
           const dist::detail::RecordLayout layout = plan_.record(server);
-          const long right = layout.fixed - layout.state + (server == 0 ? numbers : 0);
-          if (answer != Answer::done || long(bytes.size()) != right)
+          const long head = layout.weights - layout.state, own = server == 0 ? numbers : 0;
+          long weights = -1;
+          if (answer == Answer::done && long(bytes.size()) >= head + own)
+            weights = link_->take_changes(server, bytes.subspan(std::size_t(head)), parameters);
+          if (weights < 0 || long(bytes.size()) != head + weights + own)
             throw_error<RuntimeError>("Model.train: server ", server, " answers with ", bytes.size(),
-                                      " bytes, and they must be ", right, ".");
-          link_->take_weights(server, bytes.data() + (layout.weights - layout.state), parameters);
+                                      " bytes that are no weights of this network.");
           if (server != 0) return;
           std::int32_t overflow;
           std::memcpy(&overflow, bytes.data() + overflow_state, sizeof overflow);
           runner.state_.overflow(overflow);
-          std::memcpy(nodes_.values() + gradients, bytes.data() + (layout.fixed - layout.state), std::size_t(numbers));
+          std::memcpy(nodes_.values() + gradients, bytes.data() + head + weights, std::size_t(numbers));
         });
     steps_.numbers.finish(reinterpret_cast<double*>(nodes_.values() + gradients));
   }

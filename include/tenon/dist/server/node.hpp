@@ -137,6 +137,7 @@ class ServerNode {
         else if (ends_) break;
       if (rank_ >= 0) members.look_at_scheduler();
     }
+    if (!has_heard_) socket.forget();
   }
   void take_table(ZmqMessage& message) {
     TableHead table;
@@ -148,7 +149,8 @@ class ServerNode {
     if (message.body.size() != all.size() * sizeof(Member)) return;
     std::memcpy(all.data(), message.body.bytes().data(), message.body.size());
     members.take(all);
-    if (table.rank >= 0) job_ = table.job, rank_ = table.rank;
+    const int most = is_worker() ? environment.workers : environment.servers;
+    if (table.rank >= 0 && table.rank < most) job_ = table.job, rank_ = table.rank;
   }
   void await_place() {
     const auto begin = ServerClock::now();

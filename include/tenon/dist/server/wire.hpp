@@ -75,7 +75,7 @@ struct RequestHead {
   std::uint64_t samples = 0, weights = 0;  // some of their bits
   Place place;
   double scale[5]{};  // the loss scale
-  std::int32_t vote = 0, nodes = 0;
+  std::int32_t vote = 0, padding = 0;
   std::int64_t numbers = 0;  // bytes of them in each node
 
   /// Requests of a run come in the order of their keys.

@@ -94,6 +94,8 @@ class ZmqSocket {
     --zmq_context().sockets;
   }
 
+  /// What has not left when it closes is dropped.
+  void forget() { set(ZMQ_LINGER, 0); }
   /// Returns 0, or the number of the error.
   int bind(const std::string& endpoint) { return zmq_bind(socket_, endpoint.c_str()) == 0 ? 0 : errno; }
   int connect(const std::string& endpoint) { return zmq_connect(socket_, endpoint.c_str()) == 0 ? 0 : errno; }

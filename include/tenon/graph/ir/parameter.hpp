@@ -22,6 +22,9 @@ inline constexpr bool is_freezing = false;
 /// Whether it is that of a state which no checkpoint and no list has: nn::KeyValueCache.
 template <class Init>
 inline constexpr bool is_scratch = false;
+/// Whether it is that of a table whose gradient is one of rows: nn::EmbeddingLookup.
+template <class Init>
+inline constexpr bool is_of_rows = false;
 }  // namespace detail
 
 /// A tensor that belongs to a cell. It is a move-only handle: the bytes live in the network's arena.
@@ -42,6 +45,7 @@ struct Parameter : ParameterHandle, ops::Value<Parameter<T, S, Init, Trainable>>
   static constexpr bool setting = detail::is_setting<std::remove_cvref_t<decltype(Init)>>;
   static constexpr bool listed = !setting && !detail::is_scratch<std::remove_cvref_t<decltype(Init)>>;
   static constexpr bool freezes = detail::is_freezing<std::remove_cvref_t<decltype(Init)>>;
+  static constexpr bool of_rows = detail::is_of_rows<std::remove_cvref_t<decltype(Init)>>;
   static void initializer(void* data, const TensorType& t, std::uint64_t key, const ParameterHandle& own) {
     if constexpr (setting) *static_cast<T*>(data) = static_cast<const Parameter&>(own).value();
     else Init.fill(static_cast<T*>(data), t, key);

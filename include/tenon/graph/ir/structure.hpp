@@ -24,6 +24,7 @@ struct Entry {
   bool parameter = false, trainable = false;
   // a number that the user sets, such as a dropout rate, or a cache: no part of checkpoints and counts
   bool setting = false;
+  bool of_rows = false;  // a parameter: its gradient is one of rows
   bool freezes = false;  // such a number that says whether its cell is frozen
   TensorType dims{};
   long offset = 0;  // byte offset in the arena
@@ -61,6 +62,7 @@ struct Collector {
       entry.trainable = X::trainable && !frozen;
       entry.setting = !X::listed;
       entry.freezes = X::freezes;
+      entry.of_rows = X::of_rows;
       entry.dims = X::dims;
       entry.initialize = X::initializer;
       add(entry);

@@ -3,7 +3,7 @@
 
 #include <tenon/core/math/libm.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
-#include <tenon/nn/optim/update/moment_update.hpp>
+#include <tenon/nn/optim/update/lazy_rows.hpp>
 
 namespace tenon::inline TENON_ABI {
 namespace ops {
@@ -35,6 +35,10 @@ struct ApplyAdam : MomentUpdate<ApplyAdam, "Adam"> {
     });
   }
 };
+/// The same in the rows of a table that were used. A part of LazyAdam.
+struct ApplyLazyAdam : LazyUpdate<ApplyLazyAdam, "LazyAdam", ApplyAdam> {
+  using Config = ApplyAdamConfig;
+};
 TENON_EXACT_END
 }  // namespace ops
 
@@ -51,8 +55,8 @@ struct AdamConfig {
 /// g is the gradient / loss_scale + weight_decay p; see AdamWeightDecay for decoupled decay. Without groups, weight
 /// decay skips parameters with beta or gamma in their names. A Model throws ValueError unless beta1 and beta2 are
 /// inside (0, 1) and eps is above 0. Source: Kingma and Ba, arXiv 1412.6980; Reddi et al. 2018 (AMSGrad); MindSpore
-/// nn.Adam.
-template <AdamConfig config>
+/// nn.Adam. If `lazy` it is nn::LazyAdam.
+template <AdamConfig config, bool lazy = false>
 struct AdamWith {
   LearningRate learning_rate = 1e-3;
   float beta1 = 0.9f;
@@ -62,7 +66,7 @@ struct AdamWith {
   float loss_scale = 1;
   std::vector<ParameterGroup> groups{};
 
-  static constexpr std::string_view name = "Adam";
+  static constexpr std::string_view name = lazy ? "LazyAdam" : "Adam";
   static constexpr int slots = config.use_amsgrad ? 3 : 2;
   static constexpr std::string_view slot_names[3]{"moment1", "moment2", "vhat"};
   void check() const {
@@ -85,6 +89,14 @@ struct AdamWith {
     if constexpr (config.use_amsgrad)
       b.template call<ops::ApplyAdam>(settings, parameter, gradient, slot[0], slot[1], slot[2], numbers);
     else b.template call<ops::ApplyAdam>(settings, parameter, gradient, slot[0], slot[1], numbers);
+  }
+  template <class = void>
+  static constexpr void update_rows(Builder& b, int parameter, int gradient, const int* slot, int numbers)
+      requires(lazy)
+  {
+    static_assert(!config.use_amsgrad, "LazyAdam has no AMSGrad");
+    constexpr ops::ApplyAdamConfig settings{config.use_nesterov, 0};
+    b.template call<ops::ApplyLazyAdam>(settings, parameter, mark_unused_rows(b, gradient), slot[0], slot[1], numbers);
   }
 };
 /// `nn::Adam{.learning_rate = 0.001f}`; the others are `nn::AdamWith<nn::AdamConfig{.use_amsgrad = true}>{...}`.

@@ -1,7 +1,7 @@
 // FTRL (follow the regularized leader): with l1, many parameters become exactly 0.
 #pragma once
 #include <tenon/nn/optim/optimizer.hpp>
-#include <tenon/nn/optim/update/moment_update.hpp>
+#include <tenon/nn/optim/update/lazy_rows.hpp>
 
 namespace tenon::inline TENON_ABI {
 namespace ops {
@@ -28,6 +28,8 @@ struct ApplyFtrl : MomentUpdate<ApplyFtrl, "FTRL"> {
     else by([=](auto x) __attribute__((always_inline)) { return math::pow(x, exponent); });
   }
 };
+/// The same in the rows of a table that were used.
+struct ApplyFtrlRows : LazyUpdate<ApplyFtrlRows, "FTRLRows", ApplyFtrl> {};
 TENON_EXACT_END
 }  // namespace ops
 
@@ -36,6 +38,7 @@ namespace nn {
 /// With q(a) = a^-lr_power / lr:  b = a + g²;  z = z + g - (q(b) - q(a)) p;  a = b;
 /// p = (sign(z) l1 - z) / (q(a) + 2 l2) where |z| > l1, else 0.
 ///
+/// Of the table of an nn::EmbeddingLookup it changes only the rows with a gradient other than 0.
 /// a is initial_accum at first, and z is 0, so the initial value of a parameter is lost, as in MindSpore. MindSpore's
 /// CPU kernel has the wrong sign of l1; this is the sign in the paper. g is the gradient / loss_scale + weight_decay p.
 /// Without groups, weight decay skips parameters with beta or gamma in their names. A Model throws ValueError unless
@@ -70,6 +73,10 @@ struct FTRL {
   template <class = void>
   static constexpr void update(Builder& b, int parameter, int gradient, const int* slot, int numbers) {
     b.call<ops::ApplyFtrl>(NoConfig{}, parameter, gradient, slot[0], slot[1], numbers);
+  }
+  template <class = void>
+  static constexpr void update_rows(Builder& b, int parameter, int gradient, const int* slot, int numbers) {
+    b.call<ops::ApplyFtrlRows>(NoConfig{}, parameter, mark_unused_rows(b, gradient), slot[0], slot[1], numbers);
   }
 };
 

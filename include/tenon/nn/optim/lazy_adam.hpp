@@ -1,13 +1,14 @@
-// LazyAdam, which is the same as Adam in Tenon.
+// LazyAdam: Adam, which leaves the unused rows of tables alone.
 #pragma once
 #include <tenon/nn/optim/adam.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 
-/// Adam. MindSpore's LazyAdam differs from Adam only for sparse gradients, for which it updates only the given rows.
-/// Tenon's gradients are always dense, also those of embeddings.
+/// Adam, but of the table of an nn::EmbeddingLookup it changes only the rows that have a gradient other than 0 in this
+/// step, and their moments. In other rows neither moments decay nor the weight. For all other parameters, also those of
+/// an nn::Embedding, it is Adam. Source: MindSpore nn.LazyAdam, whose sparse gradients are those of EmbeddingLookup.
 template <AdamConfig config>
-using LazyAdamWith = AdamWith<config>;
-using LazyAdam = Adam;
+using LazyAdamWith = AdamWith<config, true>;
+using LazyAdam = LazyAdamWith<AdamConfig{}>;
 
 }  // namespace tenon::nn

@@ -31,8 +31,9 @@ struct ServerRequest {
 
 /// The requests of a run. `Work` does them:
 ///
-///   check(head, bytes)   returns why a request with a body of that size is wrong, or nothing
+///   check(head, body)   returns why a request with that body is wrong, or nothing
 ///   begin(requests), push(requests), finish(requests)   of all workers; they leave a record. May throw Error
+///   changes(step)       what the last or the last but one step has changed, for the workers
 ///
 /// Requests come in one order, so one that is older than the last that was done was answered before: it is answered
 /// again, from the records. So workers ask again what they had no answer to, those that were started again begin where
@@ -41,12 +42,10 @@ template <class Work>
 class ServerDesk {
  public:
   /// Opens it: workers hear of its address.
-  ServerDesk(ServerNode& node, std::int64_t run, long most, std::uint64_t model, const RecordLayout& layout,
-             ServerRecords& records, Work& work)
+  ServerDesk(ServerNode& node, std::int64_t run, long most, std::uint64_t model, ServerRecords& records, Work& work)
       : node_(node),
         run_(run),
         model_(model),
-        layout_(layout),
         records_(records),
         work_(work),
         socket_(ZMQ_ROUTER, most),
@@ -68,6 +67,7 @@ class ServerDesk {
 
  private:
   static constexpr long wait_ms = 50;
+  static constexpr std::int64_t most_step = std::int64_t{1} << 48;
 
   // All have ended the run if this server was started again too late for it. One that has ended it alone, by an error,
   // leaves the others waiting.
@@ -89,7 +89,8 @@ class ServerDesk {
     RequestHead head;
     if (!message.read(head) || head.magic != wire_magic)
       return refuse(message.peer, {}, "a message that is none of this program");
-    if (head.worker < 0 || head.worker >= node_.environment.workers || head.ask < Ask::begin || head.ask > Ask::state)
+    if (head.step < 0 || head.step > most_step || head.worker < 0 || head.worker >= node_.environment.workers ||
+        head.ask < Ask::begin || head.ask > Ask::state)
       return refuse(message.peer, head, text("a message of worker ", head.worker, " that is none of this program"));
     if (head.model != model_)
       return refuse(message.peer, head,
@@ -103,12 +104,11 @@ class ServerDesk {
       return refuse(message.peer, head,
                     text("it was started again, and finds no files of the one before. It needs the "
                          "same folder: dist::ParameterServer{.folder = ...}"));
-    if (const std::string why = work_.check(head, message.body.size()); !why.empty())
+    std::vector<std::byte> body(message.body.bytes().begin(), message.body.bytes().end());
+    if (const std::string why = work_.check(head, body); !why.empty())
       return refuse(message.peer, head, text("worker ", head.worker, " sends ", request_text(head), ": ", why));
     ServerRequest& own = requests_[std::size_t(head.worker)];
-    const auto body = message.body.bytes();
-    own.head = head, own.peer = message.peer, own.waits = true;
-    own.body.assign(body.begin(), body.end());
+    own.head = head, own.body = std::move(body), own.peer = message.peer, own.waits = true;
     if (std::all_of(requests_.begin(), requests_.end(), [](const ServerRequest& one) { return one.waits; })) finish();
   }
   // The last request that was done.
@@ -160,10 +160,7 @@ class ServerDesk {
         if (records_.has_before()) both.insert(both.end(), records_.before().begin(), records_.before().end());
         return reply(peer, head, kind, both);
       }
-      case Ask::push: {
-        const auto& record = ServerRecords::head_of(last).step == head.step ? last : records_.before();
-        return reply(peer, head, kind, std::span(record).subspan(std::size_t(layout_.state)));
-      }
+      case Ask::push: return reply(peer, head, kind, work_.changes(head.step));
       case Ask::finish:
       case Ask::state: return reply(peer, head, kind, last);
       default: return reply(peer, head, kind, {}, records_.index.vote_key == head.key() ? records_.index.vote : 0);
@@ -183,7 +180,6 @@ class ServerDesk {
   ServerNode& node_;
   const std::int64_t run_;
   const std::uint64_t model_;
-  const RecordLayout layout_;
   ServerRecords& records_;
   Work& work_;
   ZmqSocket socket_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <tenon/train/server/server_record.hpp>
+#include <tenon/train/server/server_rows.hpp>
 #include <tenon/train/shards/shard_graph.hpp>
 
 namespace tenon::inline TENON_ABI::detail {
@@ -14,6 +15,7 @@ namespace tenon::inline TENON_ABI::detail {
 struct ServerEntry {
   int entry = 0, server = 0, slots = 0;
   bool wide = false;                  // float64
+  long rows = 0;                      // of a table of which messages have some rows, else 0
   long weights = 0;                   // bytes
   long sum_offset = 0, sum = 0;       // of its gradient in a block, and bytes
   long slot_offset[nn::max_slots]{};  // in the training state
@@ -32,15 +34,21 @@ struct ServerPlan {
   long flags = 0;  // one per entry of the network
   long arena = 0, state = 0;
 
+  /// The most bytes that messages have of the gradients of a server.
+  long most_sums(int server) const {
+    long bytes = 0;
+    each(server, [&](const ServerEntry& one) {
+      bytes += one.rows ? gradient_rows(one).size(std::uint64_t(one.rows)) : aligned(one.sum);
+    });
+    return bytes;
+  }
+  static ServerRows gradient_rows(const ServerEntry& one) { return {one.rows, one.sum / one.rows}; }
+  static ServerRows weight_rows(const ServerEntry& one) { return {one.rows, one.weights / one.rows}; }
+
   template <class F>
   void each(int server, F f) const {
     for (const ServerEntry& one : entries)
       if (one.server == server) f(one);
-  }
-  long sums(int server) const {
-    long bytes = 0;
-    each(server, [&](const ServerEntry& one) { bytes += aligned(one.sum); });
-    return bytes;
   }
   dist::detail::RecordLayout record(int server) const {
     dist::detail::RecordLayout layout;
@@ -69,6 +77,7 @@ template <class Net, class Optimizer>
     plan.head = std::max(plan.head, Layout::table.numbers[e] + aligned(nn::numbers_type.bytes(1)));
     ServerEntry one{.entry = e, .slots = Optimizer::slots, .wide = entry.dims.dtype == Dtype::float64};
     one.weights = entry.dims.bytes(1);
+    if (entry.of_rows) one.rows = entry.dims[0];
     one.sum_offset = SumLayout<Net>::table.offset[e], one.sum = nn::detail::sum_type(entry.dims).bytes(1);
     for (int s = 0; s < Optimizer::slots; ++s)
       one.slot_offset[s] = Layout::table.slot[e][s], one.slot[s] = Layout::slot_type(s, entry.dims).bytes(1);
@@ -85,6 +94,26 @@ template <class Net, class Optimizer>
     *least += plan.entries[i].weights;
   }
   return plan;
+}
+
+/// Reads what messages have of the tensors of a server: calls f(entry, data) for each, in their order; `gradients` or
+/// weights. Returns the bytes of all, or -1 if it is something else.
+template <class F>
+long read_tensors(const ServerPlan& plan, int server, bool gradients, std::span<const std::byte> from, F f) {
+  long done = 0;
+  plan.each(server, [&](const ServerEntry& one) {
+    if (done < 0) return;
+    const ServerRows rows = !one.rows ? ServerRows{} : gradients ? plan.gradient_rows(one) : plan.weight_rows(one);
+    const long bytes =
+        one.rows ? rows.read(from.subspan(std::size_t(done))) : aligned(gradients ? one.sum : one.weights);
+    if (bytes < 0 || bytes > long(from.size()) - done) {
+      done = -1;
+      return;
+    }
+    f(one, from.data() + done);
+    done += bytes;
+  });
+  return done;
 }
 
 /// Appends bytes, up to a border.

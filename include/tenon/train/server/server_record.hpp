@@ -60,6 +60,8 @@ class ServerRecords {
       if (head.numbers < 0 || layout.fixed + head.numbers != long(one.size())) return false;
     }
     index = found;
+    // the older one may have been in the middle of being written anew: its head first
+    if (has_before() && head_of(before()).step >= head_of(last()).step) index.count = 1;
     return true;
   }
 
@@ -76,14 +78,33 @@ class ServerRecords {
     return head;
   }
   void begin_run(std::int64_t run) { index.run = run, index.last = -1, index.count = 0, index.vote_key = 0; }
-  /// What next() has is the last one now.
+  /// The next record has this many bytes. What it has of the step before the last one stays until put() changes it.
+  void begin_next(long bytes) {
+    std::vector<std::byte>& record = next();
+    is_whole_ = long(record.size()) == bytes && index.count == 2;  // else its file is another one
+    record.resize(std::size_t(bytes));
+    changed_.assign(std::size_t((bytes + block - 1) / block), !is_whole_);
+  }
+  void put(long at, const void* from, long bytes) {
+    std::byte* const record = next().data();
+    const auto* data = static_cast<const std::byte*>(from);
+    while (bytes > 0) {
+      const long some = std::min(bytes, block - at % block);
+      if (std::memcmp(record + at, data, std::size_t(some)) != 0) {
+        std::memcpy(record + at, data, std::size_t(some));
+        changed_[std::size_t(at / block)] = true;
+      }
+      at += some, data += some, bytes -= some;
+    }
+  }
+  /// What next() has is the last one now. Of its file the blocks are written that have changed.
   void commit() {
     const int place = index.last < 0 ? 0 : 1 - index.last;
-    write(suffix(place), record_[place]);
+    write(suffix(place), record_[place], &changed_);
     index.last = place, index.count = std::min(index.count + 1, 2);
     write_index();
   }
-  void write_index() { write(".index", std::as_bytes(std::span(&index, 1))); }
+  void write_index() const { write(".index", std::as_bytes(std::span(&index, 1)), nullptr); }
   void remove() {
     for (const char* const part : {".index", suffix(0), suffix(1)}) std::remove((name_ + part).c_str());
   }
@@ -91,7 +112,7 @@ class ServerRecords {
   Index index;
 
  private:
-  static constexpr long most = 1L << 40;
+  static constexpr long most = 1L << 40, block = 4096;
   static const char* suffix(int place) { return place == 0 ? ".0" : ".1"; }
 
   std::vector<std::byte> read(const char* part, std::size_t bytes) const {
@@ -105,19 +126,31 @@ class ServerRecords {
       if ((got = ::pread(file.get(), all.data() + done, all.size() - done, off_t(done))) <= 0) return {};
     return all;
   }
-  void write(const char* part, std::span<const std::byte> bytes) const {
+  // All bytes, or the blocks that are marked.
+  void write(const char* part, std::span<const std::byte> bytes, const std::vector<bool>* blocks) const {
     const std::string path = name_ + part;
     const io::FileHandle file(::open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file.valid()) io::throw_system_error("write", path);
-    std::size_t done = 0;
-    for (ssize_t got; done < bytes.size(); done += std::size_t(got))
-      if ((got = ::pwrite(file.get(), bytes.data() + done, bytes.size() - done, off_t(done))) <= 0)
-        io::throw_system_error("write", path);
-    if (::ftruncate(file.get(), off_t(bytes.size())) != 0) io::throw_system_error("write", path);
+    const auto write_some = [&](std::size_t done, std::size_t end) {
+      for (ssize_t got; done < end; done += std::size_t(got))
+        if ((got = ::pwrite(file.get(), bytes.data() + done, end - done, off_t(done))) <= 0)
+          io::throw_system_error("write", path);
+    };
+    if (!blocks) return write_some(0, bytes.size());
+    for (std::size_t first = 0; first < blocks->size(); ++first) {
+      if (!(*blocks)[first]) continue;
+      std::size_t end = first + 1;
+      while (end < blocks->size() && (*blocks)[end]) ++end;
+      write_some(first * block, std::min(end * block, bytes.size()));
+      first = end;
+    }
+    if (!is_whole_ && ::ftruncate(file.get(), off_t(bytes.size())) != 0) io::throw_system_error("write", path);
   }
 
   const std::string name_;
   std::vector<std::byte> record_[2];
+  std::vector<bool> changed_;  // of the blocks of the next one
+  bool is_whole_ = false;      // its file has what it was before
 };
 
 }  // namespace tenon::dist::detail

@@ -28,20 +28,14 @@ class ServerWork {
     sums_.fit({SumLayout<Net>::table.floats, SumLayout<Net>::table.bytes});
   }
 
-  std::string check(const dist::detail::RequestHead& head, std::size_t bytes) const {
+  std::string check(const dist::detail::RequestHead& head, std::span<const std::byte> body) const {
     using dist::detail::Ask;
+    if (head.ask == Ask::push) return parts_of(head, body, nullptr);
     long right = 0;
     if (head.ask == Ask::begin && head.worker == 0) right = plan_.arena + plan_.state;
     if (head.ask == Ask::finish && head.worker == 0) right = plan_.arena;
-    if (head.ask == Ask::push) {
-      if (head.batch < 1 || head.numbers < 0 || head.numbers % 8 != 0 || numbers_of(head) > long(bytes))
-        return "numbers that cannot be";
-      int nodes = 0;
-      each_node(head.worker, head.batch, [&](int, int) { ++nodes; });
-      right = plan_.head + plan_.flags + nodes * (plan_.sums(server()) + aligned(numbers_of(head)));
-    }
-    if (long(bytes) == right) return {};
-    return text("a body of ", bytes, " bytes, and it must have ", right);
+    if (long(body.size()) == right) return {};
+    return text("a body of ", body.size(), " bytes, and it must have ", right);
   }
 
   void begin(std::vector<Request>& all) {
@@ -51,7 +45,7 @@ class ServerWork {
     std::memcpy(arena(parameters), from, std::size_t(plan_.arena));
     std::memcpy(state_.data(), from + plan_.arena, std::size_t(plan_.state));
     std::vector<std::byte> flags(std::size_t(plan_.flags));
-    write_record(all[0].head, flags.data(), true);
+    write_record(all[0].head, flags.data(), {}, true);
   }
   void push(std::vector<Request>& all) {
     for (const Request& one : all) compare_steps(all[0], one);
@@ -61,7 +55,10 @@ class ServerWork {
     const std::byte* const head = all[0].body.data();
     const auto* const flags = reinterpret_cast<const unsigned char*>(head + plan_.head);
     std::memcpy(state_.data(0, std::size_t(plan_.head), Look::overwrite), head, std::size_t(plan_.head));
-    add_gradients(all);
+    std::vector<Part> parts;
+    for (const Request& one : all) parts_of(one.head, one.body, &parts);
+    const int leaves = int(std::min(shards_, all[0].head.batch));
+    add_gradients(parts, leaves);
     bool reached[Structure<Net>::count]{};
     plan_.each(server(), [&](const ServerEntry& one) {
       const ParameterHandle& handle = parameters.handle(one.entry);
@@ -70,9 +67,18 @@ class ServerWork {
       reached[one.entry] = flags[one.entry] & has_gradient;
     });
     steps_.update(runner_, parameters, reached, sums_.block());
-    write_record(all[0].head, head + plan_.head, false);
-    add_numbers(all);
-    records_.commit();
+    write_record(all[0].head, head + plan_.head, sum_of_numbers(parts, leaves, numbers_of(all[0].head)), false);
+    make_changes();
+  }
+  /// What workers get of the last step, or of the one before: the head of the training state, weights, or those rows of
+  /// tables that the step has changed, and numbers.
+  std::span<const std::byte> changes(std::int64_t step) {
+    if (step != dist::detail::ServerRecords::head_of(records_.last()).step) {
+      write_changes(old_changes_, records_.before(), nullptr);
+      return old_changes_;
+    }
+    if (step != changes_of_) make_changes();
+    return changes_;
   }
   void finish(std::vector<Request>& all) {
     std::memcpy(arena(ParameterList(net_)), all[0].body.data(), std::size_t(plan_.arena));
@@ -142,68 +148,120 @@ class ServerWork {
       refuse("other parameters that are trained");
   }
 
-  // Calls f(first, leaves, gradients) for each node of each worker.
-  template <class F>
-  void each_part(const std::vector<Request>& all, F f) const {
-    for (const Request& one : all) {
-      const std::byte* from = one.body.data() + plan_.head + plan_.flags;
-      each_node(one.head.worker, one.head.batch, [&](int first, int leaves) {
-        f(first, leaves, from);
-        from += plan_.sums(server()) + aligned(numbers_of(one.head));
-      });
-    }
-  }
+  // The sums of a node of the tree: those of tensors, and the numbers.
   struct Part {
     int first, leaves;
-    const std::byte* data;
+    std::vector<const std::byte*> tensor;
+    const std::byte* numbers;
   };
-  template <class S>
-  void add(const std::vector<Part>& parts, long batch, long offset, std::byte* to, long bytes) const {
+  // Appends the nodes of a worker, or only looks whether they are right: returns what is wrong.
+  std::string parts_of(const dist::detail::RequestHead& head, std::span<const std::byte> body,
+                       std::vector<Part>* parts) const {
+    const long begin = plan_.head + plan_.flags, size = long(body.size());
+    if (head.batch < 1 || head.batch > most_batch || head.numbers < 0 || head.numbers % 8 != 0 || size < begin ||
+        numbers_of(head) > size)
+      return "numbers that cannot be";
+    long done = begin;
+    each_node(head.worker, head.batch, [&](int first, int leaves) {
+      if (done < 0) return;
+      Part part{first, leaves, {}, nullptr};
+      const long bytes = read_tensors(plan_, server(), true, body.subspan(std::size_t(done)),
+                                      [&](const ServerEntry&, const std::byte* at) { part.tensor.push_back(at); });
+      part.numbers = body.data() + done + bytes;
+      done =
+          bytes < 0 || size - done - bytes < aligned(numbers_of(head)) ? -1 : done + bytes + aligned(numbers_of(head));
+      if (parts && done >= 0) parts->push_back(std::move(part));
+    });
+    if (done == size) return {};
+    return text("a body of ", size, " bytes that are not its gradients");
+  }
+  // sum = that over the tree, of which find(part) has a part's numbers.
+  template <class S, class Find>
+  static void add(const std::vector<Part>& parts, int leaves, std::byte* to, long bytes, Find find) {
     dist::sum_nodes<S>(
-        int(std::min(shards_, batch)),
-        [&](int first, int leaves) -> const S* {
+        leaves,
+        [&](int first, int of) -> const S* {
           for (const Part& part : parts)
-            if (part.first == first && part.leaves == leaves) return reinterpret_cast<const S*>(part.data + offset);
+            if (part.first == first && part.leaves == of) return reinterpret_cast<const S*>(find(part));
           return nullptr;
         },
         std::span(reinterpret_cast<S*>(to), std::size_t(bytes) / sizeof(S)));
   }
-  std::vector<Part> parts_of(const std::vector<Request>& all) const {
-    std::vector<Part> parts;
-    each_part(all, [&](int first, int leaves, const std::byte* data) { parts.push_back({first, leaves, data}); });
-    return parts;
-  }
-  void add_gradients(const std::vector<Request>& all) {
-    const std::vector<Part> parts = parts_of(all);
+  void add_gradients(const std::vector<Part>& parts, int leaves) {
     std::byte* const block = sums_.values() - dist::detail::ShardNodes::header;
-    long offset = 0;
+    std::size_t tensor = 0;
     plan_.each(server(), [&](const ServerEntry& one) {
-      if (one.wide) add<double>(parts, all[0].head.batch, offset, block + one.sum_offset, one.sum);
-      else add<float>(parts, all[0].head.batch, offset, block + one.sum_offset, one.sum);
-      offset += aligned(one.sum);
+      const auto find = [tensor](const Part& part) { return part.tensor[tensor]; };
+      std::byte* const sum = block + one.sum_offset;
+      if (one.rows) add_rows(parts, leaves, one, tensor, sum);
+      else if (one.wide) add<double>(parts, leaves, sum, one.sum, find);
+      else add<float>(parts, leaves, sum, one.sum, find);
+      ++tensor;
     });
   }
-  // What comes last in the record: losses, and moving statistics.
-  void add_numbers(const std::vector<Request>& all) {
-    std::vector<std::byte>& record = records_.next();
-    const long bytes = numbers_of(all[0].head);
-    record.resize(std::size_t(layout_.fixed + bytes));
-    add<double>(parts_of(all), all[0].head.batch, plan_.sums(server()), record.data() + layout_.fixed, bytes);
+  // A row that a part does not have counts as zeros.
+  void add_rows(const std::vector<Part>& parts, int leaves, const ServerEntry& one, std::size_t tensor,
+                std::byte* sum) {
+    const ServerRows rows = plan_.gradient_rows(one);
+    std::memset(sum, 0, std::size_t(one.sum));
+    const std::vector<float> zeros(std::size_t(rows.bytes) / sizeof(float));
+    std::vector<bool> is_done(std::size_t(one.rows));
+    for (const Part& part : parts)
+      rows.each(part.tensor[tensor], [&](long number, const std::byte*) {
+        if (is_done[std::size_t(number)]) return;
+        is_done[std::size_t(number)] = true;
+        add<float>(parts, leaves, sum + number * rows.bytes, rows.bytes, [&](const Part& of) {
+          const std::byte* const row = rows.find(of.tensor[tensor], number);
+          return row ? row : reinterpret_cast<const std::byte*>(zeros.data());
+        });
+      });
   }
-  void write_record(const dist::detail::RequestHead& request, const std::byte* flags, bool is_first) {
-    std::vector<std::byte>& record = records_.next();
+  // What comes last in the record: losses, and moving statistics.
+  static std::vector<double> sum_of_numbers(const std::vector<Part>& parts, int leaves, long bytes) {
+    std::vector<double> numbers(std::size_t(bytes) / sizeof(double));
+    add<double>(parts, leaves, reinterpret_cast<std::byte*>(numbers.data()), bytes,
+                [](const Part& part) { return part.numbers; });
+    return numbers;
+  }
+  void make_changes() {
+    changes_of_ = dist::detail::ServerRecords::head_of(records_.last()).step;
+    write_changes(changes_, records_.last(), records_.has_before() ? records_.before().data() : nullptr);
+  }
+  void write_changes(std::vector<std::byte>& to, const std::vector<std::byte>& record, const std::byte* before) const {
+    to.assign(record.begin() + layout_.state, record.begin() + layout_.weights);
+    long at = layout_.weights;
+    plan_.each(server(), [&](const ServerEntry& one) {
+      const std::byte* const own = record.data() + at;
+      if (!one.rows) append_bytes(to, own, one.weights);
+      else {
+        const ServerRows rows = plan_.weight_rows(one);
+        rows.append(to, own, [&](long number, const std::byte* row) {
+          return !before || std::memcmp(row, before + at + number * rows.bytes, std::size_t(rows.bytes)) != 0;
+        });
+      }
+      at += aligned(one.weights);
+    });
+    to.insert(to.end(), record.begin() + layout_.fixed, record.end());
+  }
+  void write_record(const dist::detail::RequestHead& request, const std::byte* flags,
+                    const std::vector<double>& numbers, bool is_first) {
     dist::detail::RecordHead head;
     head.step = request.step, head.place = request.place, head.batch = request.batch, head.is_first = is_first;
-    head.numbers = is_first ? 0 : numbers_of(request);
+    head.numbers = long(numbers.size() * sizeof numbers[0]);
     std::copy(std::begin(request.scale), std::end(request.scale), head.scale);
-    record.clear();
-    append_bytes(record, &head, sizeof head);
-    const auto append = [&](const std::byte* from, long bytes) { append_bytes(record, from, bytes); };
-    each_moment(append);
-    append(state_.data(0, std::size_t(plan_.head), Look::read), plan_.head);
-    append(flags, plan_.flags);
-    each_weight(append);
-    if (is_first) records_.commit();
+    records_.begin_next(layout_.fixed + head.numbers);
+    records_.put(0, &head, sizeof head);
+    long at = layout_.moments;
+    const auto put = [&](const std::byte* from, long bytes) {
+      records_.put(at, from, bytes);
+      at += aligned(bytes);
+    };
+    each_moment(put);
+    put(state_.data(0, std::size_t(plan_.head), Look::read), plan_.head);
+    put(flags, plan_.flags);
+    each_weight(put);
+    records_.put(at, numbers.data(), head.numbers);
+    records_.commit();
   }
 
   Runner& runner_;
@@ -214,6 +272,9 @@ class ServerWork {
   const long shards_;
   dist::detail::ServerRecords& records_;
   const dist::detail::RecordLayout layout_;
+  static constexpr long most_batch = 1L << 40;
+  std::vector<std::byte> changes_, old_changes_;
+  std::int64_t changes_of_ = -1;  // the step
   dist::detail::ShardNodes sums_;
   ShardSteps steps_;
 };

@@ -50,17 +50,32 @@ class WorkerLink {
                                    const std::vector<dist::detail::ShardNodes::Node>& nodes, long gradients,
                                    long numbers) const {
     std::vector<std::byte> body;
-    const std::size_t bytes = std::size_t(plan_.sums(server) + (server == 0 ? aligned(numbers) : 0));
-    body.reserve(std::size_t(plan_.head + plan_.flags) + nodes.size() * bytes);
     append_bytes(body, state.data(0, std::size_t(plan_.head), Look::read), plan_.head);
     append_bytes(body, flags.data(), plan_.flags);
     for (const auto& node : nodes) {
       plan_.each(server, [&](const ServerEntry& one) {
-        append_bytes(body, node.data + one.sum_offset - dist::detail::ShardNodes::header, one.sum);
+        const std::byte* const sum = node.data + one.sum_offset - dist::detail::ShardNodes::header;
+        if (!one.rows) return append_bytes(body, sum, one.sum);
+        const ServerRows rows = plan_.gradient_rows(one);
+        rows.append(body, sum, [&](long, const std::byte* row) { return !is_zero_row(row, rows.bytes); });
       });
       if (server == 0) append_bytes(body, node.data + gradients, numbers);
     }
     return body;
+  }
+  /// Copies to the network what a server has changed of the weights, and returns its bytes, or -1 if it is something
+  /// else.
+  long take_changes(int server, std::span<const std::byte> from, const ParameterList& parameters) const {
+    const auto each = [&](auto take) { return read_tensors(plan_, server, false, from, take); };
+    if (const long bytes = each([](const ServerEntry&, const std::byte*) {}); bytes < 0) return bytes;
+    return each([&](const ServerEntry& one, const std::byte* data) {
+      std::byte* const to = parameters.handle(one.entry).values_at(one.weights);
+      if (!one.rows) return static_cast<void>(std::memcpy(to, data, std::size_t(one.weights)));
+      const ServerRows rows = plan_.weight_rows(one);
+      rows.each(data, [&](long number, const std::byte* row) {
+        std::memcpy(to + number * rows.bytes, row, std::size_t(rows.bytes));
+      });
+    });
   }
   /// Copies a server's weights to the network.
   void take_weights(int server, const std::byte* from, const ParameterList& parameters) const {

@@ -84,6 +84,14 @@ constexpr int append_check(Builder& b, int entry, int flag, int gradient) {
   return flag;
 }
 
+/// Whether a network has parameters whose gradients are of rows (nn::EmbeddingLookup).
+template <class Net>
+inline constexpr bool has_tables = [] {
+  bool any = false;
+  for (int e = 0; e < Structure<Net>::count; ++e) any = any || Structure<Net>::table.entry[e].of_rows;
+  return any;
+}();
+
 /// Appends the optimizer's update of one parameter, with the gradient as `clip` leaves it. It waits for `flag` and does
 /// not happen if that is set; -1: no flag.
 template <class Net, class Optimizer, nn::Clipping clipping>
@@ -100,7 +108,12 @@ constexpr void append_update(Builder& b, int entry, int parameter, int gradient,
   numbers = clip.numbers(b, numbers, gradient);
   gradient = clip.gradient(b, gradient);
   if (flag >= 0) numbers = b.template call<ops::Guard>(NoConfig{}, numbers, flag);
-  Optimizer::update(b, parameter, gradient, slot, numbers);
+  if constexpr (has_tables<Net> && requires { Optimizer::update_rows(b, parameter, gradient, slot, numbers); }) {
+    if (Structure<Net>::table.entry[entry].of_rows) Optimizer::update_rows(b, parameter, gradient, slot, numbers);
+    else Optimizer::update(b, parameter, gradient, slot, numbers);
+  } else {
+    Optimizer::update(b, parameter, gradient, slot, numbers);
+  }
   b.scope = 0;
 }
 
