@@ -28,6 +28,9 @@ BEGIN {
   allowed["dataset"] = "io vision"
   # one include has the tools and all else
   allowed["debug"]   = "target graph lowering run call ops nn train io dataset dist tenon.hpp"
+  # a traced network as a file
+  allowed["onnx"]    = "target graph lowering run call ops nn io more.hpp"
+  allowed["onnx.hpp"] = "onnx nn"
   allowed["dist.hpp"] = "dist ops train"
   allowed["fwd.hpp"] = ""                                      # names only; anybody may include it
 }

@@ -1,0 +1,132 @@
+// NodeExport: what a rule sees of one call of an operator, and the nodes of ONNX that it makes of it.
+#pragma once
+#include <initializer_list>
+#include <map>
+
+#include <tenon/core/error.hpp>
+#include <tenon/graph/ir/builder.hpp>
+#include <tenon/onnx/message.hpp>
+
+namespace tenon::inline TENON_ABI::onnx {
+
+/// A network on its way into a file: the nodes of the trace, and what they are called in the file.
+struct Export {
+  const Builder& graph;
+  ModelMessage message{};
+  std::vector<std::string> value{};              // of each node of the graph
+  std::map<std::string, std::string> numbers{};  // constants that are there: their bytes and type -> name
+  std::string batch{};                           // an input whose leading extent is n
+  int made = 0;                                  // values and constants that the rules have named
+};
+
+/// One call of an operator.
+class NodeExport {
+ public:
+  using Names = std::initializer_list<std::string>;
+  using Attributes = std::initializer_list<Attribute>;
+
+  NodeExport(Export& to, int id, std::string path) : to_(to), id_(id), path_(std::move(path)) {}
+
+  const Node& node() const { return to_.graph.nodes[std::size_t(id_)]; }
+  template <class Op>
+  typename Op::Config config() const {
+    return unpack<typename Op::Config>(node().attributes);
+  }
+  int operands() const { return node().operands; }
+  const TensorType& type(int k) const { return to_.graph.nodes[std::size_t(node().operand[k])].type; }
+  const TensorType& result() const { return node().type; }
+  const std::string& input(int k) const { return to_.value[std::size_t(node().operand[k])]; }
+  /// The name of result k.
+  std::string output(int k = 0) const {
+    const std::string& first = to_.value[std::size_t(id_)];
+    return k ? first + "_" + std::to_string(k) : first;
+  }
+
+  /// A node whose result has a name of its own, which is returned.
+  std::string make(std::string_view operation, Names inputs, Attributes attributes = {}) {
+    std::string name = path_ + "/" + std::string(operation) + "_" + std::to_string(to_.made++);
+    write(operation, {inputs.begin(), inputs.size()}, {name}, attributes);
+    return name;
+  }
+  /// The node whose result is that of the call.
+  void give(std::string_view operation, Names inputs, Attributes attributes = {}) {
+    write(operation, {inputs.begin(), inputs.size()}, {output()}, attributes);
+  }
+  void give_as(const std::string& result, std::string_view operation, Names inputs, Attributes attributes = {}) {
+    write(operation, {inputs.begin(), inputs.size()}, {result}, attributes);
+  }
+  void give_list(std::string_view operation, std::span<const std::string> inputs, Attributes attributes = {}) {
+    write(operation, inputs, {output()}, attributes);
+  }
+  /// A node of several results, which have these names; nobody reads one that is called "".
+  void give_all(std::string_view operation, Names inputs, Names outputs, Attributes attributes = {}) {
+    write(operation, {inputs.begin(), inputs.size()}, outputs, attributes);
+  }
+
+  /// A constant list of whole numbers, as ONNX takes shapes and axes.
+  std::string whole_numbers(const std::vector<std::int64_t>& values) {
+    return constant(Dtype::int64, {std::int64_t(values.size())},
+                    {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(std::int64_t)});
+  }
+  /// A constant of rank 0.
+  std::string number(double value, Dtype dtype) {
+    const std::uint64_t bytes = constant_bytes(dtype, value);
+    return constant(dtype, {}, {reinterpret_cast<const char*>(&bytes), bytes_of(dtype)});
+  }
+  /// The number of the call, which the node has beside its operands.
+  std::string immediate() {
+    return constant(result().dtype, {}, {reinterpret_cast<const char*>(&node().immediate), bytes_of(result().dtype)});
+  }
+  std::string constant(Dtype dtype, const std::vector<std::int64_t>& extents, std::string_view bytes) {
+    std::string key = std::to_string(int(dtype));
+    for (const std::int64_t extent : extents) key += "," + std::to_string(extent);
+    std::string& name = to_.numbers[key + ":" + std::string(bytes)];
+    if (name.empty()) {
+      name = "constant_" + std::to_string(to_.made++);
+      to_.message.add_tensor(name, dtype, extents, bytes);
+    }
+    return name;
+  }
+  /// The extents of a type for Reshape: the one that depends on n is what is left.
+  std::string shape_of(const TensorType& type) {
+    std::vector<std::int64_t> extents;
+    for (int axis = 0; axis < type.rank; ++axis) extents.push_back(type[axis] < 0 ? -1 : type[axis]);
+    return whole_numbers(extents);
+  }
+  /// The extents of a type as numbers, with n from the input of the network.
+  std::string extents_of(const TensorType& type) {
+    if (!type.batched()) return shape_of(type);
+    std::string n = make("Slice", {make("Shape", {to_.batch}), whole_numbers({0}), whole_numbers({1})});
+    if (type[0] != -1) n = make("Mul", {n, whole_numbers({-type[0]})});
+    if (type.rank == 1) return n;
+    std::vector<std::int64_t> others;
+    for (int axis = 1; axis < type.rank; ++axis) others.push_back(type[axis]);
+    return make("Concat", {n, whole_numbers(others)}, {{"axis", 0}});
+  }
+
+  /// Throws ValueError: this call has no place in an ONNX file.
+  [[noreturn, gnu::cold]] void refuse(std::string_view why) const {
+    const Location& at = node().location;
+    throw_error<ValueError>("export_onnx: ", node().op->name, " in ", path_.empty() ? "the network" : path_, " (",
+                            std::string_view(at.file), ":", at.line, ") ", why, ".");
+  }
+
+ private:
+  static std::size_t bytes_of(Dtype dtype) { return std::size_t(TensorType{{}, 0, dtype}.bytes(1)); }
+  // A node is called as its first result, so that all names differ.
+  void write(std::string_view operation, std::span<const std::string> inputs, Names outputs, Attributes attributes) {
+    to_.message.add_node(operation, *outputs.begin(), inputs, {outputs.begin(), outputs.size()},
+                         {attributes.begin(), attributes.size()});
+  }
+  Export& to_;
+  int id_;
+  std::string path_;
+};
+
+/// How calls of an operator are written. A rule stands in one of the files of onnx/rules.
+struct Rule {
+  int id;  // operator_id
+  void (*write)(NodeExport& call);
+};
+
+}  // namespace tenon::onnx

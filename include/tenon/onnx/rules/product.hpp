@@ -1,0 +1,119 @@
+// Products, convolutions, pooling, attention, and recurrent layers in ONNX.
+#pragma once
+#include <tenon/more.hpp>
+#include <tenon/onnx/node_export.hpp>
+
+namespace tenon::inline TENON_ABI::onnx {
+
+namespace rules {
+inline std::vector<std::int64_t> with_last_axes_swapped(int rank) {
+  std::vector<std::int64_t> order;
+  for (int axis = 0; axis < rank; ++axis) order.push_back(axis);
+  std::swap(order[std::size_t(rank) - 1], order[std::size_t(rank) - 2]);
+  return order;
+}
+inline void matmul(NodeExport& call) {
+  const auto c = call.config<ops::MatMul>();
+  std::string operand[2];
+  for (int k = 0; k < 2; ++k) {
+    const bool swapped = k ? ops::MatMul::second(c) : ops::MatMul::first(c);
+    operand[k] = swapped
+                     ? call.make("Transpose", {call.input(k)}, {{"perm", with_last_axes_swapped(call.type(k).rank)}})
+                     : call.input(k);
+  }
+  call.give("MatMul", {operand[0], operand[1]});
+}
+
+/// A window along an axis: the padding behind, of which results need what the first ones leave; below 0, what they do
+/// not reach.
+constexpr int padding_behind(int extent, int results, int kernel, int stride, int dilation, int before) {
+  return (results - 1) * stride + (kernel - 1) * dilation + 1 - extent - before;
+}
+constexpr int at_least_0(int value) { return value < 0 ? 0 : value; }
+
+inline void conv2d(NodeExport& call) {
+  const auto c = unpack<ops::Conv2dAttributes>(call.node().attributes);
+  const TensorType &x = call.type(0), &w = call.type(1), &y = call.result();
+  const int bottom = padding_behind(x[2], y[2], w[2], c.stride_h, c.dilation_h, c.top),
+            right = padding_behind(x[3], y[3], w[3], c.stride_w, c.dilation_w, c.left);
+  call.give("Conv", {call.input(0), call.input(1)},
+            {{"dilations", {c.dilation_h, c.dilation_w}},
+             {"group", c.groups},
+             {"kernel_shape", {w[2], w[3]}},
+             {"pads", {c.top, c.left, at_least_0(bottom), at_least_0(right)}},
+             {"strides", {c.stride_h, c.stride_w}}});
+}
+/// The transposed convolution; operands are weight and x.
+inline void conv2d_transpose(NodeExport& call) {
+  const auto c = unpack<ops::Conv2dAttributes>(call.node().attributes);
+  const TensorType &w = call.type(0), &x = call.type(1), &y = call.result();
+  const int bottom = padding_behind(y[2], x[2], w[2], c.stride_h, c.dilation_h, c.top),
+            right = padding_behind(y[3], x[3], w[3], c.stride_w, c.dilation_w, c.left);
+  call.give("ConvTranspose", {call.input(1), call.input(0)},
+            {{"dilations", {c.dilation_h, c.dilation_w}},
+             {"group", c.groups},
+             {"kernel_shape", {w[2], w[3]}},
+             {"output_padding", {at_least_0(-bottom), at_least_0(-right)}},
+             {"pads", {c.top, c.left, at_least_0(bottom), at_least_0(right)}},
+             {"strides", {c.stride_h, c.stride_w}}});
+}
+template <FixedString name>
+void pool2d(NodeExport& call) {
+  const auto c = unpack<ops::Pool2dAttributes>(call.node().attributes);
+  const TensorType &x = call.type(0), &y = call.result();
+  const int bottom = at_least_0(padding_behind(x[2], y[2], c.kh, c.stride_h, 1, c.top)),
+            right = at_least_0(padding_behind(x[3], y[3], c.kw, c.stride_w, 1, c.left));
+  const Attribute kernel{"kernel_shape", {c.kh, c.kw}}, strides{"strides", {c.stride_h, c.stride_w}},
+      pads{"pads", {c.top, c.left, bottom, right}};
+  if constexpr (name.view() == "AveragePool")
+    call.give(name.view(), {call.input(0)}, {kernel, strides, pads, {"count_include_pad", c.count_include_pad}});
+  else call.give(name.view(), {call.input(0)}, {kernel, strides, pads});
+}
+
+/// [..., T, heads * D] as [leading, heads, T, D], or with the last two axes swapped.
+inline std::string heads_first(NodeExport& call, const std::string& x, int steps, int heads, int features,
+                               bool swapped) {
+  const std::string cut = call.make("Reshape", {x, call.whole_numbers({-1, steps, heads, features})});
+  return call.make("Transpose", {cut},
+                   {{"perm", swapped ? std::vector<std::int64_t>{0, 2, 3, 1} : std::vector<std::int64_t>{0, 2, 1, 3}}});
+}
+/// The causal mask: 0 up to the diagonal, -inf above it.
+inline std::string causal_mask(NodeExport& call, int steps, Dtype dtype) {
+  std::string bytes;
+  for (int row = 0; row < steps; ++row)
+    for (int column = 0; column < steps; ++column) {
+      const std::uint64_t value = constant_bytes(dtype, column > row ? -__builtin_inf() : 0.0);
+      bytes.append(reinterpret_cast<const char*>(&value), std::size_t(TensorType{{}, 0, dtype}.bytes(1)));
+    }
+  return call.constant(dtype, {steps, steps}, bytes);
+}
+inline void attention(NodeExport& call) {
+  const auto c = call.config<ops::Attention>();
+  const TensorType& y = call.result();
+  const bool packed = call.operands() == 1;
+  const Dtype dtype = y.dtype;
+  const int steps = y[y.rank - 2], keys = packed ? steps : call.type(1)[y.rank - 2], features = y.last() / c.heads;
+  std::string part[3];
+  for (int k = 0; k < 3; ++k) {
+    part[k] = packed ? call.make("Slice", {call.input(0), call.whole_numbers({k * y.last()}),
+                                           call.whole_numbers({(k + 1) * y.last()}), call.whole_numbers({y.rank - 1})})
+                     : call.input(k);
+    part[k] = heads_first(call, part[k], k ? keys : steps, c.heads, features, k == 1);
+  }
+  const double scale = c.scale != 0 ? double(c.scale) : 1 / __builtin_sqrt(double(features));
+  std::string scores = call.make("Mul", {call.make("MatMul", {part[0], part[1]}), call.number(scale, dtype)});
+  if (c.causal) scores = call.make("Add", {scores, causal_mask(call, steps, dtype)});
+  const std::string mixed = call.make("MatMul", {call.make("Softmax", {scores}, {{"axis", -1}}), part[2]});
+  const std::string joined = call.make("Transpose", {mixed}, {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}});
+  call.give("Reshape", {joined, call.shape_of(y)});
+}
+}  // namespace rules
+
+inline constexpr Rule product_rules[]{
+    {operator_id<ops::Attention>, rules::attention},   {operator_id<ops::AvgPool2d>, rules::pool2d<"AveragePool">},
+    {operator_id<ops::Conv2d>, rules::conv2d},         {operator_id<ops::Conv2dBackwardInput>, rules::conv2d_transpose},
+    {operator_id<ops::MatMul>, rules::matmul},         {operator_id<ops::MaxPool2d>, rules::pool2d<"MaxPool">},
+    {operator_id<ops::WinogradConv2d>, rules::conv2d},
+};
+
+}  // namespace tenon::onnx
