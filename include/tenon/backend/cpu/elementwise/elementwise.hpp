@@ -71,6 +71,18 @@ struct RowLayout {
     }
     return offset;
   }
+  // Rows that follow each other along the axis before the row, and what an operand moves by from one to the next.
+  static constexpr long neighbours(long row, long end) {
+    constexpr long extent = first_axis > 1 ? out.extent[first_axis - 1] : 1;
+    const long left = first_axis > 1 ? extent - row % extent : end;
+    return left < end - row ? left : end - row;
+  }
+  static constexpr long row_step(int k) {
+    if (constant(k, first_axis - 1)) return 0;
+    long step = 1;
+    for (int axis = first_axis; axis < out.rank; ++axis) step *= extent(k, axis);
+    return step;
+  }
   static constexpr long rows(long n) { return flat ? 1 : out.count(n) / inner(n); }
   static constexpr long items(long n) { return flat ? inner(n) : rows(n); }
   // What is one row has one kernel for all shapes already.
@@ -103,13 +115,29 @@ inline void map_in_vectors(F f, float* out, long count, const float* in) {
   for (long i = whole; i < count; ++i) out[i] = f(in[i]);
 }
 
+template <bool... Moves, class F, class Result, class... T>
+[[gnu::always_inline]] inline void map_one_row(F f, Result* out, long count, const T*... in) {
+  if constexpr (has_vectors<F, Result, T...> && (Moves && ...)) map_in_vectors(f, out, count, in...);
+  else if constexpr (requires { typename F::Usual; }) map_usual<typename F::Usual, Moves...>(out, count, f, in...);
+  else map_unrolled<Moves...>(out, count, f, in...);
+}
 /// out[i] = f(in[i]...), operands whose Moves is false at their first element: the loop after all shapes of an
 /// operator, which stands in a program once.
 template <class F, class Result, bool... Moves, class... T>
 [[gnu::noinline]] void map_row(F f, std::integer_sequence<bool, Moves...>, Result* out, long count, const T*... in) {
-  if constexpr (has_vectors<F, Result, T...> && (Moves && ...)) map_in_vectors(f, out, count, in...);
-  else if constexpr (requires { typename F::Usual; }) map_usual<typename F::Usual, Moves...>(out, count, f, in...);
-  else map_unrolled<Moves...>(out, count, f, in...);
+  map_one_row<Moves...>(f, out, count, in...);
+}
+/// An operand of rows, and how far it is from one row to the next.
+template <class T>
+struct Rowed {
+  const T* from;
+  long step;
+};
+/// The same for several rows.
+template <class F, class Result, bool... Moves, class... T>
+[[gnu::noinline]] void map_rows(F f, std::integer_sequence<bool, Moves...>, Result* out, long rows, long count,
+                                Rowed<T>... in) {
+  for (; rows > 0; --rows, out += count, ((in.from += in.step), ...)) map_one_row<Moves...>(f, out, count, in.from...);
 }
 
 /// result[i] = f(operand 0 at i, operand 1 at i, ...) for items begin .. end - 1.
@@ -130,9 +158,13 @@ inline void elementwise_rows(const Arguments& a, long begin, long end, F f, std:
             (a.operand<typename Call::template Operand<K>>(K) + (Rows::step(K) ? begin : 0))...);
   } else {
     const long inner = Rows::inner(blocks ? whole_blocks(a.n) / block_samples : a.n);
-    for (long row = begin; row < end; ++row)
-      map_row(f, moves, result + row * inner, inner,
-              (a.operand<typename Call::template Operand<K>>(K) + Rows::offset(K, row))...);
+    for (long row = begin; row < end;) {
+      const long count = Rows::neighbours(row, end);
+      map_rows(f, moves, result + row * inner, count, inner,
+               Rowed<typename Call::template Operand<K>>{
+                   a.operand<typename Call::template Operand<K>>(K) + Rows::offset(K, row), Rows::row_step(K)}...);
+      row += count;
+    }
   }
 }
 
