@@ -63,7 +63,8 @@ namespace detail {
   const float own = either(__builtin_fabsf(y) < 0x1p24f, y, 0.0f);
   const auto whole = static_cast<std::int32_t>(own);
   const bool fractional = static_cast<float>(whole) != own;
-  const std::uint32_t sign = std::bit_cast<std::uint32_t>(x) & (static_cast<std::uint32_t>(!fractional & whole) << 31);
+  const std::uint32_t odd = static_cast<std::uint32_t>(whole) & static_cast<std::uint32_t>(!fractional);
+  const std::uint32_t sign = std::bit_cast<std::uint32_t>(x) & odd << 31;
   power = std::bit_cast<float>(std::bit_cast<std::uint32_t>(power) | sign);
   power = either((x != x) | (y != y) | ((x < 0) & fractional & (size < infinity)), nan, power);
   return either((x == 1) | (y == 0), 1.0f, power);
