@@ -109,6 +109,16 @@ class Lstm:
     hidden: int
 
 
+@dataclass(frozen=True)
+class TransformerLayer:
+    """An encoder's layer of [places, width], or a decoder's that attends to its own input; norms after each part."""
+    name: str
+    width: int
+    heads: int
+    hidden: int
+    decoder: bool
+
+
 RELU, MAX_POOL, FLATTEN, MEAN = "relu", "max_pool", "flatten", "mean"  # maximum of 2x2, mean of each channel's plane
 
 

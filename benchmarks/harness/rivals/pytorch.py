@@ -6,8 +6,8 @@ from torch import nn
 from harness import plan
 from harness.isa import libraries_of, printed
 from harness.numbers import batch_of, safetensors
-from harness.plan import FLATTEN, MAX_POOL, MEAN, RELU, BatchNorm, Conv, Lstm, Transformer
-from harness.rivals import pytorch_gpt, pytorch_kernels, pytorch_table, recurrent
+from harness.plan import FLATTEN, MAX_POOL, MEAN, RELU, BatchNorm, Conv, Lstm, Transformer, TransformerLayer
+from harness.rivals import pytorch_gpt, pytorch_kernels, pytorch_table, recurrent, transformer_layer
 
 
 class Residual(nn.Module):
@@ -43,6 +43,9 @@ def chain(layers, weights):
             continue
         if isinstance(layer, Lstm):
             made.append(recurrent.torch_layer(layer, weights))
+            continue
+        if isinstance(layer, TransformerLayer):
+            made.append(transformer_layer.torch_layer(layer, weights))
             continue
         if isinstance(layer, plan.Residual):
             made.append(Residual(chain(layer.body, weights), chain(layer.shortcut, weights)))
