@@ -96,6 +96,8 @@ class Job {
     for (int i = 0; i < servers_; ++i) start("MS_PSERVER", body);
     for (int i = 0; i < workers; ++i) start("MS_WORKER", body);
   }
+  /// Waits for another child, too.
+  void adopt(pid_t pid) { children_.push_back({pid, ""}); }
   /// Waits for all. One that was killed is started again, with the same environment, if `restarts`.
   template <class Body>
   void wait(Body body, bool restarts = true) {
@@ -137,27 +139,29 @@ class Job {
   std::vector<Child> children_;
 };
 
-enum class Victim { nobody, worker, other_worker, server, scheduler };
-/// Kills a process, once: called on worker 0 alone.
+enum class Victim { nobody, worker, other_worker, server, scheduler, both_servers, scheduler_and_worker };
+/// Kills processes, once: called on worker 0 alone.
 struct Killer {
   Board* board = nullptr;
   Victim victim = Victim::nobody;
   long step = 0;
   bool before = false;
+  long pause = 0;  // of each step, in microseconds
 
   void step_begin(RunInfo& run) {
     if (before && run.cur_step_num == step) kill();
   }
   void step_end(RunInfo& run) {
+    ::usleep(useconds_t(pause));
     if (!before && run.cur_step_num == step) kill();
   }
   void kill() const {
     if (victim == Victim::nobody || dist::detail::server_node()->rank() != 0 || board->kills.exchange(1)) return;
-    ::kill(victim == Victim::worker         ? board->worker[0]
-           : victim == Victim::other_worker ? board->worker[1]
-           : victim == Victim::server       ? board->server[0]
-                                            : board->scheduler,
-           SIGKILL);
+    if (victim == Victim::scheduler || victim == Victim::scheduler_and_worker) ::kill(board->scheduler, SIGKILL);
+    if (victim == Victim::server || victim == Victim::both_servers) ::kill(board->server[0], SIGKILL);
+    if (victim == Victim::both_servers) ::kill(board->server[1], SIGKILL);
+    if (victim == Victim::other_worker || victim == Victim::scheduler_and_worker) ::kill(board->worker[1], SIGKILL);
+    if (victim == Victim::worker) ::kill(board->worker[0], SIGKILL);
   }
 };
 
