@@ -1,4 +1,4 @@
-// ZeroMQ's sockets and messages, owned. Needs libzmq (component `zmq`).
+// ZeroMQ's sockets and messages, owned. Needs libzmq (component `zmq`), of 4.3 or later.
 #pragma once
 #include <zmq.h>
 

@@ -4,7 +4,6 @@
 
 #include <tenon/call/apply.hpp>
 #include <tenon/nn/optim/update/moment_update.hpp>
-#include <tenon/ops/abs.hpp>
 #include <tenon/ops/compare.hpp>
 #include <tenon/ops/reduce_max.hpp>
 #include <tenon/ops/select.hpp>
@@ -16,6 +15,46 @@ namespace ops {
 inline constexpr float unused_row = std::numeric_limits<float>::lowest();
 
 TENON_EXACT_BEGIN
+/// An element in memory whose value is its size, without the sign: what kernels read in the place of T.
+template <class T>
+struct SizeOf {
+  using Stored = T;
+  T stored;
+  template <class A>
+  TENON_DEVICE explicit constexpr operator A() const {
+    const Compute<T> x = static_cast<Compute<T>>(stored);
+    return static_cast<A>(x < Compute<T>(0) ? -x : x);
+  }
+  template <class V>
+  [[gnu::always_inline]] static V of_lanes(V x) {
+    return math::larger(x, -x);
+  }
+};
+/// The largest size in each row of a gradient; NaN if one is. A part of an update, not for users.
+struct LargestSize : Reduction<LargestSize, "LargestSize"> {
+  template <class T>
+  using Element = SizeOf<T>;
+  template <class T>
+  using Carried = Compute<T>;
+  static constexpr None derivative{};
+  template <class A>
+  static constexpr A start() {
+    return A(0);
+  }
+  template <class A>
+  static constexpr A combine(A a, A b) {
+    return ReduceMax::combine(a, b);
+  }
+  template <class A, int Width>
+  static Simd<A, Width> combine(Simd<A, Width> a, Simd<A, Width> b) {
+    return ReduceMax::combine(a, b);
+  }
+  template <class A>
+  static constexpr A finish(A largest, long) {
+    return largest;
+  }
+};
+
 /// What an element is after its update, or, in an unused row, before. NaN and infinite gradients are used ones.
 template <class V>
 [[gnu::always_inline]] TENON_DEVICE inline V used_or(V gradient, V after, V before) {
@@ -50,8 +89,7 @@ namespace nn {
 /// Appends the gradient of a table with its unused rows marked: those in which all elements are 0.
 constexpr int mark_unused_rows(Builder& b, int gradient) {
   const TensorType type = b.nodes[std::size_t(gradient)].type;
-  const int size = b.call<ops::Abs>(NoConfig{}, gradient);
-  const int largest = b.call<ops::ReduceMax>(ops::ReduceAxes{(1 << type.rank) - 2, 1, 0}, size);
+  const int largest = b.call<ops::LargestSize>(ops::ReduceAxes{(1 << type.rank) - 2, 1, 0}, gradient);
   const int used = b.call<ops::NotEqual>(NoConfig{}, largest, b.constant(type.dtype, 0));
   return b.call<ops::Select>(NoConfig{}, used, gradient, b.constant(type.dtype, double(ops::unused_row)));
 }
