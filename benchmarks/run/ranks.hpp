@@ -6,10 +6,13 @@
 #include <string>
 #include <vector>
 
+#include <tenon/dataset/operations.hpp>
 #include <tenon/dist.hpp>
 #include <tenon/tenon.hpp>
 #include <tenon/train/checkpoint.hpp>
 
+#include "linked.hpp"
+#include "mirror.hpp"
 #include "serve.hpp"
 
 namespace benchmark {
@@ -19,14 +22,6 @@ namespace benchmark {
 struct MessageSeconds {
   double agreement = 0, gradients = 0, link = 0;
 };
-/// A network: a message arrives when it did anyway, and no sooner than its latency and its bytes take. What a link of
-/// a rank sends goes one message after the other.
-struct Link {
-  double latency = 0, bytes_per_second = 0;  // 0 bytes: as fast as it is
-
-  double seconds(std::size_t bytes) const { return double(bytes) / bytes_per_second; }
-};
-
 /// The messages of another group, whose calls are timed.
 class TimedTransport {
  public:
@@ -93,11 +88,12 @@ class TimedTransport {
 /// When each step ended, and what its messages had taken by then.
 struct StepTimes {
   const MessageSeconds& now;
-  std::vector<double> losses, ends;
-  std::vector<MessageSeconds> messages;
+  const RankClock* clock = nullptr;  // of the rank, in place of that of the machine
+  std::vector<double> losses{}, ends{};
+  std::vector<MessageSeconds> messages{};
   void step_end(tenon::RunInfo& run) {
     if (losses.size() < 10) losses.push_back(run.loss());
-    ends.push_back(tenon::detail::now());
+    ends.push_back(clock ? clock->now() : tenon::detail::now());
     messages.push_back(now);
   }
   /// The mean of the fastest `count` steps in a row, after the first ten, as the values of a line of JSON.
@@ -121,15 +117,37 @@ struct StepTimes {
   }
 };
 
-/// How a program was started: `PROGRAM FOLDER BATCH SHARDS STEPS BLOCK [LATENCY_US MB_PER_S]`. SHARDS: -1 without
-/// DataParallel. STEPS: 0 writes the initial weights into the folder. The fastest BLOCK steps in a row count.
+/// How a program was started:
+///     PROGRAM FOLDER BATCH SHARDS STEPS BLOCK [LATENCY_US MB_PER_S [processor] | alone RANKS]
+/// SHARDS: -1 without DataParallel. STEPS: 0 writes the initial weights into the folder. The fastest BLOCK steps in a
+/// row count. processor: in the time of linked.hpp. alone: as one rank of so many, with a batch of its own, without the
+/// others; prints what it did in its fastest step after the first BLOCK ones.
 struct RanksAsked {
   std::string weights;
   long batch, steps;
   int shards;
   std::size_t block;
-  Link link;
+  Link link{};
+  bool of_processor = false;
+  int alone = 0;
 };
+
+/// Trains as one rank of `asked.alone`, each of which has another shard of the data, and prints the trace of a step.
+template <class Net, class Loss, class Optimizer, class Data>
+void trace_of_a_rank(const RanksAsked& asked, const Loss& loss, const Optimizer& optimizer, Data data_of) {
+  using namespace tenon;
+  Net net;
+  load_checkpoint(asked.weights, net);
+  RankClock clock;
+  clock.begin = clock.now();
+  FastestTrace trace{clock, long(asked.block)};
+  const auto data = data_of(asked.batch * asked.alone) | dataset::shard({.num_shards = asked.alone, .shard_id = 0}) |
+                    dataset::batch(asked.batch) | dataset::repeat(asked.steps);
+  Model model{net, loss, optimizer,
+              dist::DataParallel{.group = dist::Communicator::over<MirrorTransport>(asked.alone, clock, trace.now)}};
+  model.train(1, data, trace);
+  trace.best.print();
+}
 
 /// Trains a network on batches of data_of(batch), and prints the times of rank 0.
 template <class Net, class Loss, class Optimizer, class Data>
@@ -141,8 +159,10 @@ void train_on_ranks(const RanksAsked& asked, const Loss& loss, const Optimizer& 
     save_checkpoint(net, asked.weights);
     return;
   }
+  if (asked.alone > 0) return trace_of_a_rank<Net>(asked, loss, optimizer, data_of);
   MessageSeconds seconds;
-  StepTimes times{seconds, {}, {}, {}};
+  RankClock clock;
+  StepTimes times{seconds, asked.of_processor ? &clock : nullptr};
   times.ends.reserve(std::size_t(asked.steps)), times.messages.reserve(std::size_t(asked.steps));
   const auto data = data_of(asked.batch) | dataset::batch(asked.batch) | dataset::repeat(asked.steps);
   const auto run = [&](auto model) {
@@ -151,7 +171,9 @@ void train_on_ranks(const RanksAsked& asked, const Loss& loss, const Optimizer& 
   };
   if (asked.shards < 0) run(Model{net, loss, optimizer});
   else {
-    const auto group = dist::Communicator::over<TimedTransport>(dist::communicator(), asked.link, seconds);
+    const dist::Communicator ranks = dist::communicator();
+    const auto group = asked.of_processor ? dist::Communicator::over<LinkedTransport>(ranks, asked.link, clock)
+                                          : dist::Communicator::over<TimedTransport>(ranks, asked.link, seconds);
     run(Model{net, loss, optimizer, dist::DataParallel{asked.shards, group}});
   }
   if (dist::get_rank() == 0) times.print(asked.block);
@@ -160,17 +182,18 @@ void train_on_ranks(const RanksAsked& asked, const Loss& loss, const Optimizer& 
 /// main of a program: train(asked) calls train_on_ranks.
 template <class Train>
 int main_of_ranks(int argc, char** argv, const char* name, Train train) try {
-  if (argc != 6 && argc != 8)
-    return std::fprintf(stderr, "usage: %s FOLDER BATCH SHARDS STEPS BLOCK [LATENCY_US MB_PER_S]\n", argv[0]), 2;
-  RanksAsked asked{std::string(argv[1]) + "/" + name + ".safetensors",
-                   std::atol(argv[2]),
-                   std::atol(argv[4]),
-                   std::atoi(argv[3]),
-                   std::size_t(std::atol(argv[5])),
-                   {}};
-  if (argc == 8) asked.link = {std::atof(argv[6]) * 1e-6, std::atof(argv[7]) * 1e6};
+  if (argc < 6 || argc == 7 || argc > 9)
+    return std::fprintf(stderr,
+                        "usage: %s FOLDER BATCH SHARDS STEPS BLOCK [LATENCY_US MB_PER_S [processor] | alone RANKS]\n",
+                        argv[0]),
+           2;
+  RanksAsked asked{std::string(argv[1]) + "/" + name + ".safetensors", std::atol(argv[2]), std::atol(argv[4]),
+                   std::atoi(argv[3]), std::size_t(std::atol(argv[5]))};
+  if (argc > 6 && argv[6] == std::string("alone")) asked.alone = std::atoi(argv[7]);
+  else if (argc > 6) asked.link = {std::atof(argv[6]) * 1e-6, std::atof(argv[7]) * 1e6};
+  asked.of_processor = argc == 9;
   tenon::set_context({.num_threads = 1, .seed = 1});
-  tenon::dist::init();
+  if (asked.alone == 0) tenon::dist::init();
   train(asked);
   return 0;
 } catch (const tenon::Error& error) {
