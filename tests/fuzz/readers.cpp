@@ -18,6 +18,7 @@
 #include <tenon/io/event_file.hpp>
 #include <tenon/io/npz.hpp>
 #include <tenon/io/print_file.hpp>
+#include <tenon/io/pt.hpp>
 #include <tenon/io/tensors/safetensors_header.hpp>
 #include <tenon/train/callback/run/callback_state.hpp>
 
@@ -132,6 +133,16 @@ void read_vocabularies(std::string_view file) {
       if (pairs.decode(pairs.encode(file)) != file) __builtin_trap();
     });
 }
+/// The file itself, and its bytes as the pickle of one, whose storage has 64 bytes.
+void read_pt(std::string_view file) {
+  constexpr std::size_t limit = 1 << 20;
+  refuse_or_read([&] { check(io::Pt(file, "f", "", limit).tensors(), limit); });
+  io::ZipWriter zip;
+  const std::string storage(64, '\1');
+  std::string archive = zip.head("a/data.pkl", file.size(), io::crc32(file)) + std::string(file);
+  archive += zip.head("a/data/0", storage.size(), io::crc32(storage)) + storage;
+  check(io::Pt(archive + zip.tail(), "f", "", limit).tensors(), limit);
+}
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t count) {
@@ -160,6 +171,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t co
       case 11: return read_texts(path_of(file));
       case 12: return read_examples(file);
       case 13: return read_vocabularies(file);
+      case 14: return read_pt(file);
       default: {
         std::vector<std::vector<double>> values;
         std::vector<std::string> names;

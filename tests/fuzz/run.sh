@@ -39,7 +39,14 @@ printf '\012\016\012\014\012\005image\022\003\012\001\012' >corpus/example
 printf '\012\020\012\016\012\005label\022\005\032\003\012\001\007' >corpus/example_label
 printf 'tenon-vocabulary 1\nwords\nunknown 0\n<unk>\n\\n\nword\n' >corpus/vocabulary
 printf 'tenon-byte-pairs 1\n97 98\n256 99\n' >corpus/byte_pairs
-for reader in ${TENON_READER:-0 1 2 3 4 5 6 7 8 9 10 11 12 13}; do
+# files of PyTorch, and the pickle of one: {"w": a tensor [2]}
+cp -f "$root"/tests/io/pt_files/*.pt corpus
+{
+  printf '\200\002}X\001\000\000\000wctorch._utils\n_rebuild_tensor_v2\n('
+  printf '(X\007\000\000\000storagectorch\nFloatStorage\n'
+  printf 'X\001\000\000\0000X\003\000\000\000cpuK\020tQK\000K\002\205K\001\205\211ccollections\nOrderedDict\n)RtRs.'
+} >corpus/pickle
+for reader in ${TENON_READER:-0 1 2 3 4 5 6 7 8 9 10 11 12 13 14}; do
   TENON_READER=$reader ./readers -max_total_time="$seconds" -max_len=4000 -rss_limit_mb=1000 -print_final_stats=1 \
     corpus >log 2>&1 || {
     tail -n 60 log

@@ -400,7 +400,7 @@ TEST_CASE("transfer learning: a backbone from a larger model, and nothing of it 
 TEST_CASE("files of torch.save are refused with what to do instead") {
   Transfer net;
   for (const char* path : {"model.pt", "model.pth", "pytorch_model.bin"})
-    CHECK(has(message<ValueError>([&] { load_checkpoint(path, net); }), "save_file(torch.load("));
+    CHECK(has(message<ValueError>([&] { load_checkpoint(path, net); }), "include <tenon/train/pt.hpp>"));
   const Folder folder;
   io::write_file(folder / "renamed.safetensors", std::string_view("PK\3\4\0\0\10\10\0\0\0\0", 12));
   CHECK(has(message<RuntimeError>([&] { load_checkpoint(folder / "renamed.safetensors", net); }),

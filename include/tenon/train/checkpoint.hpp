@@ -28,6 +28,9 @@ struct CkptFormat {
 inline constinit const CkptFormat* ckpt_format = nullptr;
 /// How NumPy's files are, in programs that include <tenon/train/npz.hpp>.
 inline constinit const CkptFormat* npz_format = nullptr;
+/// How PyTorch's files are read, in programs that include <tenon/train/pt.hpp>.
+using ReadTensors = void (*)(const std::string& path, FunctionRef<const io::HeldTensors&> use);
+inline constinit ReadTensors pt_format = nullptr;
 
 /// Whether a path's suffix says ".ckpt", not ".safetensors". Throws ValueError for others, and without that header.
 [[gnu::cold]] bool is_ckpt_path(std::string_view act, const std::string& path);
@@ -137,11 +140,14 @@ TENON_INLINE bool is_ckpt_path(std::string_view act, const std::string& path) {
         "also with '.ckpt' for MindSpore, with #include <tenon/train/npz.hpp> with '.npz'.");
   return true;
 }
+inline bool is_torch_path(const std::string& path) {
+  return has_suffix(path, ".pt") || has_suffix(path, ".pth") || has_suffix(path, ".bin");
+}
 TENON_INLINE void refuse_torch_save(const std::string& path) {
-  if (has_suffix(path, ".pt") || has_suffix(path, ".pth") || has_suffix(path, ".bin"))
-    throw_error<ValueError>("Cannot load '", path, "': ", io::torch_save_advice, ".");
+  if (is_torch_path(path)) throw_error<ValueError>("Cannot load '", path, "': ", io::torch_save_advice, ".");
 }
 TENON_INLINE void read_checkpoint(const std::string& path, FunctionRef<const io::HeldTensors&> use) {
+  if (pt_format && is_torch_path(path)) return pt_format(path, use);
   refuse_torch_save(path);
   if (npz_format && has_suffix(path, ".npz")) return npz_format->read(path, use);
   if (is_ckpt_path("load", path)) return ckpt_format->read(path, use);

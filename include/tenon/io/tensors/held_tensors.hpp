@@ -46,10 +46,10 @@ struct HeldTensors {
   std::span<const std::pair<std::string, std::string>> metadata{};
 };
 
-/// What to do with a file that cannot be read because it is PyTorch's own.
-inline constexpr std::string_view torch_save_advice =
-    "torch.save writes such files: pickles, which can run code and are not read here. In Python: from "
-    "safetensors.torch import save_file; save_file(torch.load('model.pt', weights_only=True), 'model.safetensors')";
+/// What to do with a file that cannot be read here because it is PyTorch's own.
+inline constexpr std::string_view torch_save_advice = "torch.save writes such files: include <tenon/train/pt.hpp>, "
+                                                      "then load_checkpoint(\"model.pt\", net) reads them, and "
+                                                      "io::Pt(path) without a network";
 
 /// Copies the tensors of a file into the views of the same names, as load_safetensors says.
 LoadReport load_tensors(const HeldTensors& file, std::span<const NamedTensor> into, bool strict);
