@@ -11,6 +11,8 @@
 namespace tenon::inline TENON_ABI::dist::detail {
 
 inline constexpr long beat_ms = 100, silent_ms = 3000;
+/// A process that has not looked for so long was stopped itself: it does not blame the others.
+inline constexpr long stopped_ms = 1500;
 using ServerClock = std::chrono::steady_clock;
 inline long ms_since(ServerClock::time_point then) {
   return long(std::chrono::duration_cast<std::chrono::milliseconds>(ServerClock::now() - then).count());
@@ -36,6 +38,11 @@ class Members {
     all_ = all;
     heard_ = ServerClock::now();
     is_warned_ = false;
+  }
+  /// This process was stopped for a while, and has heard nothing for that.
+  void wake_up() {
+    const std::lock_guard lock(mutex_);
+    heard_ = ServerClock::now();
   }
   /// Warns of a scheduler that does not answer.
   void look_at_scheduler() {

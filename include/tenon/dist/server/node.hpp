@@ -135,6 +135,7 @@ class ServerNode {
       for (long left; !ends && (left = beat_ms - ms_since(sent)) > 0;)
         if (socket.receive(message, std::min(left, 20L))) take_table(message);
         else if (ends_) break;
+      if (ms_since(sent) > stopped_ms) members.wake_up();
       if (rank_ >= 0) members.look_at_scheduler();
     }
     if (!has_heard_) socket.forget();

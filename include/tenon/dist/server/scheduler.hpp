@@ -48,7 +48,10 @@ class Scheduler {
   /// All members, with who has not been heard of for long.
   std::vector<Member> members() {
     std::vector<Member> all;
+    const bool was_stopped = ms_since(looked_) > stopped_ms;
+    looked_ = ServerClock::now();
     for (Seat& seat : seats_) {
+      if (was_stopped && seat.member.presence == Presence::here) seat.heard = looked_;
       Member& member = seat.member;
       if (member.incarnation) member.silent_ms = ms_since(seat.heard);
       if (member.presence == Presence::here && member.silent_ms >= silent_ms) member.presence = Presence::silent;
@@ -144,6 +147,7 @@ class Scheduler {
   std::vector<Newcomer> newcomers_;
   bool is_complete_ = false;  // all were there once
   std::uint64_t job_ = 0;
+  ServerClock::time_point looked_ = ServerClock::now();
 };
 
 }  // namespace tenon::dist::detail
