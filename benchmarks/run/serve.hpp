@@ -23,7 +23,7 @@
 #include <tenon/backend/cuda/fast.hpp>
 #endif
 #include <tenon/debug/profiler/peak.hpp>
-#include <tenon/train/clock.hpp>
+#include <tenon/train/step/clock.hpp>
 
 namespace benchmark {
 

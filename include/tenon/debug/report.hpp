@@ -17,8 +17,8 @@
 #include <tenon/nn/parameters.hpp>
 #include <tenon/train/callback/callback.hpp>
 #include <tenon/train/callback/run/learning_rate_of.hpp>
-#include <tenon/train/clock.hpp>
 #include <tenon/train/eval_result.hpp>
+#include <tenon/train/step/clock.hpp>
 #if defined(TENON_OBSERVE)
 #include <tenon/debug/report/profile_sections.hpp>
 #endif

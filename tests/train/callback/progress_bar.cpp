@@ -12,8 +12,8 @@
 #include <sys/ioctl.h>
 
 #include <tenon/train/callback/progress_bar.hpp>
-#include <tenon/train/clock.hpp>
 #include <tenon/train/eval_result.hpp>
+#include <tenon/train/step/clock.hpp>
 
 #include "../../support/comma_locale.hpp"
 #include "../../support/skip.hpp"

@@ -19,7 +19,7 @@
 #include <tenon/core/log/log.hpp>
 #include <tenon/core/process_rank.hpp>
 #include <tenon/train/callback/checkpoint_family.hpp>
-#include <tenon/train/clock.hpp>
+#include <tenon/train/step/clock.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI {

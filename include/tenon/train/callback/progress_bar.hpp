@@ -12,8 +12,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <tenon/train/clock.hpp>
 #include <tenon/train/eval_result.hpp>
+#include <tenon/train/step/clock.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI {

@@ -2,7 +2,7 @@
 #pragma once
 #include <tenon/core/error.hpp>
 #include <tenon/train/callback/run/run_info.hpp>
-#include <tenon/train/clock.hpp>
+#include <tenon/train/step/clock.hpp>
 
 namespace tenon::inline TENON_ABI {
 

@@ -6,7 +6,7 @@
 #include <cstdio>
 
 #include <tenon/core/float/real_text.hpp>
-#include <tenon/train/clock.hpp>
+#include <tenon/train/step/clock.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI {

@@ -8,9 +8,9 @@
 #include <tenon/dataset/stage/column.hpp>
 #include <tenon/nn/optim/accumulate_gradients.hpp>
 #include <tenon/train/callback/callback.hpp>
-#include <tenon/train/clock.hpp>
 #include <tenon/train/file/progress.hpp>
 #include <tenon/train/model_options.hpp>
+#include <tenon/train/step/clock.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
