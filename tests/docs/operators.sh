@@ -89,7 +89,8 @@ fi
 for header in $(headers ops more); do
   bases | grep -qx "$(basename "$header" .hpp)" || functions "$header"
 done | grep -vx custom_gradient | LC_ALL=C sort -u > "$new"
-if ! sed -n 's/.*InMore<"\([a-z_0-9]*\)".*/\1/p' "$include/ops/elsewhere.hpp" | LC_ALL=C sort | diff - "$new"; then
+if ! sed -n 's/.*InMore<detail::more::\([a-z_0-9]*\),.*/\1/p' "$include/ops/elsewhere.hpp" | LC_ALL=C sort |
+  diff - "$new"; then
   echo "FAILED: ops/elsewhere.hpp lacks functions of ops/more.hpp (>), or has others (<)."
   exit 1
 fi
