@@ -123,9 +123,13 @@ class ParallelStep<dist::DataParallel> {
                             {row.n, runner.state_.step(), number_of_samples(row), weights_to_compare(parameters),
                              runner.rules_.rates()[0]},
                             dealt_);
-    steps_.numbers.start(parameters, facts.moving, {facts.output, std::size_t(facts.outputs)}, facts.all_means,
-                         batch.all);
-    sum_.fit({layout.floats, layout.bytes + steps_.numbers.bytes()}, {layout.end, std::size_t(layout.buckets)});
+    // in variables: nvcc loses the braces of a list with members of a constexpr table
+    const std::span<const TensorType> output_types(facts.output, std::size_t(facts.outputs));
+    steps_.numbers.start(parameters, facts.moving, output_types, facts.all_means, batch.all);
+    dist::detail::SumBytes bytes;
+    bytes.floats = layout.floats;
+    bytes.all = layout.bytes + steps_.numbers.bytes();
+    sum_.fit(bytes, std::span<const long>(layout.end, std::size_t(layout.buckets)));
     const auto numbers = [this] { return reinterpret_cast<double*>(sum_.values() + layout.bytes); };
     sum_.run(shards_, std::min(shards_, batch.all), [&](int shard, bool begins) {
       const dist::ShardRange samples =

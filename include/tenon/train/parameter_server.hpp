@@ -137,8 +137,13 @@ class ParallelStep<dist::ParameterServer> {
     const FlushDenormals flush;
     const ParameterList parameters(*runner.net_);
     const long all = std::min(shards_, row.n);
-    steps_.numbers.start(parameters, facts.moving, {facts.output, std::size_t(facts.outputs)}, facts.all_means, row.n);
-    nodes_.fit({layout.floats, layout.bytes + steps_.numbers.bytes()});
+    const std::span<const TensorType> output_types(facts.output,
+                                                   std::size_t(facts.outputs));  // as in data_parallel.hpp
+    steps_.numbers.start(parameters, facts.moving, output_types, facts.all_means, row.n);
+    dist::detail::SumBytes bytes;
+    bytes.floats = layout.floats;
+    bytes.all = layout.bytes + steps_.numbers.bytes();
+    nodes_.fit(bytes);
     const auto numbers = [this] { return reinterpret_cast<double*>(nodes_.values() + layout.bytes); };
     const dist::ShardRange own =
         node_ ? dist::part_of(shards_, node_->environment.workers, node_->rank()) : dist::ShardRange{0, shards_};

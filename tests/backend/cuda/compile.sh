@@ -18,8 +18,8 @@ status=0
 "$nvcc" $flags $fused -O1 -DTENON_TARGET=cuda "$1/tests/backend/cuda/types.cu" -o "$work/types"
 "$work/types"
 "$work/print"
-"$nvcc" $flags $fused -O1 -DTENON_TARGET=cuda "$1/tests/backend/cuda/types.cu" -o "$work/types"
-"$work/types"
+"$nvcc" $flags $fused -O1 -DTENON_TARGET=cuda "$1/tests/backend/cuda/data_parallel.cu" -o "$work/data_parallel"
+"$work/data_parallel"
 cp "$1/examples/06_mnist.cpp" "$work/06_mnist.cu"
 # for a CPU without a fused multiply-add: one sentence
 "$nvcc" $flags -DTENON_TARGET=cuda -c "$work/06_mnist.cu" -o "$work/06_mnist.o" >"$work/refused" 2>&1 && exit 1
