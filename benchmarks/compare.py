@@ -338,7 +338,7 @@ class Bench:
                 "Other programs took the processors: measure again the rows marked noisy, and all if the peak "
                 "varied by more than 15 %."
             )
-        print(f"\n{table}\n\nwritten: {self.options.out}/{name}.json, {name}.md")
+        print(f"\n{text}\n\nwritten: {self.options.out}/{name}.json, {name}.md")
 
 
 def cpu_name():

@@ -26,18 +26,22 @@ TENON_DEVICE inline void add_by_number(const I* number, const T* values, long co
       own = math::wrapping_add(own, static_cast<A>(static_cast<Compute<T>>(values[j * inner + i])));
     }
 }
-/// The same for rows of one element. A number that does not count from the end takes one comparison.
-template <class A, class T, class I>
-inline void add_line_by_number(const I* number, const T* values, long count, long extent, A* total) {
-  store_unrolled(total, extent, [](long) { return A(0); });
-  for (long j = 0; j < count; ++j) {
-    std::uint64_t row = static_cast<std::uint64_t>(number[j]);
-    if (row >= static_cast<std::uint64_t>(extent)) {
-      row += static_cast<std::uint64_t>(extent);
-      if (row >= static_cast<std::uint64_t>(extent)) continue;
+/// The same for rows of one element, of several lines. A number that does not count from the end takes one comparison.
+/// The lines take turns: a sum that was just stored is not read at once.
+template <int lines, class A, class T, class I>
+inline void add_lines_by_number(const I* number, const T* values, long count, long extent, A* total) {
+  store_unrolled(total, lines * extent, [](long) { return A(0); });
+  for (long j = 0; j < count; ++j)
+#pragma GCC unroll 4
+    for (int line = 0; line < lines; ++line) {
+      std::uint64_t row = static_cast<std::uint64_t>(number[line * count + j]);
+      if (row >= static_cast<std::uint64_t>(extent)) {
+        row += static_cast<std::uint64_t>(extent);
+        if (row >= static_cast<std::uint64_t>(extent)) continue;
+      }
+      A& own = total[line * extent + long(row)];
+      own = math::wrapping_add(own, static_cast<A>(static_cast<Compute<T>>(values[line * count + j])));
     }
-    total[row] = math::wrapping_add(total[row], static_cast<A>(static_cast<Compute<T>>(values[j])));
-  }
 }
 template <class T, class A>
 TENON_DEVICE constexpr T rounded_sum(A total) {
@@ -91,7 +95,7 @@ struct ScatterLines {
   template <class Call>
   static constexpr long workspace(long n) {
     const AxisSplit s = split<Call>(n);
-    return in_place<Call> ? 0 : s.count * s.inner * long(sizeof(Sum<Call>));
+    return in_place<Call> ? 0 : together(s) * s.count * s.inner * long(sizeof(Sum<Call>));
   }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
@@ -99,18 +103,27 @@ struct ScatterLines {
     using A = Sum<Call>;
     const AxisSplit s = split<Call>(a.n);
     const long size = s.count * s.inner, given = count<Call> * s.inner;
-    for (long o = begin; o < end; ++o) {
+    for (long o = begin; o < end;) {
       T* const y = a.result<T>() + o * size;
       const auto* const number = a.operand<typename Call::template Operand<0>>(0) + o * given;
       const T* const values = a.operand<T>(1) + o * given;
       A* total;
       if constexpr (in_place<Call>) total = y;
       else total = reinterpret_cast<A*>(a.workspace);
-      if (s.inner == 1) add_line_by_number(number, values, count<Call>, s.count, total);
+      const long lines = end - o >= together(s) ? together(s) : 1;
+      if (lines > 1) add_lines_by_number<most>(number, values, count<Call>, s.count, total);
+      else if (s.inner == 1) add_lines_by_number<1>(number, values, count<Call>, s.count, total);
       else add_by_number(number, values, count<Call>, s.inner, s.inner, s.count, total);
-      if constexpr (!in_place<Call>) store_unrolled(y, size, [total](long i) { return rounded_sum<T>(total[i]); });
+      if constexpr (!in_place<Call>)
+        store_unrolled(y, lines * size, [total](long i) { return rounded_sum<T>(total[i]); });
+      o += lines;
     }
   }
+
+ private:
+  // Lines that take turns: short ones, whose sums meet in the same elements often.
+  static constexpr int most = 4;
+  static constexpr long together(const AxisSplit& s) { return s.inner == 1 && s.count <= 512 ? most : 1; }
 };
 
 }  // namespace tenon::kernel
