@@ -17,7 +17,7 @@ struct Kernel<Cpu, ops::BroadcastTo> {
   }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
-    kernel::elementwise<Call>(a, begin, end, [](auto x) { return x; });
+    kernel::elementwise<Call, kernel::CopyElement>(a, begin, end);
   }
 };
 

@@ -115,9 +115,30 @@ inline void map_in_vectors(F f, float* out, long count, const float* in) {
   for (long i = whole; i < count; ++i) out[i] = f(in[i]);
 }
 
+/// An element as it is: BroadcastTo.
+struct CopyElement {
+  template <class T>
+  [[gnu::always_inline]] T operator()(T x) const {
+    return x;
+  }
+};
+// At -O2 g++ moves the elements of a block one by one, unless it is a copy of memory or a constant.
+template <bool moves, class T>
+[[gnu::always_inline]] inline void copy_or_repeat(T* out, long count, const T* in) {
+  constexpr long block = block_length;
+  const long whole = count - count % block;
+  T own[block];
+  if constexpr (!moves)
+    if (count > 0)
+      for (T& one : own) one = *in;
+  for (long i = 0; i < whole; i += block) std::memcpy(static_cast<void*>(out + i), moves ? in + i : own, sizeof own);
+  for (long i = whole; i < count; ++i) out[i] = in[moves ? i : 0];
+}
+
 template <bool... Moves, class F, class Result, class... T>
 [[gnu::always_inline]] inline void map_one_row(F f, Result* out, long count, const T*... in) {
-  if constexpr (has_vectors<F, Result, T...> && (Moves && ...)) map_in_vectors(f, out, count, in...);
+  if constexpr (std::is_same_v<F, CopyElement>) copy_or_repeat<Moves...>(out, count, in...);
+  else if constexpr (has_vectors<F, Result, T...> && (Moves && ...)) map_in_vectors(f, out, count, in...);
   else if constexpr (requires { typename F::Usual; }) map_usual<typename F::Usual, Moves...>(out, count, f, in...);
   else map_unrolled<Moves...>(out, count, f, in...);
 }
