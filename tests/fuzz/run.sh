@@ -1,8 +1,8 @@
 #!/bin/sh
 # libFuzzer on the readers of files with all sanitizers, from the files in tests and in $TENON_SHARED: `run.sh
 # [seconds for each reader [compiler]]`. `TENON_READER=3 run.sh 600` feeds one alone, by its number in readers.cpp. A
-# file that breaks a reader stays in the current folder as crash-*. Exit status 77: clang, its fuzzer, or protozero is
-# not installed.
+# file that breaks a reader stays in the current folder as crash-*. `TENON_FUZZ_LEDGER=FILE run.sh 600` adds a line per
+# reader to FILE: date, reader, seconds, files. Exit status 77: clang, its fuzzer, or protozero is not installed.
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 seconds=${1:-5} compiler=${2:-clang++-19}
@@ -19,6 +19,14 @@ echo '#include <zlib.h>' | "$compiler" -E -x c++ - >/dev/null 2>&1 && zlib='-DTE
 # shellcheck disable=SC2086
 "$compiler" $flags -I"$root/include" "$root/tests/fuzz/readers.cpp" -o readers $zlib ||
   { echo "FAILED: the fuzzer does not compile"; exit 1; }
+
+# ran NAME: says how many files a reader was fed; with $TENON_FUZZ_LEDGER, also in that file.
+ran() {
+  files=$(sed -n 's/^stat::number_of_executed_units: *//p' log)
+  echo "$1: $files files in $seconds s"
+  [ -z "${TENON_FUZZ_LEDGER:-}" ] ||
+    printf '%s\t%s\t%s\t%s\n' "$(date -u +%Y-%m-%d)" "$1" "$seconds" "$files" >>"$TENON_FUZZ_LEDGER"
+}
 
 mkdir -p corpus
 golden=${TENON_SHARED:-none}/golden
@@ -46,14 +54,17 @@ cp -f "$root"/tests/io/pt_files/*.pt corpus
   printf '(X\007\000\000\000storagectorch\nFloatStorage\n'
   printf 'X\001\000\000\0000X\003\000\000\000cpuK\020tQK\000K\002\205K\001\205\211ccollections\nOrderedDict\n)RtRs.'
 } >corpus/pickle
-for reader in ${TENON_READER:-0 1 2 3 4 5 6 7 8 9 10 11 12 13 14}; do
+names='ckpt npz npy safetensors callback_state print_file event_file dump_config log_variables idx cifar csv_and_text
+  tf_record vocabulary pt'
+for reader in ${TENON_READER:-$(seq 0 14)}; do
   TENON_READER=$reader ./readers -max_total_time="$seconds" -max_len=4000 -rss_limit_mb=1000 -print_final_stats=1 \
     corpus >log 2>&1 || {
     tail -n 60 log
     echo "FAILED: reader $reader breaks; the file is here: $(ls crash-* oom-* timeout-* 2>/dev/null)"
     exit 1
   }
-  echo "reader $reader: $(sed -n 's/^stat::number_of_executed_units: *//p' log) files in $seconds s"
+  # shellcheck disable=SC2086  # several words
+  ran "$(printf '%s\n' $names | sed -n "$((reader + 1))p")"
 done
 
 # there HEADER...: whether the headers are installed
@@ -77,7 +88,7 @@ run() {
     echo "FAILED: reader $2 of $1 breaks; the file: $(ls crash-* oom-* timeout-* 2>/dev/null)"
     exit 1
   }
-  echo "$1, reader $2: $(sed -n 's/^stat::number_of_executed_units: *//p' log) files in $seconds s"
+  ran "$1_$2"
 }
 if there cstdio jpeglib.h png.h doctest/doctest.h; then
   built images -DTENON_WITH_JPEG=1 -DTENON_WITH_PNG=1 -ljpeg -lpng
