@@ -96,6 +96,7 @@ class NodeExport {
   /// The extents of a type as numbers, with n from the input of the network.
   std::string extents_of(const TensorType& type) {
     if (!type.batched()) return shape_of(type);
+    if (to_.batch.empty()) refuse("needs n, which is the leading extent of no input");
     std::string n = make("Slice", {make("Shape", {to_.batch}), whole_numbers({0}), whole_numbers({1})});
     if (type[0] != -1) n = make("Mul", {n, whole_numbers({-type[0]})});
     if (type.rank == 1) return n;

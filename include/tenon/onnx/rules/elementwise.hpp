@@ -44,6 +44,10 @@ inline void gelu_erf(NodeExport& call) {
   const std::string half = call.make("Mul", {call.input(0), call.number(0.5, dtype)});
   call.give("Mul", {half, call.make("Add", {erf, call.number(1, dtype)})});
 }
+inline void hardtanh(NodeExport& call) {
+  if (call.type(1).rank == 0 && call.type(2).rank == 0) return same<"Clip">(call);
+  call.give("Min", {call.make("Max", {call.input(0), call.input(1)}), call.input(2)});
+}
 inline void cast(NodeExport& call) {
   call.give("Cast", {call.input(0)}, {{"to", data_type(call.config<ops::Cast>().dtype)}});
 }
@@ -87,7 +91,7 @@ inline constexpr Rule elementwise_rules[]{
     {operator_id<ops::GeluErf>, rules::gelu_erf},
     {operator_id<ops::Greater>, rules::same<"Greater">},
     {operator_id<ops::GreaterEqual>, rules::same<"GreaterOrEqual">},
-    {operator_id<ops::Hardtanh>, rules::same<"Clip">},
+    {operator_id<ops::Hardtanh>, rules::hardtanh},
     {operator_id<ops::Hsigmoid>,
      [](NodeExport& call) { call.give("HardSigmoid", {call.input(0)}, {{"alpha", 1 / 6.f}, {"beta", 0.5f}}); }},
     {operator_id<ops::Hswish>, rules::same<"HardSwish">},
