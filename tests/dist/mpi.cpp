@@ -1,10 +1,13 @@
 // Collectives, groups, and mistakes among processes that mpirun has started: tests/dist/mpi.sh runs this for several
 // numbers of ranks and several MPIs. Alone it tests what a program without mpirun hears.
+// headers: yes
 #include "checks.hpp"
 
+#include <unistd.h>
 #include <algorithm>
 #include <cstdlib>
 
+#include <tenon/core/context.hpp>
 #include <tenon/dist/mpi.hpp>
 
 #include "../support/skip.hpp"
