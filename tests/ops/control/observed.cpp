@@ -1,3 +1,4 @@
+// label: long
 // flags: -DTENON_OBSERVE
 // Observers see what the bodies of loops and conditions compute, with the names of the loop and of the turn.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN

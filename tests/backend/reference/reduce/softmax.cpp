@@ -1,4 +1,5 @@
 // Softmax, its logarithm, and cross entropy on Reference and on the CPU: dtypes, axes, batches, both kinds of labels.
+// label: long
 #define TENON_TARGET reference
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
