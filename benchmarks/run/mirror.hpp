@@ -40,9 +40,9 @@ struct RankTrace {
   }
 };
 
-/// The other ranks are taken to have what this one has, and other shards of the data: what it sends to one of them in a
-/// collective comes back from there. Gradients that arrive are zeros, at once; but a message that nobody waits for is
-/// never there, so that each look at it is seen. The clock is looked at once for many messages.
+/// The other ranks are taken to have what this one has, and other shards of the data. In a collective, each of them
+/// answers with what this rank has sent to it. Gradients arrive at once, and are zeros. A message arrives only when the
+/// rank waits for it, so that each earlier look at it is recorded. The clock is read once for many messages.
 class MirrorTransport {
  public:
   MirrorTransport(int ranks, const RankClock& clock, RankTrace& trace)

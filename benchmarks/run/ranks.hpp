@@ -119,9 +119,10 @@ struct StepTimes {
 
 /// How a program was started:
 ///     PROGRAM FOLDER BATCH SHARDS STEPS BLOCK [LATENCY_US MB_PER_S [processor] | alone RANKS]
-/// SHARDS: -1 without DataParallel. STEPS: 0 writes the initial weights into the folder. The fastest BLOCK steps in a
-/// row count. processor: in the time of linked.hpp. alone: as one rank of so many, with a batch of its own, without the
-/// others; prints what it did in its fastest step after the first BLOCK ones.
+/// SHARDS: -1 without DataParallel. STEPS: 0 writes the initial weights into the folder. Only the
+/// fastest BLOCK steps in a row are measured.
+///     processor  times are those of linked.hpp
+///     alone      one rank of RANKS, without the others; prints what its fastest step did, after BLOCK steps
 struct RanksAsked {
   std::string weights;
   long batch, steps;

@@ -1,7 +1,10 @@
 // Reads the tensors of PyTorch's files, .pt and .pth: what torch.save writes of a state dictionary.
 #pragma once
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <new>
 #include <span>
 #include <string>
@@ -21,6 +24,10 @@ namespace tenon::inline TENON_ABI::io {
 
 /// Its values take a hundred times as much in memory; that of a network of a thousand tensors has 200 KB.
 inline constexpr std::size_t most_pickle_bytes = 64 << 20;
+
+/// Tensors can share a storage, and repeat it. Together they have at most this many times the bytes of the file: a few
+/// bytes cannot claim all memory. Tied weights need 2.
+inline constexpr std::uint64_t most_repeats = 16;
 
 /// A file of torch.save in memory: the state dictionary in it, or one of several. Reads and checks the whole file on
 /// construction, and owns its tensors, which are row-major whatever their strides were. The pickle in the file is read,
@@ -139,7 +146,7 @@ inline Pt::Pt(std::string_view file, const std::string& path, std::string_view k
     for (std::size_t i = 0; i < members.size(); ++i) {
       if (members[i].name != folder + std::string(name)) continue;
       if (members[i].deflated) throw_bad_pickle(path, "its archive is compressed, which torch.save does not do");
-      if (!is_checked[i]) zip_content(members[i], path);
+      if (!is_checked[i]) check_content(members[i], members[i].packed, path);
       is_checked[i] = true;
       return members[i].packed;
     }
@@ -153,7 +160,8 @@ inline Pt::Pt(std::string_view file, const std::string& path, std::string_view k
     throw_bad_pickle(path, text("its pickle has ", bytes.size(), " bytes, at most ", most_pickle_bytes, " are read"));
   const Pickle pickle(bytes, path);
   const PickledValue& state = detail::state_of(pickle, key, path);
-  std::uint64_t left = limit;
+  const std::uint64_t most = file.size() > limit / most_repeats ? limit : file.size() * most_repeats;
+  std::uint64_t left = most;
   for (std::size_t i = 0; i + 1 < state.items.size(); i += 2) {
     const PickledValue &named = pickle[state.items[i]], &value = pickle[state.items[i + 1]];
     if (value.kind != PickledValue::tensor || named.kind != PickledValue::text) continue;
@@ -161,7 +169,9 @@ inline Pt::Pt(std::string_view file, const std::string& path, std::string_view k
     const PickledTensor& tensor = pickle.tensor_of(value);
     const std::string_view storage = content(text("data/", tensor.key));
     const std::uint64_t taken = detail::checked_bytes(tensor, storage, name, path);
-    if (taken > left) throw_file_too_large(path, text("tensors of more than ", limit), limit);
+    if (taken > left && most == limit) throw_file_too_large(path, text("tensors of more than ", limit), limit);
+    if (taken > left)
+      throw_bad_pickle(path, text("its tensors have more than ", most_repeats, " times as many bytes as the file"));
     left -= taken;
     AnyTensor view(tensor.dtype, tensor.extents, nullptr);
     view.data = data_.emplace_back(view.bytes(), content_of(path).c_str()).data();

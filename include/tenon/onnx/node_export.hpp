@@ -58,7 +58,7 @@ class NodeExport {
   void give_list(std::string_view operation, std::span<const std::string> inputs, Attributes attributes = {}) {
     write(operation, inputs, {output()}, attributes);
   }
-  /// A node of several results, which have these names; nobody reads one that is called "".
+  /// A node of several results, with a name for each. The name "" leaves a result out.
   void give_all(std::string_view operation, Names inputs, Names outputs, Attributes attributes = {}) {
     write(operation, {inputs.begin(), inputs.size()}, outputs, attributes);
   }
@@ -124,7 +124,7 @@ class NodeExport {
   std::string path_;
 };
 
-/// How calls of an operator are written. A rule stands in one of the files of onnx/rules.
+/// How the calls of an operator are written to the file. The rules are in onnx/rules.
 struct Rule {
   int id;  // operator_id
   void (*write)(NodeExport& call);

@@ -58,8 +58,7 @@ class Members {
 
   Member server(int rank) const { return at(std::size_t(rank)); }
   Member worker(int rank) const { return at(std::size_t(environment_.servers + rank)); }
-  /// Throws RuntimeError if what this process waits for cannot come: somebody has been silent for too long, or has
-  /// ended its program.
+  /// Throws RuntimeError if this process waits in vain: another one has been silent for too long, or has ended.
   void check(double timeout_seconds, std::string_view what) const {
     const std::lock_guard lock(mutex_);
     const auto stop = [&](const std::string& why) { throw_error<RuntimeError>(what, ": ", why, "."); };

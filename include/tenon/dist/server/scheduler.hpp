@@ -14,8 +14,8 @@ inline std::uint64_t random_number() {
   return std::uint64_t(device()) << 32 | device() | 1;
 }
 
-/// What beats say, and the answers. It keeps nothing that its successor does not hear in the next beats: who has a
-/// place says so, and newcomers get one when all are there, or that of somebody who is silent.
+/// Receives beats and answers them. A new scheduler learns all of its state from the next beats, in which processes say
+/// their places. A newcomer gets a place when all processes are there, or the place of a silent one.
 class Scheduler {
  public:
   explicit Scheduler(const ServerEnvironment& environment)
@@ -100,7 +100,7 @@ class Scheduler {
     for (const Newcomer& one : newcomers_) count += one.role == role && ms_since(one.heard) < 10 * beat_ms;
     return count;
   }
-  // Returns why there is no place for it. It may wait for that of somebody who is not found to be silent yet.
+  // Returns why there is no place for it. It may wait until another process counts as silent, and take that place.
   std::string keep_newcomer(const Beat& beat) {
     for (Newcomer& one : newcomers_)
       if (one.incarnation == beat.incarnation) {

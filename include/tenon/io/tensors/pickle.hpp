@@ -140,7 +140,7 @@ class Pickle {
     switch (code) {
       case '\x80':
         if (const std::uint64_t protocol = number(1); protocol != 2)
-          fail(text("its pickle has protocol ", protocol, "; torch.save writes 2 unless it is told otherwise"));
+          fail(text("its pickle has protocol ", protocol, "; save it without pickle_protocol, which gives 2"));
         return true;
       case 'N': return push({}), true;
       case '\x88': return push({.kind = Kind::truth, .number = 1}), true;

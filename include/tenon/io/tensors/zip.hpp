@@ -182,10 +182,14 @@ inline std::vector<ZipMember> zip_members(std::string_view file, const std::stri
   return detail::ZipReader(file, path).members();
 }
 
+/// Throws RuntimeError unless the content has the checksum of the archive.
+inline void check_content(const ZipMember& member, std::string_view content, const std::string& path) {
+  if (crc32(content) != member.crc) throw_bad_zip(path, text("the checksum of ", printable(member.name), " is wrong"));
+}
 /// The content of a member, inflated if it is deflated. Throws RuntimeError if its checksum is another one.
 inline std::string zip_content(const ZipMember& member, const std::string& path) {
   std::string content = member.deflated ? detail::inflate_member(member, path) : std::string(member.packed);
-  if (crc32(content) != member.crc) throw_bad_zip(path, text("the checksum of ", printable(member.name), " is wrong"));
+  check_content(member, content, path);
   return content;
 }
 
