@@ -55,15 +55,41 @@ std::string expected(int shards) {
   return bytes;
 }
 
-/// The sum on all of `ranks` ranks. `early`: a shard says of each bucket that it is complete.
-void check_sum(int ranks, int shards, const std::vector<long>& ends, bool early) {
+/// The messages of another group, without its memory: as between machines.
+struct Apart {
+  dist::Communicator group;
+
+  int rank() const { return group.rank(); }
+  int size() const { return group.size(); }
+  void start(dist::Message& message) {
+    const std::span<std::byte> bytes(message.data, message.bytes);
+    auto* const inner = new dist::Pending(message.outgoing ? group.start_own_send(message.peer, message.tag, bytes)
+                                                           : group.start_own_receive(message.peer, message.tag, bytes));
+    std::memcpy(message.request, &inner, sizeof inner);
+  }
+  bool finish(dist::Message& message, bool wait) {
+    dist::Pending* inner;
+    std::memcpy(&inner, message.request, sizeof inner);
+    if (wait) inner->wait();
+    if (!wait && !inner->test()) return false;
+    delete inner;
+    return true;
+  }
+  void give_up(dist::Message&) {}
+  dist::Communicator split(int, int) { return {}; }
+};
+
+/// The sum on all of `ranks` ranks. `early`: a shard says of each bucket that it is complete. `apart`: ranks share no
+/// memory.
+void check_sum(int ranks, int shards, const std::vector<long>& ends, bool early, bool apart) {
   CAPTURE(ranks);
   CAPTURE(shards);
   CAPTURE(ends.size());
+  CAPTURE(apart);
   const std::string sum = expected(shards);
   std::vector<int> equal(std::size_t(ranks), 0);
   dist::run_ranks(ranks, [&](const dist::Communicator& group) {
-    dist::detail::ShardSum sums(group);
+    dist::detail::ShardSum sums(apart ? dist::Communicator::over<Apart>(group) : group);
     for (int step = 0; step < 3; ++step) {
       sums.fit({floats * 4, all_bytes}, ends);
       sums.run(shards, shards, [&](int shard, bool begins) {
@@ -96,7 +122,8 @@ TEST_CASE("a sum in buckets has the bits of the tree") {
       {all_bytes}, {8, all_bytes}, {64, 128, 1024, 3992, 4000, 4200}, {2000, 4008, all_bytes - 8}};
   for (const auto& ends : buckets)
     for (const int shards : {1, 2, 5, 8})
-      for (const int ranks : {1, 2, 3, 8}) check_sum(ranks, shards, ends, ranks % 2 == 0 || shards > 2);
+      for (const int ranks : {1, 2, 3, 8})
+        for (const bool apart : {false, true}) check_sum(ranks, shards, ends, ranks % 2 == 0 || shards > 2, apart);
 }
 TEST_CASE("a network of several buckets has equal bits on any number of ranks") {
   using Layout = detail::SumLayout<Wide>;
@@ -113,6 +140,21 @@ TEST_CASE("buckets of the last layers are complete before the first layers are c
   for (int bucket = 1; bucket < detail::SumLayout<Wide>::table.buckets; ++bucket)
     CHECK(ready[bucket - 1] < ready[bucket]);
   CHECK(ready[detail::SumLayout<Wide>::table.buckets - 1] <= Graph::program.instructions);
+}
+TEST_CASE("ranks of one machine reach each other's blocks, and no others do") {
+  dist::run_ranks(3, [](const dist::Communicator& group) {
+    const dist::detail::SharedBlocks blocks(group, 4096, true);
+    REQUIRE(blocks);
+    blocks.of((group.rank() + 1) % 3)[group.rank()] = std::byte(7 + group.rank());
+    group.barrier();
+    const int from = (group.rank() + 2) % 3;
+    for (int i = 0; i < 4096; ++i)
+      if (int(blocks.of(group.rank())[i]) != (i == from ? 7 + from : 0)) throw ValueError("another byte");
+    if (dist::detail::SharedBlocks(group, 4096, group.rank() != 1)) throw ValueError("one did not want them");
+    // more than there can be, on one rank alone: none has them
+    if (dist::detail::SharedBlocks(group, group.rank() == 2 ? std::size_t(1) << 63 : 4096, true))
+      throw ValueError("there cannot be so many");
+  });
 }
 TEST_CASE("a rank that throws while buckets are on their way ends the others with a sentence") {
   const std::string said = support::error_of([] {

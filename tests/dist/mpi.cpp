@@ -9,6 +9,7 @@
 
 #include <tenon/core/context.hpp>
 #include <tenon/dist/mpi.hpp>
+#include <tenon/dist/shared_blocks.hpp>
 
 #include "../support/skip.hpp"
 
@@ -19,6 +20,17 @@ int launched() {
   for (const char* const variable : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
     if (const char* const size = std::getenv(variable)) return std::atoi(size);
   return 0;
+}
+
+/// Processes of one machine write into each other's blocks.
+void check_shared_blocks() {
+  const dist::Communicator ranks = dist::communicator();
+  const dist::detail::SharedBlocks blocks(ranks, 1 << 20, true);
+  if (!blocks) throw RuntimeError("ranks of one machine do not reach each other's memory");
+  const int next = (ranks.rank() + 1) % ranks.size(), before = (ranks.rank() + ranks.size() - 1) % ranks.size();
+  blocks.of(next)[(1 << 20) - 1] = std::byte(1 + ranks.rank());
+  ranks.barrier();
+  if (int(blocks.of(ranks.rank())[(1 << 20) - 1]) != 1 + before) throw RuntimeError("another rank's byte is not there");
 }
 
 /// Messages larger than MPI can count go as blocks and a rest: here above 1000 bytes, in blocks of 96.
@@ -66,6 +78,7 @@ TEST_CASE("ranks of MPI") {
   checks::check_everything(ranks);
 
   check_parts();
+  check_shared_blocks();
   check_sizes(ranks);
   dist::release();
   CHECK(!dist::is_initialized());

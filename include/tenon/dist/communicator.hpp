@@ -31,7 +31,8 @@ struct Message {
 /// What carries messages. `start` begins one. `finish` returns whether it has arrived, and waits for it if `wait`.
 /// `give_up` cancels one after an error. All ranks of the group call `split`. Messages from one rank to another with
 /// one tag arrive in the order in which they were started. One with another number of bytes than its receiver expects
-/// is a RuntimeError there.
+/// is a RuntimeError there. If it has `shares_memory()`, and that is true on all ranks, those on one machine may pass
+/// memory to each other (dist/shared_blocks.hpp) and tell each other so by messages.
 template <class T>
 concept Transport = requires(T& transport, Message& message, bool wait, int number) {
   { transport.rank() } -> std::same_as<int>;
@@ -49,13 +50,19 @@ struct TransportFunctions {
   bool (*finish)(void*, Message&, bool wait);
   void (*give_up)(void*, Message&);
   Communicator (*split)(void*, int color, int key);
+  bool (*shares_memory)(const void*);
 };
 template <class T>
 inline constexpr TransportFunctions functions_of{
     [](void* transport, Message& message) { static_cast<T*>(transport)->start(message); },
     [](void* transport, Message& message, bool wait) { return static_cast<T*>(transport)->finish(message, wait); },
     [](void* transport, Message& message) { static_cast<T*>(transport)->give_up(message); },
-    [](void* transport, int color, int key) { return static_cast<T*>(transport)->split(color, key); }};
+    [](void* transport, int color, int key) { return static_cast<T*>(transport)->split(color, key); },
+    [](const void* transport) {
+      if constexpr (requires(const T& t) { t.shares_memory(); })
+        return static_cast<const T*>(transport)->shares_memory();
+      else return false;
+    }};
 }  // namespace detail
 
 /// A message on its way. The transport uses its bytes until wait() returns or test() returns true. The destructor
@@ -139,6 +146,8 @@ class Communicator {
   /// For Tenon's own messages, whose tags are above most_tag.
   [[nodiscard]] Pending start_own_send(int to, int tag, std::span<const std::byte> bytes) const;
   [[nodiscard]] Pending start_own_receive(int from, int tag, std::span<std::byte> bytes) const;
+  /// Whether ranks on one machine may pass memory to each other.
+  bool shares_memory() const { return functions_ && functions_->shares_memory(transport_.get()); }
 
  private:
   static constexpr int barrier_tag = most_tag + 1;  // that of collectives, so that a rank that calls one hears it

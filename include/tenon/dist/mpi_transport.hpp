@@ -54,6 +54,7 @@ class MpiTransport {
 
   int rank() const { return rank_; }
   int size() const { return size_; }
+  bool shares_memory() const { return true; }
 
   void start(Message& message) {
     const Lock lock(mpi_.mutex);

@@ -1,9 +1,11 @@
 // The sum over the shards of a batch, dealt to ranks: added along one tree, so that ranks do not change its bits.
 #pragma once
+#include <tenon/core/context.hpp>
 #include <tenon/core/function_ref.hpp>
 #include <tenon/core/memory/aligned_bytes.hpp>
 #include <tenon/core/memory/growing.hpp>
 #include <tenon/dist/collectives.hpp>
+#include <tenon/dist/shared_blocks.hpp>
 #if TENON_DEFINES
 #include <cstring>
 
@@ -25,7 +27,8 @@ void add_sums(std::byte* to, const std::byte* from, const SumBytes& bytes, Shard
 
 /// What the shards of a batch give, added along the tree over them (dist/sum_tree.hpp). A rank adds its own, and sends
 /// a slice of each partial sum to the rank that adds this slice, which sends the sum to all. Buckets, runs of bytes of
-/// the sum, do so one after the other, as soon as the last shard of a rank has left them.
+/// the sum, do so one after the other, as soon as the last shard of a rank has left them. Ranks of one machine read and
+/// write each other's blocks instead, and only tell each other by empty messages when they may.
 class ShardSum {
  public:
   static constexpr long header = alignment;
@@ -37,7 +40,7 @@ class ShardSum {
   /// ranks. The last bucket ends with the sum, whatever its end is.
   void fit(const SumBytes& bytes, std::span<const long> ends);
   /// What a shard writes to: a header, which is not added, then the numbers.
-  std::byte* block() const { return block_.address(); }
+  std::byte* block() const { return shared_ ? shared_.of(group_.rank()) : block_.address(); }
   /// The numbers for the host; after run() their sum.
   std::byte* values() const;
 
@@ -78,6 +81,11 @@ class ShardSum {
 
   void forget_messages();
   void each_node_of(int rank, FunctionRef<int, int> f) const;
+  std::size_t nodes_of(int rank) const;
+  // Whether ranks reach each other's nodes in this run; the same on all.
+  bool find_reach();
+  // A node of another rank, which has the last one in its block.
+  const std::byte* node_of(int rank, std::size_t place) const;
   void compute(int leaf, bool begins, FunctionRef<int, bool> shard);
   // A node of this rank, into the block. Partial sums wait in the buffers from `depth` on.
   void add_up(int first, int leaves, std::size_t depth, FunctionRef<int, bool> shard);
@@ -86,6 +94,8 @@ class ShardSum {
   // For what arrives from other ranks, before the first bucket starts.
   void make_room();
   void start(Bucket& bucket);
+  void start_by_messages(Bucket& bucket, int rank);
+  void start_by_memory(Bucket& bucket, int rank);
   // When all nodes of a slice are there: its sum is on its way to all ranks.
   bool add_bucket(Bucket& bucket, bool wait);
   void add_slice(const Bucket& bucket);
@@ -98,11 +108,14 @@ class ShardSum {
   int current_ = -1, last_ = -1;         // shards: the one that computes, the last one of this rank
   std::size_t started_ = 0, added_ = 0;  // buckets
   TargetBytes block_;
+  SharedBlocks shared_, shared_nodes_;  // in place of block_; nodes_ but the last
+  bool reaches_ = false;
   tenon::detail::Growing<AlignedBytes>
       kept_;                            // the partial sums of add_up, from most_depth on, and nodes_ but the last
   const Waiting* waiting_ = nullptr;    // the last one
   tenon::detail::Growing<Node> nodes_;  // of this rank
   tenon::detail::Growing<Bucket> buckets_;
+  tenon::detail::Growing<std::byte*> filled_;  // where this rank writes sums
   AlignedBytes received_;
   long received_bytes_ = 0;
   std::byte* free_ = nullptr;  // in it
@@ -138,9 +151,14 @@ TENON_EXACT_END
 }
 [[gnu::noinline]] TENON_INLINE void ShardSum::fit(const SumBytes& bytes, std::span<const long> ends) {
   if (bytes.all > room_) {
-    block_ = TargetBytes(std::size_t(header + bytes.all), "the gradients of a shard");
-    bytes_ = bytes;
-    std::memset(values() - header, 0, std::size_t(header + bytes.all));
+    const std::size_t size = std::size_t(header + bytes.all);
+    if (group_.size() > 1 && group_.shares_memory())
+      shared_ = SharedBlocks(group_, size, !tenon::detail::computes_there());
+    if (!shared_) {
+      block_ = TargetBytes(size, "the gradients of a shard");
+      bytes_ = bytes;
+      std::memset(values() - header, 0, size);
+    }
     kept_.clear();
     room_ = bytes.all;
   }
@@ -151,15 +169,34 @@ TENON_EXACT_END
     buckets_[i].bytes = {i ? ends[i - 1] : 0, i + 1 < ends.size() ? ends[i] : bytes.all};
 }
 [[gnu::noinline]] TENON_INLINE std::byte* ShardSum::values() const {
+  if (shared_) return shared_.of(group_.rank()) + header;
   return tenon::detail::home(block_.address(), std::size_t(header + bytes_.all), Look::change) + header;
 }
 [[gnu::noinline]] TENON_INLINE void ShardSum::each_node_of(int rank, FunctionRef<int, int> f) const {
   const ShardRange own = part_of(shards_, group_.size(), rank);
   each_node_within(int(own.begin), int(own.end), int(all_), f);
 }
+[[gnu::noinline]] TENON_INLINE std::size_t ShardSum::nodes_of(int rank) const {
+  std::size_t nodes = 0;
+  each_node_of(rank, [&](int, int) { ++nodes; });
+  return nodes;
+}
+[[gnu::noinline]] TENON_INLINE bool ShardSum::find_reach() {
+  if (!shared_) return false;
+  std::size_t most = 1;
+  for (int rank = 0; rank < group_.size(); ++rank) most = std::max(most, nodes_of(rank));
+  const std::size_t bytes = (most - 1) * std::size_t(room_);
+  if (shared_nodes_.bytes() < bytes) shared_nodes_ = SharedBlocks(group_, bytes, true);
+  return shared_nodes_.bytes() >= bytes;
+}
+TENON_INLINE const std::byte* ShardSum::node_of(int rank, std::size_t place) const {
+  if (place + 1 == nodes_of(rank)) return shared_.of(rank) + header;
+  return shared_nodes_.of(rank) + place * std::size_t(room_);
+}
 [[gnu::noinline]] TENON_INLINE void ShardSum::run(long shards, long all, FunctionRef<int, bool> shard) {
   const Landing landing{*this};
   shards_ = shards, all_ = all;
+  reaches_ = find_reach();
   nodes_.clear();
   waiting_ = nullptr;
   current_ = last_ = -1, started_ = added_ = 0;
@@ -197,10 +234,16 @@ TENON_EXACT_END
   waiting_ = waiting.before;
 }
 [[gnu::noinline]] TENON_INLINE const std::byte* ShardSum::keep(std::size_t place) {
-  kept_.fill(place + 1);
-  if (!kept_[place].data()) kept_[place] = AlignedBytes(std::size_t(room_), "partial sums of gradients");
-  std::memcpy(kept_[place].data(), values(), std::size_t(bytes_.all));
-  return kept_[place].data();
+  std::byte* to;
+  if (reaches_ && place < most_depth) {
+    to = shared_nodes_.of(group_.rank()) + place * std::size_t(room_);
+  } else {
+    kept_.fill(place + 1);
+    if (!kept_[place].data()) kept_[place] = AlignedBytes(std::size_t(room_), "partial sums of gradients");
+    to = kept_[place].data();
+  }
+  std::memcpy(to, values(), std::size_t(bytes_.all));
+  return to;
 }
 [[gnu::noinline]] TENON_INLINE ShardRange ShardSum::slice(const Bucket& bucket, int rank) const {
   const ShardRange words = part_of(bucket.bytes.size() / 8, group_.size(), rank);
@@ -210,8 +253,13 @@ TENON_EXACT_END
 [[gnu::noinline]] TENON_INLINE void ShardSum::make_room() {
   long nodes = 0, bytes = 0;
   for (int rank = 0; rank < group_.size(); ++rank)
-    each_node_of(rank, [&](int, int) { nodes += rank != group_.rank(); });
+    if (rank != group_.rank()) nodes += long(nodes_of(rank));
   for (Bucket& bucket : buckets_) bytes += (bucket.mine = slice(bucket, group_.rank())).size();
+  filled_.clear();
+  for (int rank = 0; rank < group_.size(); ++rank)
+    if (reaches_ || rank == group_.rank())
+      filled_.push_back(rank == group_.rank() ? values() : shared_.of(rank) + header);
+  if (reaches_) return;
   if (received_bytes_ < nodes * bytes) {
     received_ = AlignedBytes(std::size_t(nodes * bytes), "the gradients of other ranks");
     received_bytes_ = nodes * bytes;
@@ -223,30 +271,39 @@ TENON_EXACT_END
   for (const Waiting* waiting = waiting_; waiting; waiting = waiting->before)
     add_sums(values(), waiting->data, bytes_, bucket.bytes);
   bucket.nodes.clear();
-  for (int rank = 0; rank < group_.size(); ++rank) {
-    if (rank == group_.rank()) {
+  for (int rank = 0; rank < group_.size(); ++rank)
+    if (rank == group_.rank())
       for (const Node& node : nodes_) bucket.nodes.push_back(node);
-      continue;
-    }
-    each_node_of(rank, [&](int first, int leaves) {
-      bucket.messages.push_back(group_.start_own_receive(rank, slice_tag, {free_, std::size_t(bucket.mine.size())}));
-      bucket.nodes.push_back({first, leaves, free_, bucket.mine.begin});
-      free_ += bucket.mine.size();
-    });
-    const ShardRange theirs = slice(bucket, rank);
-    for (const Node& node : nodes_)
-      bucket.messages.push_back(
-          group_.start_own_send(rank, slice_tag, {node.data + theirs.begin, std::size_t(theirs.size())}));
-  }
+    else if (reaches_) start_by_memory(bucket, rank);
+    else start_by_messages(bucket, rank);
+}
+[[gnu::noinline]] TENON_INLINE void ShardSum::start_by_messages(Bucket& bucket, int rank) {
+  each_node_of(rank, [&](int first, int leaves) {
+    bucket.messages.push_back(group_.start_own_receive(rank, slice_tag, {free_, std::size_t(bucket.mine.size())}));
+    bucket.nodes.push_back({first, leaves, free_, bucket.mine.begin});
+    free_ += bucket.mine.size();
+  });
+  const ShardRange theirs = slice(bucket, rank);
+  for (const Node& node : nodes_)
+    bucket.messages.push_back(
+        group_.start_own_send(rank, slice_tag, {node.data + theirs.begin, std::size_t(theirs.size())}));
+}
+// A rank without nodes says so, too: that others may write their sums into its block.
+[[gnu::noinline]] TENON_INLINE void ShardSum::start_by_memory(Bucket& bucket, int rank) {
+  std::size_t place = 0;
+  each_node_of(rank,
+               [&](int first, int leaves) { bucket.nodes.push_back({first, leaves, node_of(rank, place++), 0}); });
+  bucket.messages.push_back(group_.start_own_receive(rank, slice_tag, {}));
+  bucket.messages.push_back(group_.start_own_send(rank, slice_tag, {}));
 }
 [[gnu::noinline]] TENON_INLINE bool ShardSum::add_bucket(Bucket& bucket, bool wait) {
   if (!bucket.has_arrived(wait)) return false;
   add_slice(bucket);
   std::byte* const sum = values();
-  const ShardRange mine = bucket.mine;
+  const ShardRange mine = reaches_ ? ShardRange{0, 0} : bucket.mine;
   for (int rank = 0; rank < group_.size(); ++rank) {
     if (rank == group_.rank()) continue;
-    const ShardRange theirs = slice(bucket, rank);
+    const ShardRange theirs = reaches_ ? ShardRange{0, 0} : slice(bucket, rank);
     bucket.messages.push_back(
         group_.start_own_receive(rank, sum_tag, {sum + theirs.begin, std::size_t(theirs.size())}));
     bucket.messages.push_back(group_.start_own_send(rank, sum_tag, {sum + mine.begin, std::size_t(mine.size())}));
@@ -256,7 +313,6 @@ TENON_EXACT_END
 
 template <class S>
 void ShardSum::add_slice_of(const Bucket& bucket, long begin, long end) {
-  std::byte* const to = values();
   const long count = (end - begin) / long(sizeof(S)), blocks = (count + long(sum_block) - 1) / long(sum_block);
   parallel_for(blocks, 64, [&](long block, long stop) {
     const FlushDenormals flush;
@@ -273,7 +329,7 @@ void ShardSum::add_slice_of(const Bucket& bucket, long begin, long end) {
         return true;
       };
       fold_node<Add, S>(read, 0, int(all_), std::size_t(size), sum);
-      std::memcpy(to + offset, sum, std::size_t(size) * sizeof(S));
+      for (std::byte* const to : filled_) std::memcpy(to + offset, sum, std::size_t(size) * sizeof(S));
     }
   });
 }
