@@ -89,7 +89,7 @@ function(tenon_find_component name scope)
     find_package(CUDAToolkit 13 QUIET)
     set(found ${CUDAToolkit_FOUND})
   elseif(name STREQUAL "cli11")  # of the tools alone
-    set(about "CLI11" "libcli11-dev" "tenon-inspect and tenon-cache")
+    set(about "CLI11" "libcli11-dev" "tenon-inspect, tenon-cache, and tenon-import")
     find_package(CLI11 QUIET ${scope})
     set(found FALSE)
     if(TARGET CLI11::CLI11)

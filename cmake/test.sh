@@ -129,6 +129,7 @@ tools_of() {
     *clang* | core/forbidden | odr/flags*) echo clang-19 ;;
     *aarch64*) echo g++-aarch64-linux-gnu qemu-user ;;
     error/editor) echo clangd-19 ;;
+    onnx/import) echo libprotozero-dev libcli11-dev ;;
     onnx/*) echo libprotozero-dev libonnx-testdata ;;
     layout/lines) echo clang-format-19 ;;
     compile/tidy) echo clang-tidy-19 ;;

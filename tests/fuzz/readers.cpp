@@ -20,7 +20,10 @@
 #include <tenon/io/print_file.hpp>
 #include <tenon/io/pt.hpp>
 #include <tenon/io/tensors/safetensors_header.hpp>
+#include <tenon/onnx/read_model.hpp>
 #include <tenon/train/callback/run/callback_state.hpp>
+
+#include "../../examples/tools/import/import.hpp"
 
 using namespace tenon;
 
@@ -143,6 +146,14 @@ void read_pt(std::string_view file) {
   archive += zip.head("a/data/0", storage.size(), io::crc32(storage)) + storage;
   check(io::Pt(archive + zip.tail(), "f", "", limit).tensors(), limit);
 }
+/// A model, and the header and the checkpoint that are made of it.
+void read_onnx(std::string_view file) {
+  const importer::Options options{{{"seq", {8, 16}}}};
+  const importer::Imported made = importer::import_model(onnx::parse_model(file, "/nowhere/f"), "f", "", options);
+  std::size_t bytes = 0;
+  for (const importer::Weight& weight : made.weights) bytes += weight.tensor.bytes.size();
+  if (bytes > 1 << 20) __builtin_trap();
+}
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t count) {
@@ -172,6 +183,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t co
       case 12: return read_examples(file);
       case 13: return read_vocabularies(file);
       case 14: return read_pt(file);
+      case 15: return read_onnx(file);
       default: {
         std::vector<std::vector<double>> values;
         std::vector<std::string> names;

@@ -1,0 +1,224 @@
+// Nodes that are cells of Tenon: what they are called there, and how their weights lie there.
+#pragma once
+#include "code.hpp"
+
+namespace importer {
+
+inline const ReadTensor& constant_tensor(const NodeView& n, std::size_t k) {
+  const Value& v = n.in(k);
+  if (!v.tensor) n.refuse(text("its input ", k, " is computed, not a weight of the file"));
+  if (v.tensor->type != 1) n.refuse(text("its weight ", k, " is not float32"));
+  if (v.tensor->count() == 0) n.refuse(text("its weight ", k, " has no elements"));
+  return *v.tensor;
+}
+inline ReadTensor part_of(const ReadTensor& t, std::vector<std::int64_t> extents, std::size_t first_element) {
+  ReadTensor part{"", t.type, std::move(extents), {}};
+  part.bytes = t.bytes.substr(first_element * sizeof(float), std::size_t(part.count()) * sizeof(float));
+  return part;
+}
+inline ReadTensor transposed(const ReadTensor& t) {
+  ReadTensor result{"", t.type, {t.extents[1], t.extents[0]}, std::string(t.bytes.size(), '\0')};
+  const auto rows = std::size_t(t.extents[0]), columns = std::size_t(t.extents[1]);
+  for (std::size_t i = 0; i < rows; ++i)
+    for (std::size_t k = 0; k < columns; ++k)
+      std::memcpy(result.bytes.data() + (k * rows + i) * 4, t.bytes.data() + (i * columns + k) * 4, 4);
+  return result;
+}
+/// The path of the cell in the names of PyTorch's weights, if this is such a name.
+inline std::string cell_path(const ReadTensor& t) {
+  for (const std::string_view end : {".weight", ".bias"})
+    if (t.name.ends_with(end)) return t.name.substr(0, t.name.size() - end.size());
+  return "";
+}
+inline void name_member(Call& call, const NodeView& n, const ReadTensor& weight) {
+  const std::string path = cell_path(weight);
+  // equal weights of several cells have the name of one of them
+  const std::string& scope = n.scope;
+  if (!path.empty() && path.rfind('.') != path.npos && path.substr(0, path.rfind('.')) == scope)
+    call.name = path.substr(path.rfind('.') + 1);
+  else if (!path.empty() && path.find('.') == path.npos && scope.empty()) call.name = path;
+}
+
+inline void convolution(const NodeView& n, bool is_transposed) {
+  const ReadTensor& weight = constant_tensor(n, 1);
+  if (weight.extents.size() != 4 || n.rank(0) != 4) n.refuse("only convolutions of images are in scope");
+  const Windows w(n, {long(weight.extents[2]), long(weight.extents[3])});
+  const long groups = n.whole("group", 1), before = n.shape(0)[1].factor;
+  if (groups < 1 || groups > before) n.refuse("its groups are damaged");
+  const long after = is_transposed ? long(weight.extents[1]) * groups : long(weight.extents[0]);
+  if ((is_transposed ? long(weight.extents[0]) : long(weight.extents[1]) * groups) != before || after < 1)
+    n.refuse("its weight does not fit its input");
+  Settings settings;
+  if (w.stride != std::vector<long>{1, 1}) settings.add("stride", pair_text("Stride", w.stride[0], w.stride[1]));
+  const auto more = n.list("output_padding", 2, 0);
+  if (w.has_padding() || more != std::vector<long>{0, 0}) {
+    if (!w.is_same() || is_transposed) settings.add("pad_mode", "PadMode::pad").add("padding", w.padding());
+    if (more != std::vector<long>{0, 0}) settings.add("output_padding", pair_text("More", more[0], more[1]));
+  } else if (!w.is_same()) settings.add("pad_mode", "PadMode::valid");
+  if (w.dilation != std::vector<long>{1, 1})
+    settings.add("dilation", pair_text("Dilation", w.dilation[0], w.dilation[1]));
+  if (groups != 1) settings.add("groups", number("Groups", groups));
+  const bool has_bias = n.has(2);
+  if (has_bias) settings.add("has_bias", "true");
+  Member member{"conv", "", {{"weight", weight}}, ""};
+  const std::string kind = is_transposed ? "nn::Conv2dTranspose" : "nn::Conv2d";
+  member.type = kind + "<" + number("In", before) + ", " + number("Out", after) + ", " +
+                pair_text("Kernel", w.kernel[0], w.kernel[1]) + settings.after_comma(kind + "Config") + ">";
+  if (has_bias) member.weights.push_back({"bias", constant_tensor(n, 2)});
+  Shape shape;
+  if (is_transposed) {
+    shape = {n.shape(0)[0], Extent(after)};
+    for (std::size_t k = 0; k < 2; ++k)
+      shape.push_back(Extent((n.shape(0)[2 + k].factor - 1) * w.stride[k] + w.dilation[k] * (w.kernel[k] - 1) + 1 -
+                             w.pads[k] - w.pads[2 + k] + more[k]));
+    n.g.needs_more = true;
+  } else shape = w.result(n, n.shape(0), after);
+  n.out(0, shape, 1);
+  Call& call = n.call("@($0)", {n.id(0)});
+  name_member(call, n, weight);
+  call.member = std::move(member);
+}
+
+/// y = x W^T + b; weight: [In, Out], or [Out, In].
+inline void dense(const NodeView& n, bool out_first, const ReadTensor* bias) {
+  const ReadTensor& weight = constant_tensor(n, 1);
+  if (weight.extents.size() != 2) n.refuse("its weight must be a matrix");
+  const long before = long(weight.extents[out_first ? 1 : 0]), after = long(weight.extents[out_first ? 0 : 1]);
+  Shape shape = n.shape(0);
+  if (shape.size() < 2 || !(shape.back() == Extent(before)) || before < 1 || after < 1)
+    n.refuse("its weight does not fit its input");
+  shape.back() = Extent(after);
+  Member member{"dense", "", {}, ""};
+  member.weights.push_back({"weight", out_first ? weight : transposed(weight)});
+  member.type = "nn::Dense<" + number("In", before) + ", " + number("Out", after) +
+                (bias ? ">" : ", nn::DenseConfig{.has_bias = false}>");
+  if (bias) member.weights.push_back({"bias", *bias});
+  n.out(0, shape, 1);
+  Call& call = n.call("@($0)", {n.id(0)});
+  name_member(call, n, weight);
+  call.member = std::move(member);
+}
+inline void gemm(const NodeView& n) {
+  if (n.whole("transA", 0) || n.real("alpha", 1) != 1 || n.real("beta", 1) != 1 || !n.in(1).tensor)
+    n.refuse("only x W + b with weights of the file is in scope");
+  const ReadTensor* bias = n.has(2) ? &constant_tensor(n, 2) : nullptr;
+  if (bias && bias->extents.size() != 1) n.refuse("its bias must be a vector");
+  dense(n, n.whole("transB", 0) != 0, bias);
+}
+/// x W without a bias becomes x W + b. Whether it did.
+inline bool add_bias(const NodeView& n) {
+  if (n.ids.size() != 2) return false;
+  for (std::size_t k = 0; k < 2; ++k) {
+    const Value &bias = n.in(k), &x = n.in(1 - k);
+    if (!bias.tensor || bias.tensor->type != 1 || bias.tensor->extents.size() != 1 || x.call < 0) continue;
+    Call& call = n.g.calls[std::size_t(x.call)];
+    const std::string none = ", nn::DenseConfig{.has_bias = false}>";
+    if (!call.member || !call.member->type.ends_with(none) || n.uses(1 - k) != 1 || call.outputs.size() != 1 ||
+        call.outputs[0] != n.id(1 - k) || !(x.shape.back() == Extent(long(bias.tensor->extents[0]))))
+      continue;
+    call.member->type.replace(call.member->type.size() - none.size(), none.size(), ">");
+    call.member->weights.push_back({"bias", *bias.tensor});
+    if (call.name.empty()) {
+      const std::string path = cell_path(*bias.tensor), scope = call.scope;
+      if (!path.empty() && path.rfind('.') != path.npos && path.substr(0, path.rfind('.')) == scope)
+        call.name = path.substr(path.rfind('.') + 1);
+    }
+    n.alias(0, n.id(1 - k));
+    return true;
+  }
+  return false;
+}
+
+inline void batch_norm(const NodeView& n) {
+  const std::size_t rank = n.rank(0);
+  if ((rank != 4 && rank != 2) || n.whole("training_mode", 0))
+    n.refuse("only rows and images in evaluation are in scope");
+  const long channels = n.shape(0)[1].factor;
+  Settings settings;
+  if (const float epsilon = n.real("epsilon", 1e-5f); epsilon != 1e-5f)
+    settings.add("epsilon", real_text(double(epsilon)));
+  Member member{"norm", "", {}, ""};
+  const std::string kind = rank == 4 ? "nn::BatchNorm2d<" : "nn::BatchNorm1d<";
+  member.type = kind + number("Channels", channels) + settings.after_comma("nn::BatchNormConfig") + ">";
+  std::size_t k = 1;
+  for (const char* const name : {"gamma", "beta", "moving_mean", "moving_variance"}) {
+    const ReadTensor& t = constant_tensor(n, k++);
+    if (t.count() != channels) n.refuse("its weights do not fit its input");
+    member.weights.push_back({name, t});
+  }
+  n.out(0, n.shape(0), 1);
+  Call& call = n.call("@($0)", {n.id(0)});
+  name_member(call, n, constant_tensor(n, 1));
+  call.member = std::move(member);
+}
+
+inline void layer_norm(const NodeView& n) {
+  const Shape shape = n.shape(0);
+  const std::size_t axis = n.axis(n.whole("axis", -1), shape.size());
+  Member member{"norm", "", {}, ""};
+  const Shape last(shape.begin() + long(axis), shape.end());
+  const Extent count = count_of(last);
+  if (!count.is_number() || !n.has(1)) n.refuse("it normalizes a dynamic axis");
+  Settings settings;
+  settings.add("epsilon", real_text(double(n.real("epsilon", 1e-5f))));
+  std::string extents;
+  for (const Extent& each : last) extents += (extents.empty() ? "" : ", ") + number("Width", each.factor);
+  member.type = "nn::LayerNorm<Shape<" + extents + ">" + settings.after_comma("nn::LayerNormConfig") + ">";
+  const ReadTensor& gamma = constant_tensor(n, 1);
+  ReadTensor beta = n.has(2) ? constant_tensor(n, 2) : gamma;
+  if (!n.has(2)) beta.bytes.assign(beta.bytes.size(), '\0');
+  if (gamma.count() != count.factor || beta.count() != count.factor) n.refuse("its weights do not fit its input");
+  member.weights = {{"gamma", gamma}, {"beta", beta}};
+  n.out(0, shape, 1);
+  Call& call = n.call("@($0)", {n.id(0)});
+  name_member(call, n, gamma);
+  call.member = std::move(member);
+}
+
+/// Rows of a table of the file.
+inline void embedding(const NodeView& n) {
+  const ReadTensor& table = constant_tensor(n, 0);
+  const Value& ids = n.in(1);
+  if (table.extents.size() != 2) n.refuse("its table must be a matrix");
+  Shape shape = n.shape(1);
+  shape.push_back(Extent(long(table.extents[1])));
+  Member member{"embedding", "", {{"embedding_table", table}}, ""};
+  const std::string sizes = number("Words", long(table.extents[0])) + ", " + number("Width", long(table.extents[1]));
+  const Special special = ids.special;
+  Value& y = n.out(0, shape, 1);
+  if (special == Special::counting) {  // code comes with the sum that reads it
+    member.kind = "position";
+    member.type = "nn::PositionalEmbedding<" + sizes + ">";
+    y.origin = -1;
+    Call& call = n.call("@", {});
+    name_member(call, n, table);
+    call.member = std::move(member);
+    return;
+  }
+  member.type = "nn::Embedding<" + sizes + ">";
+  Call& call = n.call("@($0)", {n.id(1)});
+  name_member(call, n, table);
+  call.member = std::move(member);
+}
+/// x plus a row of a table for each position. Whether the sum is that.
+inline bool add_positions(const NodeView& n) {
+  for (std::size_t k = 0; n.ids.size() == 2 && k < 2; ++k) {
+    const Value &rows = n.in(k), &x = n.in(1 - k);
+    if (rows.call < 0 || n.uses(k) != 1) continue;
+    Call& call = n.g.calls[std::size_t(rows.call)];
+    if (!call.member || call.code != "@" || !x.has_shape || x.shape.size() != 3) continue;
+    if (!(rows.shape[rows.shape.size() - 2] == x.shape[1]) || count_of(rows.shape) == Extent(0)) continue;
+    const Shape shape = x.shape;
+    const int id = n.id(1 - k);
+    n.out(0, shape, 1);
+    Call added = call;
+    call.is_dropped = true;
+    added.code = "@($0)", added.inputs = {id}, added.outputs = {n.g.id_of.at(n.node.outputs[0])};
+    n.g[added.outputs[0]].call = int(n.g.calls.size());
+    n.g.calls.push_back(std::move(added));
+    return true;
+  }
+  return false;
+}
+
+}  // namespace importer

@@ -1,0 +1,195 @@
+// The graph of an ONNX file on its way to a header: values, calls, and the mistakes that were found.
+#pragma once
+#include <algorithm>
+#include <deque>
+#include <set>
+
+#include "value.hpp"
+
+namespace importer {
+
+/// Numbers in code are marked, so that cells that differ by numbers alone can become one template.
+inline std::string number(const std::string& role, long value) {
+  return '\1' + role + ':' + std::to_string(value) + '\2';
+}
+
+/// A tensor of the checkpoint, under the name that its cell gives it.
+struct Weight {
+  std::string name;
+  ReadTensor tensor;
+  bool is_trained = true;
+};
+
+/// A cell that a call belongs to, or a parameter that it reads.
+struct Member {
+  std::string kind;  // of its name, if nothing else says it: "conv"
+  std::string type;  // "nn::Dense<4, 8>"
+  std::vector<Weight> weights;
+  std::string parameter;  // of a bare parameter: its type without <...> is "Parameter"
+};
+
+/// An expression of Tenon.
+struct Call {
+  std::string scope;  // of modules: "layer1.0.conv1"
+  std::string code;   // $0, $1: its inputs; @: its member
+  std::vector<int> inputs, outputs;
+  int level = 0;  // 0 call, 1 product, 2 sum, 3 comparison
+  std::optional<Member> member;
+  std::string name;  // of the member, if the file says it
+  std::string cell;  // what computes the same as a cell, for nn::SequentialCell: "nn::ReLU"
+  std::string node;  // for messages
+  bool is_dropped = false;
+};
+
+struct Options {
+  std::map<std::string, std::vector<long>> extents;  // of dynamic axes
+};
+
+/// All that the steps share.
+struct Graph {
+  const ReadModel& model;
+  const Options& options;
+  std::deque<Value> values{};
+  std::map<std::string, int> id_of{};
+  std::vector<Call> calls{};
+  std::vector<int> inputs{}, outputs{};
+  std::vector<std::string> symbols{"n"};   // names of the dynamic axes; 0 is the batch
+  std::map<std::string, int> symbol_of{};  // of the file's name
+  std::vector<std::string> problems{};     // a sentence for each node that is out of scope
+  std::map<std::string, int> uses{};       // how many nodes read a value, by its name
+  std::deque<ReadTensor> made{};           // constants of attributes
+  bool needs_more = false;                 // <tenon/more.hpp>
+
+  int add_value(std::string name) {
+    values.push_back({});
+    values.back().name = std::move(name);
+    return int(values.size()) - 1;
+  }
+  Value& operator[](int id) { return values[std::size_t(id)]; }
+  const Value& operator[](int id) const { return values[std::size_t(id)]; }
+
+  /// An extent in code: a number, or an expression of the names of dynamic axes.
+  std::string extent(const Extent& e, const std::string& role = "Size") const {
+    if (e.is_number()) return number(role, e.factor);
+    std::string result = e.factor == 1 ? "" : number("Factor", e.factor);
+    for (std::size_t k = 0; k < symbols.size(); ++k)
+      for (int times = 0; times < e.power[k]; ++times)
+        result += (result.empty() ? "" : " * ") + (k == 0 ? std::string("dyn") : symbols[k]);
+    return result;
+  }
+  std::string shape(const Shape& shape) const {
+    std::string result = "Shape<";
+    for (std::size_t k = 0; k < shape.size(); ++k) result += (k ? ", " : "") + extent(shape[k]);
+    return result + ">";
+  }
+};
+
+/// A node with what the rules ask of it.
+class NodeView {
+ public:
+  NodeView(Graph& graph, const ReadNode& node, std::string scope) : g(graph), node(node), scope(std::move(scope)) {
+    for (const std::string& name : node.inputs)
+      ids.push_back(name.empty() ? -1 : graph.id_of.count(name) ? graph.id_of.at(name) : -1);
+  }
+  Graph& g;
+  const ReadNode& node;
+  std::string scope;
+  std::vector<int> ids;
+
+  /// Says that this node is out of scope, and why.
+  [[noreturn]] void refuse(std::string_view why) const {
+    throw_error<ValueError>("node '", node.name.empty() ? node.outputs.empty() ? "?" : node.outputs[0] : node.name,
+                            "' (", node.domain.empty() ? "" : node.domain + ".", node.operation, " of version ",
+                            g.model.opset, "): ", why, ".");
+  }
+  bool has(std::size_t k) const { return k < ids.size() && ids[k] >= 0; }
+  int id(std::size_t k) const {
+    if (!has(k)) refuse(text("its input ", k, " is missing or not computed"));
+    return ids[k];
+  }
+  Value& in(std::size_t k) const { return g[id(k)]; }
+  int uses(std::size_t k) const { return g.uses[node.inputs[k]]; }
+  const Shape& shape(std::size_t k) const {
+    if (!in(k).has_shape) refuse(text("the shape of its input ", k, " is not known"));
+    return in(k).shape;
+  }
+  std::size_t rank(std::size_t k) const { return shape(k).size(); }
+
+  long whole(std::string_view name, long without) const {
+    const auto* const a = node.find(name);
+    return a && !a->whole.empty() ? long(a->whole[0]) : without;
+  }
+  float real(std::string_view name, float without) const {
+    const auto* const a = node.find(name);
+    return a && a->has_number ? a->number : without;
+  }
+  std::string word(std::string_view name, std::string without) const {
+    const auto* const a = node.find(name);
+    return a ? a->text : without;
+  }
+  std::vector<long> list(std::string_view name, std::size_t count, long without) const {
+    const auto* const a = node.find(name);
+    std::vector<long> result(a ? a->whole.begin() : std::vector<std::int64_t>::const_iterator{},
+                             a ? a->whole.end() : std::vector<std::int64_t>::const_iterator{});
+    if (!a) result.assign(count, without);
+    if (count && result.size() != count) refuse(text("its attribute '", std::string(name), "' has another length"));
+    return result;
+  }
+  std::size_t axis(long axis, std::size_t rank) const {
+    if (axis < -long(rank) || axis >= long(rank)) refuse(text("axis ", axis, " is none of ", rank));
+    return std::size_t(axis < 0 ? axis + long(rank) : axis);
+  }
+  /// A list of whole numbers: an attribute of older versions, or an input that is known.
+  std::optional<std::vector<Extent>> numbers(std::string_view attribute, std::size_t input) const {
+    if (const auto* const a = node.find(attribute)) return std::vector<Extent>(a->whole.begin(), a->whole.end());
+    if (!has(input)) return std::nullopt;
+    if (!in(input).whole) refuse(text("its input ", input, " must be numbers that the file knows"));
+    return *in(input).whole;
+  }
+  std::vector<long> plain_numbers(std::string_view attribute, std::size_t input) const {
+    std::vector<long> result;
+    if (const auto all = numbers(attribute, input))
+      for (const Extent& each : *all) {
+        if (!each.is_number()) refuse("an axis depends on a dynamic extent");
+        result.push_back(each.factor);
+      }
+    return result;
+  }
+
+  /// Output k as a new value of this shape.
+  Value& out(std::size_t k, const Shape& shape, int type) const {
+    const int made = g.add_value(node.outputs[k]);
+    g.id_of[node.outputs[k]] = made;
+    Value& v = g[made];
+    v.shape = shape, v.has_shape = true, v.type = type, v.scope = scope;
+    for (const int each : ids) join_origin(v, each);
+    return v;
+  }
+  void alias(std::size_t k, int value) const { g.id_of[node.outputs[k]] = value; }
+  /// A call whose results are all outputs of the node.
+  Call& call(std::string code, std::vector<int> inputs, int level = 0) const {
+    Call c;
+    c.scope = scope, c.code = std::move(code), c.inputs = std::move(inputs), c.level = level, c.node = node.name;
+    for (const std::string& name : node.outputs)
+      if (!name.empty()) {
+        c.outputs.push_back(g.id_of.at(name));
+        g[c.outputs.back()].call = int(g.calls.size());
+      }
+    for (const int each : c.inputs)
+      if (g[each].call < 0 && g[each].origin < 0 && g[each].special < Special::time_first)
+        refuse("it computes with constants alone");
+      else if (g[each].special >= Special::time_first) refuse("it reads the steps of a sequence before the samples");
+    g.calls.push_back(std::move(c));
+    return g.calls.back();
+  }
+
+ private:
+  void join_origin(Value& v, int input) const {
+    if (input < 0) return;
+    const int from = g[input].origin;
+    if (g[input].is_constant()) return;
+    v.origin = v.origin == -1 || v.origin == from ? from : -2;
+  }
+};
+
+}  // namespace importer

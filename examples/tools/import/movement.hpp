@@ -1,0 +1,255 @@
+// Nodes that move elements without computing: shapes, axes, parts, look-ups.
+#pragma once
+#include "operators.hpp"
+
+namespace importer {
+
+/// Gives x another shape; flatten and nothing at all are special.
+inline void reshape_to(const NodeView& n, const Shape& to) {
+  const Shape from = n.shape(0);
+  if (from == to) return n.alias(0, n.id(0));
+  if (!(count_of(from) == count_of(to))) n.refuse("its new shape has another number of elements");
+  for (std::size_t k = 1; k < to.size(); ++k)
+    if (to[k].has_batch()) n.refuse("only the leading extent of its result may depend on the batch");
+  const Value& v = n.in(0);
+  if (v.special == Special::counting) {
+    n.out(0, to, v.type).special = Special::counting;
+    return;
+  }
+  const bool flattens = to.size() == 2 && from.size() > 2 && to[0] == from[0];
+  const bool is_mean = flattens && v.call >= 0 && from.size() == 4 && from[2] == Extent(1) && from[3] == Extent(1) &&
+                       n.g.calls[std::size_t(v.call)].code == "reduce_mean_keep<2, 3>($0)" && n.uses(0) == 1;
+  if (is_mean) {
+    Call& mean = n.g.calls[std::size_t(v.call)];
+    n.out(0, to, v.type);
+    Call& call = n.call("reduce_mean<2, 3>($0)", mean.inputs);
+    call.cell.clear();
+    n.g.calls[std::size_t(v.call)].is_dropped = true;
+    return;
+  }
+  Operands x(n);
+  const std::string operand = x.tensor(0);
+  n.out(0, to, n.in(0).type);
+  if (flattens) n.call("flatten(" + operand + ")", x.ids).cell = "nn::Flatten";
+  else n.call("reshape<" + n.g.shape(to) + ">(" + operand + ")", x.ids);
+}
+inline void reshape(const NodeView& n) {
+  if (!n.in(1).whole) n.refuse("its new shape must be known");
+  Shape to = *n.in(1).whole;
+  const Shape& from = n.shape(0);
+  Extent others(1);
+  long open = -1;
+  for (std::size_t k = 0; k < to.size(); ++k) {
+    if (to[k] == Extent(0) && !n.whole("allowzero", 0)) {
+      if (k >= from.size()) n.refuse("its new shape is damaged");
+      to[k] = from[k];
+    }
+    if (to[k] == Extent(-1)) {
+      if (open >= 0) n.refuse("its new shape has two open extents");
+      open = long(k);
+    } else others = others * to[k];
+  }
+  if (open >= 0) {
+    const auto rest = count_of(from).over(others);
+    if (!rest) n.refuse("its new shape does not divide its elements");
+    to[std::size_t(open)] = *rest;
+  }
+  reshape_to(n, to);
+}
+inline void flatten(const NodeView& n) {
+  const Shape& from = n.shape(0);
+  const long axis = n.whole("axis", 1);
+  const auto at = long(axis < 0 ? axis + long(from.size()) : axis);
+  if (at < 0 || at > long(from.size())) n.refuse("its axis is damaged");
+  reshape_to(n, {count_of(Shape(from.begin(), from.begin() + at)), count_of(Shape(from.begin() + at, from.end()))});
+}
+inline void unsqueeze(const NodeView& n) {
+  Shape shape = n.shape(0);
+  std::vector<long> axes = n.plain_numbers("axes", 1);
+  const std::size_t rank = shape.size() + axes.size();
+  std::set<std::size_t> places;
+  for (const long axis : axes) places.insert(n.axis(axis, rank));
+  std::string list;
+  for (const std::size_t place : places) {
+    shape.insert(shape.begin() + long(std::min(place, shape.size())), Extent(1));
+    list += (list.empty() ? "" : ", ") + std::to_string(place);
+  }
+  const Special special = n.in(0).special;
+  if (special == Special::counting || n.in(0).filled) {
+    const auto filled = n.in(0).filled;
+    Value& v = n.out(0, shape, n.in(0).type);
+    v.special = special, v.filled = filled;
+    return;
+  }
+  Operands x(n);
+  const std::string code = "expand_dims<" + list + ">(" + x.tensor(0) + ")";
+  n.out(0, shape, n.in(0).type);
+  n.call(code, x.ids);
+}
+inline void squeeze(const NodeView& n) {
+  const Shape from = n.shape(0);
+  std::vector<long> axes = n.plain_numbers("axes", 1);
+  if (axes.empty())
+    for (std::size_t k = 0; k < from.size(); ++k)
+      if (from[k] == Extent(1)) axes.push_back(long(k));
+  std::set<std::size_t> places;
+  for (const long axis : axes) places.insert(n.axis(axis, from.size()));
+  Shape shape;
+  std::string list;
+  for (std::size_t k = 0; k < from.size(); ++k)
+    if (!places.count(k)) shape.push_back(from[k]);
+    else list += (list.empty() ? "" : ", ") + std::to_string(k);
+  n.out(0, shape, n.in(0).type);
+  n.call("squeeze<" + list + ">($0)", {n.id(0)});
+}
+inline void transpose(const NodeView& n) {
+  const Shape& from = n.shape(0);
+  std::vector<long> order = n.list("perm", 0, 0);
+  if (order.empty())
+    for (std::size_t k = from.size(); k-- > 0;) order.push_back(long(k));
+  Shape shape;
+  std::string list;
+  for (const long axis : order) {
+    shape.push_back(from[n.axis(axis, from.size())]);
+    list += (list.empty() ? "" : ", ") + std::to_string(axis);
+  }
+  if (order.size() != from.size() || std::set<long>(order.begin(), order.end()).size() != order.size())
+    n.refuse("its order of axes is damaged");
+  for (std::size_t k = 1; k < shape.size(); ++k)
+    if (shape[k].has_batch()) n.refuse("only the leading extent of its result may depend on the batch");
+  Operands x(n);
+  const std::string code = "transpose<" + list + ">(" + x.tensor(0) + ")";
+  n.out(0, shape, n.in(0).type);
+  n.call(code, x.ids);
+}
+inline void concat(const NodeView& n) {
+  Shape shape = n.shape(0);
+  const std::size_t axis = n.axis(n.whole("axis", 0), shape.size());
+  Operands x(n);
+  std::string list = x.tensor(0);
+  for (std::size_t k = 1; k < n.ids.size(); ++k) {
+    const Extent& more = n.rank(k) == shape.size() ? n.shape(k)[axis] : shape[axis];
+    if (!shape[axis].is_number() || !more.is_number()) n.refuse("it joins along a dynamic axis");
+    shape[axis].factor += more.factor;
+    list += ", " + x.tensor(k);
+  }
+  n.out(0, shape, n.in(0).type);
+  n.call("concat<" + number("Axis", long(axis)) + ">(" + list + ")", x.ids);
+}
+inline void split(const NodeView& n) {
+  const Shape from = n.shape(0);
+  const std::size_t axis = n.axis(n.whole("axis", 0), from.size()), pieces = n.node.outputs.size();
+  std::vector<long> sizes = n.plain_numbers("split", 1);
+  if (!from[axis].is_number()) n.refuse("it splits a dynamic axis");
+  if (sizes.empty()) {
+    const long each = (from[axis].factor + long(pieces) - 1) / long(pieces);
+    for (std::size_t k = 0; k < pieces; ++k) sizes.push_back(std::min(each, from[axis].factor - each * long(k)));
+  }
+  long all = 0;
+  for (const long size : sizes) all += size;
+  if (sizes.size() != pieces || all != from[axis].factor || *std::min_element(sizes.begin(), sizes.end()) < 1)
+    n.refuse("its pieces do not fit its input");
+  const bool equal = std::set<long>(sizes.begin(), sizes.end()).size() == 1;
+  std::string code =
+      equal ? "split<" + std::to_string(axis) + ", " + std::to_string(pieces) : "split_sizes<" + std::to_string(axis);
+  for (std::size_t k = 0; !equal && k < pieces; ++k) code += ", " + number("Part", sizes[k]);
+  for (std::size_t k = 0; k < pieces; ++k) {
+    Shape part = from;
+    part[axis] = Extent(sizes[k]);
+    n.out(k, part, n.in(0).type);
+  }
+  n.call(code + ">($0)", {n.id(0)});
+}
+inline void slice(const NodeView& n) {
+  const Shape from = n.shape(0);
+  const auto begin = n.numbers("starts", 1), end = n.numbers("ends", 2);
+  std::vector<long> axes = n.plain_numbers("axes", 3), steps = n.plain_numbers("steps", 4);
+  if (!begin || !end || begin->size() != end->size()) n.refuse("its ranges are damaged");
+  if (axes.empty())
+    for (std::size_t k = 0; k < begin->size(); ++k) axes.push_back(long(k));
+  if (steps.empty()) steps.assign(axes.size(), 1);
+  if (axes.size() != begin->size() || steps.size() != begin->size()) n.refuse("its ranges are damaged");
+  Shape shape = from;
+  std::map<std::size_t, std::string> parts;
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    const std::size_t axis = n.axis(axes[k], from.size());
+    const Extent &b = (*begin)[k], &e = (*end)[k];
+    if (steps[k] != 1) n.refuse("only steps of 1 are in scope");
+    if (b == Extent(0) &&
+        (e == from[axis] ||
+         (e.is_number() && (e.factor >= 1l << 31 || (from[axis].is_number() && e.factor >= from[axis].factor)))))
+      continue;
+    if (b == Extent(0) && !e.is_number() && from[axis].is_number()) {  // the first of a table
+      shape[axis] = e;
+      parts[axis] = "Part{0, " + n.g.extent(e) + "}";
+      continue;
+    }
+    if (!from[axis].is_number() || !b.is_number() || !e.is_number()) n.refuse("it takes a part of a dynamic axis");
+    const long size = from[axis].factor;
+    const auto place = [&](long at) { return std::clamp(at < 0 ? at + size : at, 0l, size); };
+    const long first = place(b.factor), last = place(e.factor);
+    if (last <= first) n.refuse("it has no element");
+    shape[axis] = Extent(last - first);
+    parts[axis] = "Part{" + number("First", first) + ", " + number("End", last) + "}";
+  }
+  if (parts.empty()) return n.alias(0, n.id(0));
+  const Value& v = n.in(0);
+  if (v.special == Special::counting || v.special == Special::lower || v.special == Special::above || v.filled) {
+    const Special special = v.special;
+    const auto filled = v.filled;
+    Value& result = n.out(0, shape, v.type);
+    result.special = special, result.filled = filled;
+    return;
+  }
+  Operands x(n);
+  std::string code = "$0";
+  x.tensor(0);
+  for (const auto& [axis, part] : parts) code = "slice<" + std::to_string(axis) + ", " + part + ">(" + code + ")";
+  n.out(0, shape, n.in(0).type);
+  n.call(code, x.ids);
+}
+inline void gather(const NodeView& n) {
+  const std::size_t axis = n.axis(n.whole("axis", 0), n.rank(0));
+  if (axis == 0 && n.in(0).tensor && n.rank(0) == 2 && n.in(0).type == 1) return embedding(n);
+  const Shape from = n.shape(0);
+  if (!n.in(1).whole || n.rank(1) != 0)
+    n.refuse("only look-ups in tables of the file, and one place of an axis are in scope");
+  if (!from[axis].is_number()) {
+    const Extent at = (*n.in(1).whole)[0];
+    if (from[axis].has_batch() || !(at == Extent(0) || at == Extent(-1)))
+      n.refuse("it takes a place of a dynamic axis");
+  }
+  Shape shape = from;
+  shape.erase(shape.begin() + long(axis));
+  const Extent at = (*n.in(1).whole)[0];
+  std::string part;
+  if (at == Extent(-1)) part = ".begin = -1";
+  else {
+    const long place = from[axis].is_number() ? long(n.axis(at.factor, std::size_t(from[axis].factor))) : 0;
+    part = from[axis] == Extent(place + 1) ? ".begin = -1" : number("First", place) + ", " + number("End", place + 1);
+  }
+  Operands x(n);
+  const std::string a = std::to_string(axis);
+  const std::string code = "squeeze<" + a + ">(slice<" + a + ", Part{" + part + "}>(" + x.tensor(0) + "))";
+  n.out(0, shape, n.in(0).type);
+  n.call(code, x.ids);
+}
+inline void expand(const NodeView& n) {
+  if (!n.in(1).whole) n.refuse("its new shape must be known");
+  const Shape to = stretched(n, n.shape(0), *n.in(1).whole);
+  if (to == n.shape(0)) return n.alias(0, n.id(0));
+  const Value& v = n.in(0);
+  if (v.special == Special::counting || v.is_scalar()) {
+    const Special special = v.special;
+    const auto filled = v.is_scalar() ? std::optional<double>(v.scalar()) : std::nullopt;
+    Value& result = n.out(0, to, v.type);
+    result.special = special, result.filled = filled;
+    return;
+  }
+  Operands x(n);
+  const std::string code = "broadcast_to<" + n.g.shape(to) + ">(" + x.tensor(0) + ")";
+  n.out(0, to, n.in(0).type);
+  n.call(code, x.ids);
+}
+
+}  // namespace importer

@@ -1,0 +1,251 @@
+// Nodes that are operators of Tenon: the code of each, and the shape of its result.
+#pragma once
+#include "cells.hpp"
+
+namespace importer {
+
+/// The shape of two operands that are stretched to each other.
+inline Shape stretched(const NodeView& n, const Shape& a, const Shape& b) {
+  Shape result = a.size() >= b.size() ? a : b;
+  const Shape& other = a.size() >= b.size() ? b : a;
+  for (std::size_t k = 1; k <= other.size(); ++k) {
+    Extent& to = result[result.size() - k];
+    const Extent& from = other[other.size() - k];
+    if (to == Extent(1)) to = from;
+    else if (!(from == Extent(1)) && !(from == to)) n.refuse("the shapes of its inputs do not fit");
+  }
+  return result;
+}
+
+/// The code of input k, "$i": a scalar as a number, a constant as a parameter of the network.
+class Operands {
+ public:
+  explicit Operands(const NodeView& n) : n_(n) {}
+  std::string operator()(std::size_t k) {
+    const Value& v = n_.in(k);
+    if (v.is_scalar() && v.call < 0) return scalar_text(v);
+    return tensor(k);
+  }
+  std::string tensor(std::size_t k) {
+    ids.push_back(readable(n_, n_.id(k)));
+    return "$" + std::to_string(ids.size() - 1);
+  }
+  std::vector<int> ids;
+
+  /// The value, with code: a large constant becomes a parameter.
+  static int readable(const NodeView& n, int id) {
+    Value& v = n.g[id];
+    if (v.call >= 0 || v.origin >= 0 || !v.is_constant()) return id;
+    if (!v.tensor) n.refuse("it reads a computed constant, which has no code");
+    const ReadTensor& t = *v.tensor;
+    const char* type = t.type == 1   ? "float"
+                       : t.type == 9 ? "bool"
+                       : t.type == 6 ? "std::int32_t"
+                       : t.type == 7 ? "std::int64_t"
+                                     : "";
+    if (!*type) n.refuse("it reads a constant of another type than float32, int32, int64, bool");
+    const bool is_trained = t.type == 1 && !t.name.empty() && t.name.find(':') == t.name.npos;
+    Call call;
+    call.scope = n.scope, call.code = "@", call.node = n.node.name, call.outputs = {id};
+    const std::string last = t.name.substr(t.name.rfind('.') + 1);
+    if (is_trained && last.find('/') == last.npos) call.name = last;
+    Member member{
+        "table",
+        "Parameter<" + std::string(type) + ", " + n.g.shape(v.shape) + (is_trained ? ">" : ", nn::Zero{}, false>"),
+        {{"", t, is_trained}},
+        "yes"};
+    call.member = std::move(member);
+    v.call = int(n.g.calls.size());
+    n.g.calls.push_back(std::move(call));
+    return id;
+  }
+
+ private:
+  const NodeView& n_;
+};
+
+inline void unary(const NodeView& n, const std::string& name, const std::string& cell = "", bool more = false) {
+  const Shape shape = n.shape(0);
+  Operands x(n);
+  const std::string code = name + "(" + x.tensor(0) + ")";
+  n.out(0, shape, n.in(0).type);
+  n.call(code, x.ids).cell = cell;
+  n.g.needs_more = n.g.needs_more || more;
+}
+inline void infix(const NodeView& n, const std::string& sign, int level, bool is_test = false) {
+  const std::string& op = n.node.operation;
+  if (op == "Add" && (add_bias(n) || add_positions(n))) return;
+  Shape shape = stretched(n, n.shape(0), n.shape(1));
+  if (op == "Equal") {  // zeros of a lower triangle
+    for (std::size_t k = 0; k < 2; ++k)
+      if (n.in(k).special == Special::lower && n.in(1 - k).is_scalar() && n.in(1 - k).scalar() == 0) {
+        n.out(0, shape, 9).special = Special::above;
+        return;
+      }
+  }
+  Operands x(n);
+  const std::string a = x(0), b = x(1);
+  if (x.ids.empty()) n.refuse("it computes with two constants");
+  n.out(0, shape, is_test ? 9 : n.in(0).type);
+  n.call(a + " " + sign + " " + b, x.ids, level);
+}
+inline void reciprocal(const NodeView& n) {
+  const Shape shape = n.shape(0);
+  Operands x(n);
+  x.tensor(0);
+  n.out(0, shape, n.in(0).type);
+  n.call("1 / $0", x.ids, 1);
+}
+inline void function_of_two(const NodeView& n, const std::string& name) {
+  const Shape shape = stretched(n, n.shape(0), n.shape(1));
+  Operands x(n);
+  const std::string a = x(0), b = x(1);
+  if (x.ids.empty()) n.refuse("it computes with two constants");
+  n.out(0, shape, n.in(0).type);
+  n.call(name + "(" + a + ", " + b + ")", x.ids);
+}
+
+inline void pool(const NodeView& n, const std::string& name) {
+  if (n.rank(0) != 4) n.refuse("only pools of images are in scope");
+  Windows w(n, n.list("kernel_shape", 2, 1));
+  if (w.dilation != std::vector<long>{1, 1}) n.refuse("a dilated pool is not in scope");
+  const Shape shape = w.result(n, n.shape(0), n.shape(0)[1].factor, n.whole("ceil_mode", 0) != 0);
+  if (n.node.outputs.size() > 1 && !n.node.outputs[1].empty()) n.refuse("its indices are not in scope");
+  std::string code = name + "<", cell;
+  if (!w.has_padding() && w.kernel == w.stride && w.kernel[0] == w.kernel[1]) {
+    code += number("Window", w.kernel[0]);
+    cell = std::string(name == "max_pool2d" ? "nn::MaxPool2d<" : "nn::AvgPool2d<") + number("Window", w.kernel[0]) +
+           ", nn::Pool2dConfig{.stride = " + number("Window", w.kernel[0]) + "}>";
+  } else {
+    Settings s;
+    s.add("kernel", pair_text("Window", w.kernel[0], w.kernel[1]))
+        .add("stride", pair_text("Stride", w.stride[0], w.stride[1]));
+    if (w.has_padding()) s.add("pad_mode", "PadMode::pad").add("padding", w.padding());
+    if (w.has_padding() && name == "avg_pool2d" && !n.whole("count_include_pad", 0))
+      s.add("count_include_pad", "false");
+    code += "Pool2dOptions{" + s.text() + "}";
+  }
+  n.out(0, shape, n.in(0).type);
+  n.call(code + ">($0)", {n.id(0)}).cell = cell;
+}
+inline void global_pool(const NodeView& n, const std::string& name) {
+  Shape shape = n.shape(0);
+  std::string axes;
+  for (std::size_t k = 2; k < shape.size(); ++k) shape[k] = Extent(1), axes += (k == 2 ? "" : ", ") + std::to_string(k);
+  n.out(0, shape, n.in(0).type);
+  n.call(name + "_keep<" + axes + ">($0)", {n.id(0)});
+}
+inline void reduce(const NodeView& n, const std::string& name) {
+  Shape shape = n.shape(0);
+  std::vector<long> axes = n.plain_numbers("axes", 1);
+  if (axes.empty() && n.whole("noop_with_empty_axes", 0)) return n.alias(0, n.id(0));
+  if (axes.empty())
+    for (std::size_t k = 0; k < shape.size(); ++k) axes.push_back(long(k));
+  const bool keep = n.whole("keepdims", 1) != 0;
+  std::set<std::size_t> which;
+  std::string list;
+  for (const long axis : axes) which.insert(n.axis(axis, shape.size()));
+  Shape result;
+  for (std::size_t k = 0; k < shape.size(); ++k)
+    if (!which.count(k)) result.push_back(shape[k]);
+    else {
+      list += (list.empty() ? "" : ", ") + std::to_string(k);
+      if (shape[k].has_batch()) n.refuse("it mixes the samples of a batch");
+      if (keep) result.push_back(Extent(1));
+    }
+  Operands x(n);
+  const std::string code = name + (keep ? "_keep<" : "<") + list + ">(" + x.tensor(0) + ")";
+  n.out(0, result, n.in(0).type);
+  n.call(code, x.ids);
+}
+
+inline void matmul(const NodeView& n) {
+  const Value& b = n.in(1);
+  if (b.tensor && b.tensor->extents.size() == 2 && b.type == 1 && !n.in(0).is_constant())
+    return dense(n, false, nullptr);
+  const Shape &x = n.shape(0), &y = n.shape(1);
+  if (x.size() < 2 || y.size() < 2) n.refuse("it multiplies a vector");
+  Shape shape = stretched(n, Shape(x.begin(), x.end() - 2), Shape(y.begin(), y.end() - 2));
+  shape.push_back(x[x.size() - 2]), shape.push_back(y.back());
+  Operands operands(n);
+  const std::string left = operands.tensor(0), right = operands.tensor(1);
+  n.out(0, shape, n.in(0).type);
+  n.call("matmul(" + left + ", " + right + ")", operands.ids);
+}
+inline void softmax(const NodeView& n, const std::string& name) {
+  const std::size_t rank = n.rank(0), axis = n.axis(n.whole("axis", -1), rank);
+  const Shape shape = n.shape(0);
+  n.out(0, shape, n.in(0).type);
+  n.call(name + (axis + 1 == rank ? "" : "<" + std::to_string(axis) + ">") + "($0)", {n.id(0)});
+}
+inline void cast(const NodeView& n) {
+  const long to = n.whole("to", 0);
+  const Value& v = n.in(0);
+  if (v.type == to || v.special == Special::above || v.special == Special::counting) return n.alias(0, n.id(0));
+  const char* type = to == 1 ? "float" : to == 6 ? "std::int32_t" : to == 7 ? "std::int64_t" : to == 9 ? "bool" : "";
+  if (!*type) n.refuse("only float32, int32, int64, and bool are in scope");
+  const Shape shape = n.shape(0);
+  n.out(0, shape, int(to));
+  n.call("cast<" + std::string(type) + ">($0)", {n.id(0)});
+}
+inline void where(const NodeView& n) {
+  const Shape shape = stretched(n, n.shape(0), stretched(n, n.shape(1), n.shape(2)));
+  if (n.in(0).special == Special::above && n.in(1).is_scalar() && std::isinf(n.in(1).scalar()) &&
+      n.in(1).scalar() < 0) {
+    n.out(0, shape, n.in(2).type);
+    n.call("causal_mask($0)", {n.id(2)});
+    return;
+  }
+  Operands x(n);
+  const std::string c = x.tensor(0), a = x(1), b = x(2);
+  n.out(0, shape, n.in(1).type);
+  n.call("select(" + c + ", " + a + ", " + b + ")", x.ids);
+}
+inline void clip(const NodeView& n) {
+  const auto limit = [&](std::size_t k, double without) {
+    if (!n.has(k)) return without;
+    if (!n.in(k).is_scalar()) n.refuse("its limits must be numbers of the file");
+    return n.in(k).scalar();
+  };
+  const double low = limit(1, -INFINITY), high = limit(2, INFINITY);
+  if (low == 0 && high == 6) return unary(n, "relu6", "nn::ReLU6", true);
+  const Shape shape = n.shape(0);
+  n.out(0, shape, n.in(0).type);
+  if (std::isinf(high)) n.call("maximum($0, " + real_text(low) + ")", {n.id(0)});
+  else if (std::isinf(low)) n.call("minimum($0, " + real_text(high) + ")", {n.id(0)});
+  else n.call("clip_by_value($0, " + real_text(low) + ", " + real_text(high) + ")", {n.id(0)});
+}
+inline void resize(const NodeView& n) {
+  const Shape from = n.shape(0);
+  const std::string mode = n.word("mode", "nearest"), where = n.word("coordinate_transformation_mode", "half_pixel");
+  const bool linear = mode == "linear";
+  const bool known = linear ? where == "half_pixel" || where == "pytorch_half_pixel"
+                            : mode == "nearest" && where == "asymmetric" && n.word("nearest_mode", "") == "floor";
+  if (!known || n.whole("antialias", 0) || from.size() != 4)
+    n.refuse("this way to change the size of images is not in scope");
+  std::vector<double> factors;
+  if (n.has(2) && n.in(2).reals) factors = *n.in(2).reals;
+  if (n.has(3) && n.in(3).whole && n.in(3).whole->size() == 4)
+    for (std::size_t k = 0; k < 4; ++k) {
+      const Extent& to = (*n.in(3).whole)[k];
+      factors.push_back(to == from[k]                           ? 1
+                        : to.is_number() && from[k].is_number() ? double(to.factor) / double(from[k].factor)
+                                                                : 0);
+    }
+  if (factors.size() != 4 || factors[0] != 1 || factors[1] != 1 || factors[2] != factors[3] ||
+      factors[2] != std::floor(factors[2]) || factors[2] < 1 || factors[2] > 1000)
+    n.refuse("only whole factors, equal for height and width, are in scope");
+  Shape shape = from;
+  for (const std::size_t k : {2, 3}) shape[k] = shape[k] * Extent(long(factors[2]));
+  n.g.needs_more = true;
+  n.out(0, shape, n.in(0).type);
+  n.call("interpolate<Scale{" + number("Factor", long(factors[2])) + "}" + (linear ? ", Interpolation::linear" : "") +
+             ">($0)",
+         {n.id(0)});
+}
+inline void gelu(const NodeView& n) {
+  if (n.word("approximate", "none") == "tanh") return unary(n, "gelu", "nn::GELU");
+  unary(n, "gelu<ops::GeluForm::erf>");
+}
+
+}  // namespace importer

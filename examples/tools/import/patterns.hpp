@@ -1,0 +1,122 @@
+// Groups of nodes that are one operator, such as the five nodes of GELU; and which nodes are read at all.
+#pragma once
+#include "graph.hpp"
+
+namespace importer {
+
+/// Matches trees of nodes with patterns such as "Mul(x,Sigmoid(x))": numbers are constants, x is any value, the same
+/// each time; the order of two operands does not count.
+class Matcher {
+ public:
+  Matcher(const std::vector<ReadNode>& nodes, const std::vector<ReadTensor>& initializers) {
+    for (const ReadNode& node : nodes) {
+      for (const std::string& output : node.outputs) made_by_[output] = &node;
+      if (const auto* const a = node.find("value");
+          node.operation == "Constant" && a && a->has_tensor && !node.outputs.empty())
+        take_scalar(node.outputs[0], a->tensor);
+    }
+    for (const ReadTensor& t : initializers) take_scalar(t.name, t);
+  }
+  /// The value x, or nothing.
+  std::string match(const ReadNode& node, std::string_view pattern) const {
+    std::string x;
+    std::string_view rest = pattern;
+    rest.remove_prefix(rest.find('(') + 1);
+    if (pattern.substr(0, pattern.find('(')) != node.operation) return "";
+    return operands(node, rest, x) ? x : "";
+  }
+
+ private:
+  void take_scalar(const std::string& name, const ReadTensor& t) {
+    if (t.count() != 1) return;
+    if (const auto all = elements_of(t); all.size() == 1) scalars_[name] = all[0];
+  }
+  /// Takes the text of one operand off the pattern.
+  static std::string_view take(std::string_view& rest) {
+    std::size_t depth = 0, end = 0;
+    for (; end < rest.size() && (depth > 0 || (rest[end] != ',' && rest[end] != ')')); ++end)
+      depth += rest[end] == '(' ? 1 : rest[end] == ')' ? std::size_t(-1) : 0;
+    const std::string_view one = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    return one;
+  }
+  bool operands(const ReadNode& node, std::string_view rest, std::string& x) const {
+    const std::string_view a = take(rest);
+    if (node.inputs.empty()) return false;
+    if (rest.empty()) return one(node.inputs[0], a, x);
+    const std::string_view b = take(rest);
+    if (node.inputs.size() < 2) return false;
+    for (const bool swapped : {false, true}) {
+      if (swapped && node.operation != "Mul" && node.operation != "Add") break;
+      std::string bound = x;
+      if (one(node.inputs[swapped], a, bound) && one(node.inputs[!swapped], b, bound)) {
+        x = bound;
+        return true;
+      }
+    }
+    return false;
+  }
+  bool one(const std::string& value, std::string_view pattern, std::string& x) const {
+    if (pattern == "x") {
+      if (x.empty()) x = value;
+      return x == value;
+    }
+    const std::size_t open = pattern.find('(');
+    if (open == pattern.npos) {
+      const auto found = scalars_.find(value);
+      const double wanted = std::stod(std::string(pattern));
+      return found != scalars_.end() && std::abs(found->second - wanted) <= 1e-5 * std::abs(wanted);
+    }
+    const auto found = made_by_.find(value);
+    return found != made_by_.end() && found->second->operation == pattern.substr(0, open) &&
+           operands(*found->second, pattern.substr(open + 1), x);
+  }
+
+  std::map<std::string, const ReadNode*> made_by_;
+  std::map<std::string, double> scalars_;
+};
+
+/// Replaces such groups by one node each.
+inline void join_nodes(ReadModel& model) {
+  struct Joined {
+    std::string_view pattern, operation, approximate;
+  };
+  static constexpr Joined all[]{
+      {"Mul(Mul(x,Add(Erf(Div(x,1.4142135)),1)),0.5)", "Gelu", "none"},
+      {"Mul(Mul(x,0.5),Add(Erf(Div(x,1.4142135)),1))", "Gelu", "none"},
+      {"Mul(0.5,Mul(x,Add(1,Tanh(Mul(0.7978846,Add(x,Mul(0.044715,Mul(x,Mul(x,x)))))))))", "Gelu", "tanh"},
+      {"Mul(Mul(0.5,x),Add(1,Tanh(Mul(0.7978846,Add(x,Mul(0.044715,Pow(x,3)))))))", "Gelu", "tanh"},
+      {"Mul(x,Sigmoid(x))", "Silu", ""},
+  };
+  const std::vector<ReadNode> before = model.nodes;  // patterns see what was there
+  const Matcher matcher(before, model.initializers);
+  for (ReadNode& node : model.nodes)
+    for (const Joined& j : all)
+      if (const std::string x = matcher.match(node, j.pattern); !x.empty()) {
+        node.operation = j.operation;
+        node.inputs = {x};
+        node.attributes.clear();
+        if (!j.approximate.empty()) {
+          node.attributes.emplace_back();
+          node.attributes.back().name = "approximate", node.attributes.back().text = j.approximate;
+        }
+        break;
+      }
+}
+
+/// Removes nodes whose results nobody reads.
+inline void drop_unread_nodes(ReadModel& model) {
+  std::set<std::string> read;
+  for (const auto& output : model.outputs) read.insert(output.name);
+  std::vector<ReadNode> kept;
+  for (std::size_t k = model.nodes.size(); k-- > 0;) {
+    ReadNode& node = model.nodes[k];
+    if (std::none_of(node.outputs.begin(), node.outputs.end(), [&](const auto& name) { return read.count(name) > 0; }))
+      continue;
+    read.insert(node.inputs.begin(), node.inputs.end());
+    kept.push_back(std::move(node));
+  }
+  model.nodes.assign(std::make_move_iterator(kept.rbegin()), std::make_move_iterator(kept.rend()));
+}
+
+}  // namespace importer

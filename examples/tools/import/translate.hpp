@@ -1,0 +1,228 @@
+// From the nodes of an ONNX file to calls of Tenon: the table of operators, and the walk over the nodes.
+#pragma once
+#include "fold.hpp"
+#include "movement.hpp"
+#include "patterns.hpp"
+#include "recurrent.hpp"
+
+namespace importer {
+
+using Rule = void (*)(const NodeView&);
+
+/// How each operator is translated. What stands here is in scope, with the limits that the rules state.
+inline const std::map<std::string, Rule>& rules() {
+  static const std::map<std::string, Rule> all{
+      {"Abs", [](const NodeView& n) { unary(n, "abs"); }},
+      {"Add", [](const NodeView& n) { infix(n, "+", 2); }},
+      {"AveragePool", [](const NodeView& n) { pool(n, "avg_pool2d"); }},
+      {"BatchNormalization", batch_norm},
+      {"Cast", cast},
+      {"Clip", clip},
+      {"Concat", concat},
+      {"Conv", [](const NodeView& n) { convolution(n, false); }},
+      {"ConvTranspose", [](const NodeView& n) { convolution(n, true); }},
+      {"Cos", [](const NodeView& n) { unary(n, "cos", "", true); }},
+      {"Div", [](const NodeView& n) { infix(n, "/", 1); }},
+      {"Dropout", [](const NodeView& n) { n.alias(0, n.id(0)); }},
+      {"Equal", [](const NodeView& n) { infix(n, "==", 3, true); }},
+      {"Erf", [](const NodeView& n) { unary(n, "erf", "", true); }},
+      {"Exp", [](const NodeView& n) { unary(n, "exp"); }},
+      {"Expand", expand},
+      {"Flatten", flatten},
+      {"Gather", gather},
+      {"Gelu", gelu},
+      {"Gemm", gemm},
+      {"GlobalAveragePool", [](const NodeView& n) { global_pool(n, "reduce_mean"); }},
+      {"GlobalMaxPool", [](const NodeView& n) { global_pool(n, "reduce_max"); }},
+      {"Greater", [](const NodeView& n) { infix(n, ">", 3, true); }},
+      {"GreaterOrEqual", [](const NodeView& n) { infix(n, ">=", 3, true); }},
+      {"HardSwish", [](const NodeView& n) { unary(n, "hswish", "nn::HSwish", true); }},
+      {"Identity", [](const NodeView& n) { n.alias(0, n.id(0)); }},
+      {"LSTM", lstm},
+      {"LayerNormalization", layer_norm},
+      {"Less", [](const NodeView& n) { infix(n, "<", 3, true); }},
+      {"LessOrEqual", [](const NodeView& n) { infix(n, "<=", 3, true); }},
+      {"Log", [](const NodeView& n) { unary(n, "log"); }},
+      {"LogSoftmax", [](const NodeView& n) { softmax(n, "log_softmax"); }},
+      {"MatMul", matmul},
+      {"Max", [](const NodeView& n) { function_of_two(n, "maximum"); }},
+      {"MaxPool", [](const NodeView& n) { pool(n, "max_pool2d"); }},
+      {"Min", [](const NodeView& n) { function_of_two(n, "minimum"); }},
+      {"Mul", [](const NodeView& n) { infix(n, "*", 1); }},
+      {"Neg", [](const NodeView& n) { unary(n, "neg"); }},
+      {"Pow", [](const NodeView& n) { function_of_two(n, "pow"); }},
+      {"Reciprocal", reciprocal},
+      {"ReduceMax", [](const NodeView& n) { reduce(n, "reduce_max"); }},
+      {"ReduceMean", [](const NodeView& n) { reduce(n, "reduce_mean"); }},
+      {"ReduceMin", [](const NodeView& n) { reduce(n, "reduce_min"); }},
+      {"ReduceSum", [](const NodeView& n) { reduce(n, "reduce_sum"); }},
+      {"Relu", [](const NodeView& n) { unary(n, "relu", "nn::ReLU"); }},
+      {"Reshape", reshape},
+      {"Resize", resize},
+      {"Sigmoid", [](const NodeView& n) { unary(n, "sigmoid", "nn::Sigmoid"); }},
+      {"Silu", [](const NodeView& n) { unary(n, "silu", "nn::SiLU"); }},
+      {"Sin", [](const NodeView& n) { unary(n, "sin", "", true); }},
+      {"Slice", slice},
+      {"Softmax", [](const NodeView& n) { softmax(n, "softmax"); }},
+      {"Softplus", [](const NodeView& n) { unary(n, "softplus", "nn::Softplus"); }},
+      {"Split", split},
+      {"Sqrt", [](const NodeView& n) { unary(n, "sqrt"); }},
+      {"Squeeze", squeeze},
+      {"Sub", [](const NodeView& n) { infix(n, "-", 2); }},
+      {"Tanh", [](const NodeView& n) { unary(n, "tanh", "nn::Tanh"); }},
+      {"Transpose", transpose},
+      {"Unsqueeze", unsqueeze},
+      {"Where", where},
+  };
+  return all;
+}
+
+/// The parts of a path, "layer1.0" -> layer1, 0.
+inline std::vector<std::string> parts_of(const std::string& path) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin < path.size();) {
+    const std::size_t end = std::min(path.find('.', begin), path.size());
+    parts.push_back(path.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+inline std::string parent_of(const std::string& path) {
+  const std::size_t dot = path.rfind('.');
+  return dot == path.npos ? "" : path.substr(0, dot);
+}
+
+/// The words of a list in Python, "['', 'net']".
+inline std::vector<std::string> words_of(const std::string& list) {
+  std::vector<std::string> words;
+  for (std::size_t at = list.find('\''); at != list.npos; at = list.find('\'', at + 1)) {
+    const std::size_t end = list.find('\'', at + 1);
+    if (end == list.npos) break;
+    words.push_back(list.substr(at + 1, end - at - 1));
+    at = end;
+  }
+  return words;
+}
+
+/// The modules around each node, and their classes where the file names them.
+class Scopes {
+ public:
+  std::map<std::string, std::string> class_of;
+
+  /// False if the file does not say it.
+  bool find(const ReadNode& node, std::string& scope) {
+    const std::vector<std::string> scopes = words_of(node.scopes), classes = words_of(node.classes);
+    if (scopes.size() >= 2 && scopes[0].empty()) {
+      scope = scopes[scopes.size() - 2];
+      for (std::size_t k = 0; k + 1 < scopes.size() && k < classes.size(); ++k)
+        class_of[scopes[k]] = classes[k].substr(classes[k].rfind('.') + 1);
+      return true;
+    }
+    if (!node.name.starts_with('/')) return false;
+    scope = from_name(node.name);
+    return true;
+  }
+
+ private:
+  /// "/layer1/layer1.0/conv1/Conv" -> "layer1.0.conv1"
+  static std::string from_name(const std::string& name) {
+    std::string path, before;
+    for (std::size_t begin = 1; begin < name.size();) {
+      const std::size_t end = name.find('/', begin);
+      if (end == name.npos) break;
+      const std::string part = name.substr(begin, end - begin);
+      const bool is_inner = !before.empty() && part.starts_with(before + ".");
+      path += (path.empty() ? "" : ".") + (is_inner ? part.substr(before.size() + 1) : part);
+      before = part;
+      begin = end + 1;
+    }
+    return path;
+  }
+};
+
+/// The axes of the inputs: the leading one is the batch, others have extents from the command line.
+inline void take_inputs(Graph& g) {
+  std::set<std::string> constants;
+  for (const ReadTensor& t : g.model.initializers) constants.insert(t.name);
+  for (const auto& input : g.model.inputs) {
+    if (constants.count(input.name)) continue;
+    const int id = g.add_value(input.name);
+    g.id_of[input.name] = id;
+    Value& v = g[id];
+    v.type = input.type, v.has_shape = true, v.origin = int(g.inputs.size());
+    for (std::size_t k = 0; k < input.extents.size(); ++k) {
+      const std::string name = input.names[k];
+      if (input.extents[k] >= 0) v.shape.push_back(Extent(long(input.extents[k])));
+      else if (k == 0) v.shape.push_back(Extent::symbol(0));
+      else if (g.symbol_of.count(name)) v.shape.push_back(Extent::symbol(g.symbol_of[name]));
+      else if (const auto given = g.options.extents.find(name);
+               given != g.options.extents.end() && given->second.size() == 1)
+        v.shape.push_back(Extent(given->second[0]));
+      else if (given == g.options.extents.end())
+        throw_error<ValueError>("axis ", k, " of input '", input.name, "' is dynamic: state its extents, --extent ",
+                                name.empty() ? "NAME" : name, "=32,64,128.");
+      else {
+        if (g.symbols.size() == Extent::most_symbols)
+          throw_error<ValueError>("more than 3 dynamic axes are not in scope.");
+        g.symbol_of[name] = int(g.symbols.size());
+        g.symbols.push_back(name);
+        v.shape.push_back(Extent::symbol(g.symbol_of[name]));
+      }
+    }
+    // an example of one size is a batch, too
+    if (!v.shape.empty() && v.shape[0] == Extent(1)) v.shape[0] = Extent::symbol(0);
+    g.inputs.push_back(id);
+  }
+}
+
+inline void translate(Graph& g, Scopes& scopes) {
+  for (const ReadTensor& t : g.model.initializers) {
+    const int id = g.add_value(t.name);
+    g.id_of[t.name] = id;
+    describe_constant(g[id], t);
+  }
+  take_inputs(g);
+  for (const ReadNode& node : g.model.nodes)
+    for (const std::string& input : node.inputs) ++g.uses[input];
+  for (const auto& output : g.model.outputs) ++g.uses[output.name];
+  std::set<std::string> missing;
+  for (const ReadNode& node : g.model.nodes) {
+    std::string scope;
+    if (!scopes.find(node, scope))
+      for (const std::string& input : node.inputs)
+        if (g.id_of.count(input)) {
+          const int call = g[g.id_of[input]].call;
+          scope = g[g.id_of[input]].scope;
+          if (call >= 0 && g.calls[std::size_t(call)].member) scope = parent_of(scope);
+          break;
+        }
+    try {
+      for (const std::string& input : node.inputs)
+        if (!input.empty() && !g.id_of.count(input)) throw std::string(input);
+      const NodeView n(g, node, scope);
+      if (node.outputs.empty() || node.outputs[0].empty()) n.refuse("it has no output");
+      for (const auto& a : node.attributes)
+        if (a.is_graph) n.refuse("control flow is not in scope: export a network without branches and loops");
+      if (!node.domain.empty() && node.domain != "ai.onnx") n.refuse("operators of this domain are not in scope");
+      if (moves_steps(n) || Folding::fold(n)) continue;
+      const auto rule = rules().find(node.operation);
+      if (rule == rules().end())
+        n.refuse(
+            "this operator is not in scope: write it into the header by hand, or change the network before the export");
+      rule->second(n);
+    } catch (const ValueError& error) {
+      g.problems.push_back(error.what());
+    } catch (const std::string&) {  // follows from an earlier one
+    }
+  }
+  if (!g.problems.empty()) return;
+  for (const auto& output : g.model.outputs) {
+    if (!g.id_of.count(output.name)) throw_error<ValueError>("output '", output.name, "' is not computed.");
+    const int id = g.id_of[output.name];
+    if (g[id].call < 0 && g[id].origin < 0)
+      throw_error<ValueError>("output '", output.name, "' is a constant, or has the steps first.");
+    g.outputs.push_back(id);
+  }
+}
+
+}  // namespace importer

@@ -1,0 +1,135 @@
+// link: protozero
+// tenon-import: two small files that PyTorch 2.9 wrote become the headers beside them, which compute the same as ONNX
+// Runtime; damaged files are refused. tests/onnx/import.sh has six whole networks.
+#include <doctest/doctest.h>
+
+#include <unistd.h>
+#include <filesystem>
+#include <random>
+
+#include <tenon/tenon.hpp>
+#include <tenon/train/load_param_into_net.hpp>
+
+#include "../../examples/tools/import/import.hpp"
+#include "onnx_files/mlp_new.hpp"
+#include "onnx_files/small.hpp"
+
+using namespace tenon;
+
+namespace {
+const std::string here = std::string(__FILE__).substr(0, std::string(__FILE__).rfind('/')) + "/onnx_files/";
+
+importer::Imported imported(const std::string& name) {
+  return importer::import_model(onnx::read_model(here + name + ".onnx"), name, "", {});
+}
+template <class Net>
+void take_weights(const Net& net, const importer::Imported& made) {
+  std::vector<io::NamedTensor> tensors;
+  for (const importer::Weight& w : made.weights)
+    tensors.push_back({w.name, AnyTensor(Dtype::float32, w.tensor.extents, const_cast<char*>(w.tensor.bytes.data()))});
+  load_param_into_net(net, tensors, {.strict = true});
+}
+/// In both modes, against ONNX Runtime 1.32.
+template <class Net, class S>
+void check(const Net& net, const std::vector<float>& wanted) {
+  auto x = Tensor<float, S>::zeros(2);
+  for (long i = 0; i < x.count(); ++i) x.data()[i] = float(i * 7 % 11 - 5) / 4;
+  for (const Mode mode : {Mode::graph, Mode::pynative}) {
+    set_context({.mode = mode});
+    const auto y = net(x);
+    REQUIRE(std::size_t(y.count()) == wanted.size());
+    for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(std::abs(y.data()[i] - wanted[i]) < 1e-5f);
+  }
+  set_context({.mode = Mode::graph});
+}
+std::string model_of(const std::string& graph) {
+  return "\x3a" + std::string{char(graph.size())} + graph + "\x42\x02\x10\x11";
+}
+}  // namespace
+
+TEST_CASE("the headers are those that are checked in, and compute the same") {
+  const importer::Imported mlp = imported("mlp_new"), small = imported("small");
+  CHECK(mlp.header == io::read_file(here + "mlp_new.hpp"));
+  CHECK(small.header == io::read_file(here + "small.hpp"));
+  const mlp_new::Mlp perceptron;
+  take_weights(perceptron, mlp);
+  check<mlp_new::Mlp, Shape<dyn, 4>>(perceptron,
+                                     {-0.27881777f, 0.4708186f, 0.22509621f, -0.2872762f, 0.22516984f, -0.11882962f});
+  const small::Small residual;
+  take_weights(residual, small);
+  check<small::Small, Shape<dyn, 1, 8, 8>>(
+      residual, {-0.7031952f, -1.8738385f, -1.0456433f, -0.70259905f, -1.8858323f, -1.0412844f});
+}
+
+TEST_CASE("a sentence for each node that is out of scope") {
+  onnx::ReadModel model = onnx::read_model(here + "mlp_new.onnx");
+  for (onnx::ReadNode& node : model.nodes)
+    if (node.operation == "Relu") node.operation = "NonZero";
+  const importer::Imported made = importer::import_model(model, "mlp", "", {});
+  REQUIRE(made.problems.size() == 1);
+  CHECK(made.problems[0].find("node 'node_relu' (NonZero of version 20)") != std::string::npos);
+  model.inputs[0].names = {"batch", "seq"}, model.inputs[0].extents = {-1, -1};
+  try {
+    importer::import_model(model, "mlp", "", {});
+    CHECK(false);
+  } catch (const ValueError& error) {
+    CHECK(std::string(error.what()).find("--extent seq=32,64,128") != std::string::npos);
+  }
+  model.opset = 9;
+  CHECK_THROWS_AS(importer::import_model(model, "mlp", "", {}), ValueError);
+}
+
+TEST_CASE("1,000 mutations of each file are refused or read") {
+  std::mt19937 random(1);
+  for (const std::string name : {"mlp_new", "small"}) {
+    const std::string file = io::read_file(here + name + ".onnx");
+    long refused = 0;
+    for (int k = 0; k < 1000; ++k) {
+      std::string damaged = file;
+      if (k % 4 == 0) damaged.resize(random() % file.size());
+      for (unsigned times = 1 + random() % 4; !damaged.empty() && times > 0; --times)
+        damaged[random() % damaged.size()] = char(random());
+      try {
+        importer::Imported made = importer::import_model(onnx::parse_model(damaged, here + "f.onnx"), name, "", {});
+        refused += !made.problems.empty();
+        std::size_t bytes = 0;
+        for (const auto& weight : made.weights) bytes += weight.tensor.bytes.size();
+        CHECK(bytes < 8 * file.size());
+      } catch (const ValueError&) {
+        ++refused;
+      } catch (const RuntimeError&) {
+        ++refused;
+      }
+    }
+    CHECK(refused > 100);
+    CHECK(refused < 1000);
+  }
+}
+
+TEST_CASE("external data: a regular file next to the model, and only its bytes") {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("tenon_import_" + std::to_string(::getpid()));
+  std::filesystem::create_directories(folder);
+  const std::string path = (folder / "model.onnx").string();
+  io::write_file((folder / "data").string(), std::string("0123456789abcdef"));
+  std::filesystem::create_symlink(folder / "data", folder / "link");
+  // a tensor "w" of float32 [2] whose bytes are elsewhere
+  const auto file = [](const std::string& location, const std::string& offset) {
+    const auto entry = [](const std::string& key, const std::string& value) {
+      const std::string both =
+          "\x0a" + std::string{char(key.size())} + key + "\x12" + std::string{char(value.size())} + value;
+      return "\x6a" + std::string{char(both.size())} + both;
+    };
+    const std::string tensor =
+        "\x08\x02\x10\x01\x42\x01w" + entry("location", location) + entry("offset", offset) + "\x70\x01";
+    return model_of("\x2a" + std::string{char(tensor.size())} + tensor);
+  };
+  CHECK(onnx::parse_model(file("data", "4"), path).initializers.at(0).bytes == "456789ab");
+  for (const char* const location : {"link", "../data", "/etc/passwd", "", "..", "nothing", "."})
+    CHECK_THROWS_AS(onnx::parse_model(file(location, "0"), path), RuntimeError);
+  for (const char* const offset : {"9", "16", "99999999999999999", "-1", "x", ""})
+    CHECK_THROWS_AS(onnx::parse_model(file("data", offset), path), RuntimeError);
+  std::filesystem::create_hard_link(folder / "data", folder / "other");
+  CHECK_THROWS_AS(onnx::parse_model(file("data", "4"), path), RuntimeError);
+  std::filesystem::remove_all(folder);
+}
