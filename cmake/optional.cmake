@@ -1,9 +1,9 @@
 # Optional libraries: the components of find_package(tenon), and TENON_COMPONENTS where Tenon's sources are a part of
 # the project. Installed with the package. What is found becomes a target: tenon::zlib, which tenon::tenon links by
 # itself, or one that a program links that includes its header: tenon::xtensor, tenon::protozero, tenon::openssl,
-# tenon::png, tenon::json, tenon::jpeg, tenon::sqlite, tenon::lmdb, tenon::redis, tenon::zmq, tenon::dist; or, with what
-# nvcc needs to know, tenon::cuda.
-set(tenon_components zlib xtensor protozero openssl png json jpeg sqlite lmdb redis zmq dist cuda)
+# tenon::png, tenon::json, tenon::jpeg, tenon::sqlite, tenon::lmdb, tenon::redis, tenon::zmq,
+# tenon::serve, tenon::dist; or, with what nvcc needs to know, tenon::cuda.
+set(tenon_components zlib xtensor protozero openssl png json jpeg sqlite lmdb redis zmq serve dist cuda)
 
 # Looks for a component's library and makes its target. `scope`: GLOBAL for all folders of the project, or nothing.
 # Sets tenon_missing to a sentence if there is no such component or library, else to nothing.
@@ -75,6 +75,16 @@ function(tenon_find_component name scope)
   elseif(name STREQUAL "zmq")
     set(about "ZeroMQ" "libzmq3-dev" "parameter servers")
     tenon_find_files(TENON_ZMQ zmq.h zmq)
+  elseif(name STREQUAL "serve")
+    set(about "Boost 1.74 or newer with nlohmann_json" "libboost-dev nlohmann-json3-dev" "<tenon/serve.hpp>")
+    find_package(Boost 1.74 QUIET ${scope})
+    find_package(nlohmann_json QUIET ${scope})
+    find_package(Threads QUIET ${scope})
+    set(found FALSE)
+    if(Boost_FOUND AND TARGET Boost::headers AND nlohmann_json_FOUND AND Threads_FOUND)
+      set(found TRUE)
+    endif()
+    set(links Boost::headers nlohmann_json::nlohmann_json Threads::Threads)
   elseif(name STREQUAL "dist")
     # programs open it themselves, and compile without it: this says that they can run here
     set(about "MPI" "openmpi-bin" "several processes")

@@ -17,6 +17,7 @@ has() {
     liblmdb-dev) echo '#include <lmdb.h>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     libhiredis-dev) echo '#include <hiredis/hiredis.h>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     libzmq3-dev) echo '#include <zmq.h>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
+    libboost-dev) echo '#include <boost/beast/http.hpp>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     libssl-dev) echo '#include <openssl/evp.h>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     nlohmann-json3-dev) echo '#include <nlohmann/json.hpp>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     libcli11-dev) echo '#include <CLI/CLI.hpp>' | g++ -E -x c++ - >/dev/null 2>&1 ;;

@@ -116,6 +116,7 @@ libraries_of() {
       lmdb) echo liblmdb-dev ;;
       redis) echo libhiredis-dev redis-server ;;
       zmq) echo libzmq3-dev ;;
+      serve) echo libboost-dev nlohmann-json3-dev ;;
       cli11) echo libcli11-dev ;;
     esac
   done
@@ -137,7 +138,7 @@ tools_of() {
     instructions) echo valgrind ;;
     debugger/gdb) echo gdb ;;
     dist/mpirun | example/data_parallel) echo openmpi-bin mpich ;;
-    docs/snippets) echo openmpi-bin libzmq3-dev ;;
+    docs/snippets) echo openmpi-bin libzmq3-dev libboost-dev nlohmann-json3-dev ;;
     debugger/lldb) echo lldb-19 ;;
     debug/report_in_browser) echo libpng-dev chromium ;;
     consumer/install | consumer/page_pkg-config*) echo pkgconf ;;
@@ -153,7 +154,7 @@ elif [ -f "$root/tests/$name.cpp" ] || [ -n "$(tools_of "$name")" ]; then
   want $(libraries_of "$root/tests/$name.cpp") $(tools_of "$name")
 else
   want libxtensor-dev libprotozero-dev libssl-dev libpng-dev nlohmann-json3-dev libcli11-dev libjpeg-dev \
-    libsqlite3-dev liblmdb-dev libhiredis-dev redis-server libzmq3-dev openmpi-bin mpich libonnx-testdata \
+    libsqlite3-dev liblmdb-dev libhiredis-dev redis-server libzmq3-dev libboost-dev openmpi-bin mpich libonnx-testdata \
     time gdb
 fi
 configure "$preset" -DTENON_BUILD_TESTS=ON

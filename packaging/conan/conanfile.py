@@ -11,7 +11,7 @@ from conan.tools.files import copy, load
 OLDEST = {"gcc": 12, "clang": 18}
 # as the components of find_package(tenon); the CUDA Toolkit and MPI are no packages of Conan's
 COMPONENTS = ("zlib", "xtensor", "protozero", "openssl", "png", "json", "jpeg", "sqlite", "lmdb", "redis", "zmq",
-              "dist", "cuda")
+              "serve", "dist", "cuda")
 
 
 class Tenon(ConanFile):
@@ -47,7 +47,9 @@ class Tenon(ConanFile):
             self.requires("openssl/[>=3 <4]", transitive_headers=True)
         if self.options.png:
             self.requires("libpng/[>=1.6 <2]", transitive_headers=True)
-        if self.options.json:
+        if self.options.serve:
+            self.requires("boost/[>=1.74 <2]", transitive_headers=True)
+        if self.options.json or self.options.serve:
             self.requires("nlohmann_json/[>=3.11 <4]", transitive_headers=True)
         if self.options.jpeg:
             self.requires("libjpeg-turbo/[>=2.1 <4]", transitive_headers=True)

@@ -32,6 +32,9 @@ BEGIN {
   allowed["onnx"]    = "target graph lowering run call ops nn io more.hpp"
   allowed["onnx.hpp"] = "onnx nn"
   allowed["dist.hpp"] = "dist ops train"
+  # a Model behind a server
+  allowed["serve"]   = "train dataset io"
+  allowed["serve.hpp"] = "serve"
   allowed["fwd.hpp"] = ""                                      # names only; anybody may include it
 }
 function folder(path) { return path ~ /\// ? substr(path, 1, index(path, "/") - 1) : path }

@@ -1,0 +1,123 @@
+// The numbers of a JSON array, kept without loss until the dtype of their tensor is known.
+#pragma once
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <tenon/core/dtype.hpp>
+
+namespace tenon::inline TENON_ABI::serving {
+
+/// Numbers or booleans, 8 bytes each. Whole numbers of 64 bits stay exact as long as one integer type has all of them.
+class NumberList {
+ public:
+  std::size_t size() const { return bits_.size(); }
+
+  /// Adds a boolean; false if there are numbers.
+  bool add_flag(bool value) {
+    if (kind_ == Kind::none) kind_ = Kind::flags;
+    bits_.push_back(value);
+    return kind_ == Kind::flags;
+  }
+  /// Adds a whole number; false if there are booleans.
+  bool add_negative(std::int64_t value) {
+    if (kind_ == Kind::none) kind_ = Kind::whole;
+    if (kind_ == Kind::large) become_real();
+    if (kind_ == Kind::real) bits_.push_back(bits_of(double(value)));
+    else bits_.push_back(std::uint64_t(value)), negative_ |= value < 0;
+    return kind_ != Kind::flags;
+  }
+  bool add_whole(std::uint64_t value) {
+    if (!(value >> 63)) return kind_ == Kind::large ? bits_.push_back(value), true : add_negative(std::int64_t(value));
+    if (kind_ == Kind::none) kind_ = Kind::large;
+    if (kind_ == Kind::whole) negative_ ? become_real() : void(kind_ = Kind::large);
+    bits_.push_back(kind_ == Kind::real ? bits_of(double(value)) : value);
+    return kind_ != Kind::flags;
+  }
+  bool add_real(double value) {
+    if (kind_ == Kind::flags) return false;
+    if (kind_ != Kind::real) become_real();
+    bits_.push_back(bits_of(value));
+    return true;
+  }
+
+  /// Writes all as elements of a dtype. Returns what is wrong with them, or nothing.
+  std::string write(Dtype dtype, std::byte* to) const {
+    switch (dtype) {
+      case Dtype::bool_: return write_flags(to);
+      case Dtype::int8: return write_whole<std::int8_t>(to);
+      case Dtype::int16: return write_whole<std::int16_t>(to);
+      case Dtype::int32: return write_whole<std::int32_t>(to);
+      case Dtype::int64: return write_whole<std::int64_t>(to);
+      case Dtype::uint8: return write_whole<std::uint8_t>(to);
+      case Dtype::uint16: return write_whole<std::uint16_t>(to);
+      case Dtype::uint32: return write_whole<std::uint32_t>(to);
+      case Dtype::uint64: return write_whole<std::uint64_t>(to);
+      case Dtype::float32: return write_real<float>(to);
+      case Dtype::float64: return write_real<double>(to);
+      case Dtype::float16:
+      case Dtype::bfloat16: return "has no form in JSON: send its bytes with binary_data_size";
+    }
+    return "has an unknown datatype";
+  }
+
+ private:
+  enum class Kind : unsigned char { none, flags, whole, large, real };  // large: whole, not negative, above 2^63
+
+  static std::uint64_t bits_of(double value) {
+    std::uint64_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    return bits;
+  }
+  double real_at(std::size_t k) const {
+    if (kind_ == Kind::whole) return double(std::int64_t(bits_[k]));
+    if (kind_ == Kind::large) return double(bits_[k]);
+    double value;
+    std::memcpy(&value, &bits_[k], sizeof value);
+    return value;
+  }
+  void become_real() {
+    for (std::size_t k = 0; k < bits_.size(); ++k) bits_[k] = bits_of(real_at(k));
+    kind_ = Kind::real;
+  }
+  template <class T>
+  static void put(std::byte* to, std::size_t k, T value) {
+    std::memcpy(to + k * sizeof(T), &value, sizeof(T));
+  }
+  std::string write_flags(std::byte* to) const {
+    if (kind_ != Kind::flags && size()) return "has numbers, BOOL takes true and false";
+    for (std::size_t k = 0; k < size(); ++k) put(to, k, bits_[k] != 0);
+    return {};
+  }
+  template <class T>
+  std::string write_whole(std::byte* to) const {
+    if (kind_ == Kind::flags) return "has booleans, its datatype takes numbers";
+    if (kind_ == Kind::real) return "has a number that is not whole, or that no integer has";
+    for (std::size_t k = 0; k < size(); ++k) {
+      const bool fits = kind_ == Kind::large ? std::in_range<T>(bits_[k]) : std::in_range<T>(std::int64_t(bits_[k]));
+      if (!fits) return "has a number outside of its datatype";
+      put(to, k, T(bits_[k]));
+    }
+    return {};
+  }
+  template <class T>
+  std::string write_real(std::byte* to) const {
+    if (kind_ == Kind::flags) return "has booleans, its datatype takes numbers";
+    for (std::size_t k = 0; k < size(); ++k) {
+      const double value = real_at(k);
+      if (!std::isfinite(T(value))) return "has a number outside of its datatype";
+      put(to, k, T(value));
+    }
+    return {};
+  }
+
+  std::vector<std::uint64_t> bits_;
+  Kind kind_ = Kind::none;
+  bool negative_ = false;
+};
+
+}  // namespace tenon::serving

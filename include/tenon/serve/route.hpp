@@ -1,0 +1,48 @@
+// Where a request goes: the paths of the Open Inference Protocol.
+#pragma once
+#include <charconv>
+#include <string_view>
+
+#include <tenon/core/config.hpp>
+
+namespace tenon::inline TENON_ABI::serving {
+
+struct Route {
+  enum class To : unsigned char { nothing, live, ready, server, model, model_ready, infer, metrics };
+  To to = To::nothing;
+  std::string_view model{};
+  long version = -1;  // -1: the highest
+};
+
+/// Reads the target of a request; a query is ignored. Names are compared as they are: no name of a model needs an
+/// escape.
+inline Route find_route(std::string_view target) {
+  using To = Route::To;
+  target = target.substr(0, target.find('?'));
+  if (target == "/v2" || target == "/v2/") return {To::server};
+  if (target == "/v2/health/live") return {To::live};
+  if (target == "/v2/health/ready") return {To::ready};
+  if (target == "/metrics") return {To::metrics};
+  constexpr std::string_view models = "/v2/models/", versions = "versions/";
+  if (!target.starts_with(models)) return {};
+  target.remove_prefix(models.size());
+  const auto take = [&] {
+    const std::string_view part = target.substr(0, target.find('/'));
+    target.remove_prefix(part.size() + (part.size() < target.size() ? 1 : 0));
+    return part;
+  };
+  Route route{To::nothing, take()};
+  if (target.starts_with(versions)) {
+    target.remove_prefix(versions.size());
+    const std::string_view number = take();
+    const auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), route.version);
+    if (error != std::errc() || end != number.data() + number.size() || route.version < 0) return {};
+  }
+  route.to = target.empty()      ? To::model
+             : target == "ready" ? To::model_ready
+             : target == "infer" ? To::infer
+                                 : To::nothing;
+  return route;
+}
+
+}  // namespace tenon::serving

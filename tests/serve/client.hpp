@@ -1,0 +1,91 @@
+// A client that sends any bytes, for tests of a server on this machine.
+#pragma once
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <utility>
+
+namespace serving_test {
+
+/// A response; status 0 if the server closed the connection without one.
+struct Reply {
+  int status = 0;
+  std::string head, body;
+};
+
+/// A connection, which waits for at most five seconds.
+class Connection {
+ public:
+  explicit Connection(int port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    const timeval most{5, 0};
+    ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &most, sizeof most);
+    sockaddr_in to{};
+    to.sin_family = AF_INET, to.sin_addr.s_addr = htonl(INADDR_LOOPBACK), to.sin_port = htons(std::uint16_t(port));
+    is_open_ = ::connect(socket_, reinterpret_cast<const sockaddr*>(&to), sizeof to) == 0;
+  }
+  Connection(const Connection&) = delete;
+  ~Connection() { ::close(socket_); }
+
+  bool is_open() const { return is_open_; }
+  void send(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (sent <= 0) return;
+      bytes.remove_prefix(std::size_t(sent));
+    }
+  }
+  /// The next response.
+  Reply receive() {
+    std::size_t end;
+    while ((end = read_.find("\r\n\r\n")) == read_.npos)
+      if (!more()) return {};
+    Reply reply{0, read_.substr(0, end + 4), {}};
+    reply.status = std::atoi(reply.head.c_str() + 9);
+    const std::size_t length = reply.head.find("\r\nContent-Length: ");
+    const std::size_t bytes =
+        length == reply.head.npos ? 0 : std::strtoul(reply.head.c_str() + length + 18, nullptr, 10);
+    while (read_.size() < end + 4 + bytes)
+      if (!more()) return {};
+    reply.body = read_.substr(end + 4, bytes);
+    read_.erase(0, end + 4 + bytes);
+    return reply;
+  }
+  /// Whether the server has closed its side.
+  bool is_closed() {
+    read_.clear();
+    return !more() && end_;
+  }
+
+ private:
+  bool more() {
+    char bytes[4096];
+    const ssize_t count = ::recv(socket_, bytes, sizeof bytes, 0);
+    end_ = count == 0;
+    if (count > 0) read_.append(bytes, std::size_t(count));
+    return count > 0;
+  }
+
+  int socket_;
+  bool is_open_ = false, end_ = false;
+  std::string read_;
+};
+
+inline std::string get(std::string_view path) { return "GET " + std::string(path) + " HTTP/1.1\r\nHost: a\r\n\r\n"; }
+inline std::string post(std::string_view path, std::string_view body, std::string_view headers = "") {
+  return "POST " + std::string(path) + " HTTP/1.1\r\nHost: a\r\nContent-Length: " + std::to_string(body.size()) +
+         "\r\n" + std::string(headers) + "\r\n" + std::string(body);
+}
+/// The answer to one request.
+inline Reply ask(int port, std::string_view request) {
+  Connection connection(port);
+  connection.send(request);
+  return connection.receive();
+}
+
+}  // namespace serving_test
