@@ -12,28 +12,6 @@ inline std::string plain(const std::string& marked) {
     else if (marked[k] != '\2') result += marked[k];
   return result;
 }
-/// A word of the file as a name in C++.
-inline std::string identifier(const std::string& word) {
-  static const std::set<std::string> taken{
-      "and",      "auto",    "bool",      "break",  "case",    "catch",       "char",    "class",    "const",
-      "continue", "default", "delete",    "do",     "double",  "else",        "enum",    "explicit", "export",
-      "extern",   "false",   "float",     "for",    "friend",  "goto",        "if",      "inline",   "int",
-      "long",     "mutable", "namespace", "new",    "not",     "operator",    "or",      "private",  "public",
-      "register", "return",  "short",     "signed", "sizeof",  "static",      "struct",  "switch",   "template",
-      "this",     "throw",   "true",      "try",    "typedef", "typename",    "union",   "unsigned", "using",
-      "virtual",  "void",    "volatile",  "while",  "xor",     "construct",   "concat",  "flatten",  "relu",
-      "gelu",     "softmax", "split",     "slice",  "squeeze", "transpose",   "reshape", "matmul",   "select",
-      "tanh",     "sigmoid", "silu",      "exp",    "log",     "sqrt",        "pow",     "maximum",  "minimum",
-      "abs",      "neg",     "erf",       "cast",   "dyn",     "interpolate", "x",       "each"};
-  std::string result;
-  for (const char c : word) result += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  if (result.empty() || std::isdigit(static_cast<unsigned char>(result[0]))) result = "cell" + result;
-  while (result.find("__") != result.npos) result.erase(result.find("__"), 1);
-  if (result[0] == '_') result.erase(0, 1);
-  if (result.empty()) result = "cell";
-  return taken.count(result) ? result + "_" : result;
-}
-
 struct Line {
   std::string code, comment;
 };

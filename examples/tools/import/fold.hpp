@@ -14,7 +14,7 @@ class Folding {
     if (op == "Shape") return shape_of(n);
     if (op == "ConstantOfShape") return constant_of_shape(n);
     if (op == "Range") return range(n);
-    if (n.ids.empty()) return false;
+    if (n.ids.empty() || op == "Identity") return false;
     bool whole = true, real = true, any = false;
     for (const int id : n.ids) {
       if (id < 0) continue;
@@ -118,7 +118,6 @@ class Folding {
     const Wholes& x = *n.in(0).whole;
     const Shape shape = n.shape(0);
     const int type = n.in(0).type;
-    if (op == "Identity") return give(n, x, shape, type), true;
     if (op == "Cast") return cast(n, x, shape);
     if (op == "Unsqueeze" || op == "Squeeze" || op == "Reshape" || op == "Flatten") {
       if (x.size() == 1 && op == "Squeeze") return give(n, x, {}, type), true;
@@ -247,7 +246,6 @@ class Folding {
       else if (op == "Sqrt") result.push_back(double(std::sqrt(x)));
       else if (op == "Reciprocal") result.push_back(double(1 / x));
       else if (op == "Neg") result.push_back(double(-x));
-      else if (op == "Identity") result.push_back(double(x));
       else if (op == "Cast" && is_real_type(int(n.whole("to", 0)))) result.push_back(double(x));
       else return false;
     }

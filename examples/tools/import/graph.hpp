@@ -170,15 +170,15 @@ class NodeView {
   Call& call(std::string code, std::vector<int> inputs, int level = 0) const {
     Call c;
     c.scope = scope, c.code = std::move(code), c.inputs = std::move(inputs), c.level = level, c.node = node.name;
+    for (const int each : c.inputs)
+      if (g[each].call < 0 && g[each].origin < 0 && g[each].special < Special::time_first)
+        refuse("it computes with constants alone");
+      else if (g[each].special >= Special::time_first) refuse("it reads the steps of a sequence before the samples");
     for (const std::string& name : node.outputs)
       if (!name.empty()) {
         c.outputs.push_back(g.id_of.at(name));
         g[c.outputs.back()].call = int(g.calls.size());
       }
-    for (const int each : c.inputs)
-      if (g[each].call < 0 && g[each].origin < 0 && g[each].special < Special::time_first)
-        refuse("it computes with constants alone");
-      else if (g[each].special >= Special::time_first) refuse("it reads the steps of a sequence before the samples");
     g.calls.push_back(std::move(c));
     return g.calls.back();
   }

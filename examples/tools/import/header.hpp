@@ -22,7 +22,8 @@ class Header {
  public:
   Header(Functions& functions, const std::map<std::string, std::string>& class_of, std::string root)
       : fs_(functions), class_of_(class_of) {
-    names_.insert(root);
+    names_ = {"Shape",   "Parameter",     "Part",  "Pair",          "PadMode",
+              "Padding", "Pool2dOptions", "Scale", "Interpolation", root};
     std::vector<std::vector<int>> levels;
     for (std::size_t k = 0; k < fs_.all.size(); ++k) {
       if (fs_.all[k].is_dissolved) continue;
@@ -154,7 +155,7 @@ class Header {
     if (flows != f.outputs[0]) return false;
     for (std::size_t k = 0; k + 1 < f.items.size(); ++k)  // nothing in between is read elsewhere
       if (reads(f, fs_.outputs(f.items[k])[0]) != 1) return false;
-    const bool equal = std::set<std::string>(types.begin(), types.end()).size() == 1 && types.size() > 1;
+    const bool equal = std::set<std::string>(types.begin(), types.end()).size() == 1;
     if (equal && f.items[0].child >= 0) {
       f.kind = Function::list;
       f.type = "nn::CellList<" + types[0] + ", " + number("Layers", long(types.size())) + ">";

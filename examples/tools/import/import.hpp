@@ -78,7 +78,8 @@ inline std::string wrapped(const std::string& code) {
     const std::size_t end = std::min(code.find('\n', begin), code.size());
     std::string line = code.substr(begin, end - begin);
     begin = end + 1;
-    const std::size_t indent = line.find('<') + 1;
+    const std::size_t tuple = line.find("std::tuple(");
+    const std::size_t indent = tuple != line.npos ? tuple + 11 : line.find('<') + 1;
     while (line.size() > 120 && indent != 0) {
       std::size_t at = 0;
       int depth = 0, least = 1 << 20;
@@ -98,9 +99,11 @@ inline std::string wrapped(const std::string& code) {
 
 inline std::string bucket_text(const Graph& g) {
   std::string text;
-  for (const auto& [name, symbol] : g.symbol_of) {
+  for (const auto& [file_name, symbol] : g.symbol_of) {
+    const std::string& name = g.symbols[std::size_t(symbol)];
     std::string list;
-    for (const long extent : g.options.extents.at(name)) list += (list.empty() ? "" : ", ") + std::to_string(extent);
+    for (const long extent : g.options.extents.at(file_name))
+      list += (list.empty() ? "" : ", ") + std::to_string(extent);
     text += "\n/// The lengths of " + name + ": `choose_bucket<" + name + "_lengths>(length, [&]<int " + name +
             ">() { ... })`.\n"
             "inline constexpr auto " +
@@ -126,6 +129,7 @@ inline Imported import_model(ReadModel model, const std::string& stem, const std
   Functions functions(g);
   const auto found = scopes.class_of.find("");
   result.network = camel(!name.empty() ? name : found != scopes.class_of.end() ? found->second : stem);
+  if (result.network == "Shape" || result.network == "Parameter" || result.network == "Part") result.network += "Net";
   const Header header(functions, scopes.class_of, result.network);
   std::string code;
   for (const std::string& each : header.structs) code += "\n" + each;

@@ -7,6 +7,11 @@ namespace importer {
 /// Gives x another shape; flatten and nothing at all are special.
 inline void reshape_to(const NodeView& n, const Shape& to) {
   const Shape from = n.shape(0);
+  if (!to.empty() && to[0] == Extent(1) && count_of(from) == count_of(to) * Extent::symbol(0)) {
+    Shape batched = to;  // the file was made with a batch of one
+    batched[0] = Extent::symbol(0);
+    return reshape_to(n, batched);
+  }
   if (from == to) return n.alias(0, n.id(0));
   if (!(count_of(from) == count_of(to))) n.refuse("its new shape has another number of elements");
   for (std::size_t k = 1; k < to.size(); ++k)
@@ -39,6 +44,8 @@ inline void reshape(const NodeView& n) {
   const Shape& from = n.shape(0);
   Extent others(1);
   long open = -1;
+  const bool is_one = !to.empty() && to[0] == Extent(1) && !from.empty() && from[0] == Extent::symbol(0);
+  if (is_one && std::count(to.begin(), to.end(), Extent(-1)) == 1) to[0] = from[0];  // made with a batch of one
   for (std::size_t k = 0; k < to.size(); ++k) {
     if (to[k] == Extent(0) && !n.whole("allowzero", 0)) {
       if (k >= from.size()) n.refuse("its new shape is damaged");

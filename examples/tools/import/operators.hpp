@@ -49,11 +49,11 @@ class Operands {
     call.scope = n.scope, call.code = "@", call.node = n.node.name, call.outputs = {id};
     const std::string last = t.name.substr(t.name.rfind('.') + 1);
     if (is_trained && last.find('/') == last.npos) call.name = last;
-    Member member{
-        "table",
-        "Parameter<" + std::string(type) + ", " + n.g.shape(v.shape) + (is_trained ? ">" : ", nn::Zero{}, false>"),
-        {{"", t, is_trained}},
-        "yes"};
+    Member member{"table",
+                  "Parameter<" + std::string(type) + ", " + n.g.shape(v.shape) +
+                      (is_trained ? ", nn::Zero{}>" : ", nn::Zero{}, false>"),
+                  {{"", t, is_trained}},
+                  "yes"};
     call.member = std::move(member);
     v.call = int(n.g.calls.size());
     n.g.calls.push_back(std::move(call));
@@ -74,7 +74,14 @@ inline void unary(const NodeView& n, const std::string& name, const std::string&
 }
 inline void infix(const NodeView& n, const std::string& sign, int level, bool is_test = false) {
   const std::string& op = n.node.operation;
+  for (std::size_t k = 0; op == "Add" && k < 2; ++k)
+    if (n.in(k).special == Special::hidden && n.rank(1 - k) >= 2) {
+      n.out(0, stretched(n, n.shape(0), n.shape(1)), 1);
+      n.call("causal_mask($0)", {n.id(1 - k)});
+      return;
+    }
   if (op == "Add" && (add_bias(n) || add_positions(n))) return;
+  if (op == "Div" && !is_real_type(n.in(0).type)) n.refuse("a quotient of whole numbers is not in scope");
   Shape shape = stretched(n, n.shape(0), n.shape(1));
   if (op == "Equal") {  // zeros of a lower triangle
     for (std::size_t k = 0; k < 2; ++k)
@@ -181,23 +188,44 @@ inline void softmax(const NodeView& n, const std::string& name) {
 inline void cast(const NodeView& n) {
   const long to = n.whole("to", 0);
   const Value& v = n.in(0);
-  if (v.type == to || v.special == Special::above || v.special == Special::counting) return n.alias(0, n.id(0));
+  if (v.type == to || v.special == Special::above || v.special == Special::lower || v.special == Special::counting)
+    return n.alias(0, n.id(0));
   const char* type = to == 1 ? "float" : to == 6 ? "std::int32_t" : to == 7 ? "std::int64_t" : to == 9 ? "bool" : "";
   if (!*type) n.refuse("only float32, int32, int64, and bool are in scope");
   const Shape shape = n.shape(0);
   n.out(0, shape, int(to));
   n.call("cast<" + std::string(type) + ">($0)", {n.id(0)});
 }
+/// The lower triangle of ones.
+inline void trilu(const NodeView& n) {
+  const bool is_main = !n.has(1) || (n.in(1).whole && n.in(1).whole->size() == 1 && (*n.in(1).whole)[0] == Extent(0));
+  const auto filled = n.in(0).filled;
+  const Shape shape = n.shape(0);
+  if (n.whole("upper", 1) || !is_main || !filled || *filled != 1 || shape.size() < 2 ||
+      !(shape.back() == shape[shape.size() - 2]))
+    n.refuse("only the mask of causal attention is in scope");
+  n.out(0, shape, n.in(0).type).special = Special::lower;
+}
+inline bool is_minus_infinity(const Value& v) { return v.is_scalar() && std::isinf(v.scalar()) && v.scalar() < 0; }
 inline void where(const NodeView& n) {
   const Shape shape = stretched(n, n.shape(0), stretched(n, n.shape(1), n.shape(2)));
-  if (n.in(0).special == Special::above && n.in(1).is_scalar() && std::isinf(n.in(1).scalar()) &&
-      n.in(1).scalar() < 0) {
+  const auto is_zero = [&](std::size_t k) { return n.in(k).is_scalar() && n.in(k).scalar() == 0; };
+  if ((n.in(0).special == Special::lower && is_zero(1) && is_minus_infinity(n.in(2))) ||
+      (n.in(0).special == Special::above && is_minus_infinity(n.in(1)) && is_zero(2))) {
+    n.out(0, shape, 1).special = Special::hidden;
+    return;
+  }
+  if (n.in(0).special == Special::above && is_minus_infinity(n.in(1))) {
     n.out(0, shape, n.in(2).type);
     n.call("causal_mask($0)", {n.id(2)});
     return;
   }
   Operands x(n);
-  const std::string c = x.tensor(0), a = x(1), b = x(2);
+  const auto one = [&](std::size_t k) {
+    const Value& v = n.in(k);
+    return v.is_scalar() && v.call < 0 && is_real_type(v.type) ? real_text(v.scalar()) : x(k);
+  };
+  const std::string c = x.tensor(0), a = one(1), b = one(2);
   n.out(0, shape, n.in(1).type);
   n.call("select(" + c + ", " + a + ", " + b + ")", x.ids);
 }
@@ -239,8 +267,8 @@ inline void resize(const NodeView& n) {
   for (const std::size_t k : {2, 3}) shape[k] = shape[k] * Extent(long(factors[2]));
   n.g.needs_more = true;
   n.out(0, shape, n.in(0).type);
-  n.call("interpolate<Scale{" + number("Factor", long(factors[2])) + "}" + (linear ? ", Interpolation::linear" : "") +
-             ">($0)",
+  n.call("interpolate<Scale{" + number("Factor", long(factors[2])) + "}" +
+             (linear ? ", Interpolation::linear" : ", Interpolation::nearest") + ">($0)",
          {n.id(0)});
 }
 inline void gelu(const NodeView& n) {

@@ -71,6 +71,7 @@ inline const std::map<std::string, Rule>& rules() {
       {"Sub", [](const NodeView& n) { infix(n, "-", 2); }},
       {"Tanh", [](const NodeView& n) { unary(n, "tanh", "nn::Tanh"); }},
       {"Transpose", transpose},
+      {"Trilu", trilu},
       {"Unsqueeze", unsqueeze},
       {"Where", where},
   };
@@ -165,7 +166,7 @@ inline void take_inputs(Graph& g) {
         if (g.symbols.size() == Extent::most_symbols)
           throw_error<ValueError>("more than 3 dynamic axes are not in scope.");
         g.symbol_of[name] = int(g.symbols.size());
-        g.symbols.push_back(name);
+        g.symbols.push_back(identifier(name.empty() ? "extent" : name));
         v.shape.push_back(Extent::symbol(g.symbol_of[name]));
       }
     }
@@ -212,6 +213,8 @@ inline void translate(Graph& g, Scopes& scopes) {
       rule->second(n);
     } catch (const ValueError& error) {
       g.problems.push_back(error.what());
+      for (const std::string& output : node.outputs)
+        g.id_of.erase(output);      // so that what follows is not a problem, too
     } catch (const std::string&) {  // follows from an earlier one
     }
   }

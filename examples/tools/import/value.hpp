@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,28 @@
 namespace importer {
 using tenon::throw_error, tenon::text, tenon::ValueError;
 using tenon::onnx::ReadTensor, tenon::onnx::ReadNode, tenon::onnx::ReadModel;
+
+/// A word of the file as a name in C++.
+inline std::string identifier(const std::string& word) {
+  static const std::set<std::string> taken{
+      "and",      "auto",    "bool",      "break",  "case",    "catch",       "char",    "class",    "const",
+      "continue", "default", "delete",    "do",     "double",  "else",        "enum",    "explicit", "export",
+      "extern",   "false",   "float",     "for",    "friend",  "goto",        "if",      "inline",   "int",
+      "long",     "mutable", "namespace", "new",    "not",     "operator",    "or",      "private",  "public",
+      "register", "return",  "short",     "signed", "sizeof",  "static",      "struct",  "switch",   "template",
+      "this",     "throw",   "true",      "try",    "typedef", "typename",    "union",   "unsigned", "using",
+      "virtual",  "void",    "volatile",  "while",  "xor",     "construct",   "concat",  "flatten",  "relu",
+      "gelu",     "softmax", "split",     "slice",  "squeeze", "transpose",   "reshape", "matmul",   "select",
+      "tanh",     "sigmoid", "silu",      "exp",    "log",     "sqrt",        "pow",     "maximum",  "minimum",
+      "abs",      "neg",     "erf",       "cast",   "dyn",     "interpolate", "x",       "each"};
+  std::string result;
+  for (const char c : word) result += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  if (result.empty() || std::isdigit(static_cast<unsigned char>(result[0]))) result = "cell" + result;
+  while (result.find("__") != result.npos) result.erase(result.find("__"), 1);
+  if (result[0] == '_') result.erase(0, 1);
+  if (result.empty()) result = "cell";
+  return taken.count(result) ? result + "_" : result;
+}
 
 /// A number times powers of the dynamic axes; axis 0 is the batch.
 struct Extent {
@@ -65,6 +88,7 @@ enum class Special {
   counting,      // 0, 1, 2, ... along its last axis
   lower,         // ones on and below the diagonal, zeros above
   above,         // true above the diagonal
+  hidden,        // minus infinity above the diagonal, zeros elsewhere
   time_first,    // `of` with its first two axes exchanged, as ONNX's recurrent operators take it
   all_states,    // the output of such an operator: [T, directions, n, H]
   states_moved,  // the same as [T, n, directions, H]

@@ -368,10 +368,10 @@ class ModelReader {
 };
 }  // namespace detail
 
-/// throws      RuntimeError if the file is damaged, or has tensors of elements that Tenon does not have
-/// a regular file next to the model, never of another folder, and never through a link.
+/// The model in the bytes of a file. `path` is for messages, and its folder has external data: a tensor may be a part
+/// of a regular file next to the model, never of another folder, and never through a link.
 ///
-/// throws      RuntimeError if the file is damaged, or has tensors with elements that Tenon does not have
+/// throws      RuntimeError if the file is damaged, or has tensors of elements that Tenon does not have
 inline ReadModel parse_model(std::string_view file, const std::string& path) {
   return detail::ModelReader(file, path).read();
 }
