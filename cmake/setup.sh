@@ -31,6 +31,8 @@ has() {
     lldb-19) command -v lldb >/dev/null || command -v lldb-19 >/dev/null ;;
     g++-aarch64-linux-gnu) command -v aarch64-linux-gnu-g++ >/dev/null ;;
     qemu-user) command -v qemu-aarch64 >/dev/null ;;
+    mkdocs-material) [ -d /usr/share/doc/mkdocs-material ] ;;
+    doxygen-awesome-css) [ -e /usr/share/doxygen-awesome-css/doxygen-awesome.css ] ;;
     pkgconf) command -v pkg-config >/dev/null ;;
     openmpi-bin) command -v mpirun.openmpi >/dev/null ;;
     mpich) command -v mpirun.mpich >/dev/null ;;

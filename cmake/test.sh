@@ -143,6 +143,7 @@ tools_of() {
     debug/report_in_browser) echo libpng-dev chromium ;;
     consumer/install | consumer/page_pkg-config*) echo pkgconf ;;
     consumer/page_Meson*) echo meson ;;
+    docs/site) echo mkdocs-material doxygen doxygen-awesome-css ;;
   esac
 }
 

@@ -1,0 +1,34 @@
+#!/bin/sh
+# The site of docs/site/build.py: MkDocs has no warning, all links lead somewhere, each page of docs/ is in its menu,
+# and docstrings are found: `site.sh SOURCE_DIR`.
+set -u
+source=$1
+for program in mkdocs doxygen python3; do
+  command -v $program >/dev/null && continue
+  echo "SKIPPED: there is no $program (apt-get install mkdocs-material doxygen)"
+  exit 77
+done
+[ -e /usr/share/doxygen-awesome-css/doxygen-awesome.css ] && [ -d /usr/share/doc/mkdocs-material ] ||
+  { echo "SKIPPED: mkdocs-material or doxygen-awesome-css is not installed"; exit 77; }
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+failed=0
+fail() { echo "FAILED: $*"; failed=1; }
+
+python3 "$source/docs/site/build.py" "$dir" || exit 1
+site=$dir/site
+for page in "$source"/docs/*.md; do
+  name=$(basename "$page" .md)
+  [ "$name" = README ] || grep -q "href=\"docs/$name.html\"" "$site/index.html" ||
+    fail "docs/$name.md is not in the menu"
+done
+grep -q 'href="examples/06_mnist.html"' "$site/index.html" || fail "lessons are not in the menu"
+grep -q 'parameters</.*> weight \[Out, In\]' "$site"/api/structtenon_1_1nn_1_1Dense.html ||
+  fail "the docstring of nn::Dense is not there"
+grep -q 'relu' "$site/api/namespacetenon_1_1ops.html" || fail "operators are not there"
+grep -q '"location":"docs/training.html' "$site/search/search_index.json" ||
+  fail "search does not know docs/training.md"
+for address in https://fonts http://fonts cdn; do
+  ! grep -q "$address" "$site/index.html" || fail "the site loads something from elsewhere: $address"
+done
+exit $failed
