@@ -15,8 +15,8 @@ printf '#include <protozero/pbf_writer.hpp>\n#include <CLI/CLI.hpp>\n' |
 work=$PWD/onnx_import
 rm -rf "$work" && mkdir -p "$work" || exit 1
 trap 'rm -rf "$work"' EXIT
-names=${*:-mlp lenet resnet18 mobilenet unet lstm gpt bert lenet_new resnet_small_new mobilenet_new unet_new lstm_new
-  gpt_new bert_new}
+names=${*:-mlp lenet resnet18 mobilenet unet lstm gru gpt bert lenet_new resnet_small_new mobilenet_new unet_new
+  lstm_new gru_new gpt_new bert_new}
 # shellcheck disable=SC2086  # several names
 "$python" "$source/tests/onnx/import/networks.py" "$work" $(printf '%s\n' $names | sed 's/_new//' | sort -u) \
   >"$work/python.log" 2>&1 || { tail -n 5 "$work/python.log"; echo "FAILED: PyTorch cannot export"; exit 1; }
@@ -30,7 +30,7 @@ for name in $names; do
     lenet*) inputs='float Shape<dyn,1,28,28>' ;;
     unet*) inputs='float Shape<dyn,1,32,32>' ;;
     resnet18*) inputs='float Shape<dyn,3,64,64>' ;;
-    lstm*) inputs='std::int64_t Shape<dyn,12>' ;;
+    lstm* | gru*) inputs='std::int64_t Shape<dyn,12>' ;;
     gpt* | bert*) inputs='std::int64_t Shape<dyn,16>' ;;
     *) inputs='float Shape<dyn,3,32,32>' ;;
   esac

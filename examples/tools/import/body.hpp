@@ -35,8 +35,8 @@ class BodyWriter {
   BodyWriter(const Functions& functions, int id)
       : fs_(functions), g_(functions.g), f_(functions.all[std::size_t(id)]) {}
 
-  Body write(const std::map<std::string, std::string>& names) {
-    names_of_members(names);
+  Body write() {
+    name_members();
     for (const auto& item : f_.items)
       for (const int value : fs_.inputs(item)) ++uses_[value];
     for (const int value : f_.outputs) ++uses_[value];
@@ -54,7 +54,7 @@ class BodyWriter {
     int level = 0;
     bool is_name = false;
   };
-  void names_of_members(const std::map<std::string, std::string>&) {
+  void name_members() {
     for (std::size_t k = 0; k < f_.items.size(); ++k) {
       const auto& item = f_.items[k];
       std::string name, type;
@@ -162,9 +162,12 @@ class BodyWriter {
     std::string list;
     static const char* const three[]{"q", "k", "v"};
     static const char* const states[]{"y", "h", "c"};
-    const bool is_cell = plain(text).find('<') == std::string::npos;
+    const std::string shown = plain(text);
+    const bool is_cell = !shown.starts_with("split");
     for (std::size_t k = 0; k < outputs.size(); ++k) {
-      const std::string wanted = outputs.size() == 3 ? is_cell ? states[k] : three[k] : "part" + std::to_string(k + 1);
+      const std::string wanted = is_cell && outputs.size() <= 3 ? states[k]
+                                 : outputs.size() == 3          ? three[k]
+                                                                : "part" + std::to_string(k + 1);
       const std::string name = unique(wanted);
       known_[outputs[k]] = {name, 0, true};
       list += (k ? ", " : "") + name;

@@ -204,7 +204,7 @@ inline void embedding(const NodeView& n) {
 inline bool add_positions(const NodeView& n) {
   for (std::size_t k = 0; n.ids.size() == 2 && k < 2; ++k) {
     const Value &rows = n.in(k), &x = n.in(1 - k);
-    if (rows.call < 0 || n.uses(k) != 1) continue;
+    if (rows.call < 0 || n.uses(k) != 1 || (x.call < 0 && x.origin < 0) || x.special != Special::none) continue;
     Call& call = n.g.calls[std::size_t(rows.call)];
     if (!call.member || call.code != "@" || !x.has_shape || x.shape.size() != 3) continue;
     if (!(rows.shape[rows.shape.size() - 2] == x.shape[1]) || count_of(rows.shape) == Extent(0)) continue;

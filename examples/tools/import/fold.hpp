@@ -40,7 +40,7 @@ class Folding {
       n.g[id].scope = n.scope;
       return true;
     }
-    if (const auto* const a = n.node.find("value_int")) return give(n, {Extent(n.whole("value_int", 0))}, {}, 7), true;
+    if (n.node.find("value_int")) return give(n, {Extent(n.whole("value_int", 0))}, {}, 7), true;
     if (const auto* const a = n.node.find("value_ints"))
       return give(n, Wholes(a->whole.begin(), a->whole.end()), {Extent(long(a->whole.size()))}, 7), true;
     if (const auto* const a = n.node.find("value_float")) {

@@ -87,7 +87,7 @@ struct Graph {
 /// A node with what the rules ask of it.
 class NodeView {
  public:
-  NodeView(Graph& graph, const ReadNode& node, std::string scope) : g(graph), node(node), scope(std::move(scope)) {
+  NodeView(Graph& graph, const ReadNode& of, std::string around) : g(graph), node(of), scope(std::move(around)) {
     for (const std::string& name : node.inputs)
       ids.push_back(name.empty() ? -1 : graph.id_of.count(name) ? graph.id_of.at(name) : -1);
   }
@@ -176,6 +176,7 @@ class NodeView {
       else if (g[each].special >= Special::time_first) refuse("it reads the steps of a sequence before the samples");
     for (const std::string& name : node.outputs)
       if (!name.empty()) {
+        if (!g.id_of.count(name)) refuse(text("its output '", name, "' is not in scope"));
         c.outputs.push_back(g.id_of.at(name));
         g[c.outputs.back()].call = int(g.calls.size());
       }

@@ -57,7 +57,7 @@ class Header {
       Function& f = fs_.all[std::size_t(id)];
       if (id != 0 && (one_item(f) || as_chain(f))) continue;
       BodyWriter writer(fs_, id);
-      bodies[id] = writer.write({});
+      bodies[id] = writer.write();
       members_[id] = writer.member_of;
       std::string key = (id == 0 ? "root" : "") + Numbers(bodies[id].text()).skeleton;
       if (!groups.count(key)) order.push_back(key);

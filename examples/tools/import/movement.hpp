@@ -122,6 +122,11 @@ inline void transpose(const NodeView& n) {
   }
   if (order.size() != from.size() || std::set<long>(order.begin(), order.end()).size() != order.size())
     n.refuse("its order of axes is damaged");
+  if (const Value& v = n.in(0); v.tensor && v.type == 1 && order == std::vector<long>{1, 0} && v.call < 0) {
+    n.g.made.push_back(transposed(*v.tensor));  // a table that is a weight, too
+    describe_constant(n.out(0, shape, 1), n.g.made.back());
+    return;
+  }
   for (std::size_t k = 1; k < shape.size(); ++k)
     if (shape[k].has_batch()) n.refuse("only the leading extent of its result may depend on the batch");
   Operands x(n);

@@ -264,7 +264,7 @@ inline void resize(const NodeView& n) {
       factors[2] != std::floor(factors[2]) || factors[2] < 1 || factors[2] > 1000)
     n.refuse("only whole factors, equal for height and width, are in scope");
   Shape shape = from;
-  for (const std::size_t k : {2, 3}) shape[k] = shape[k] * Extent(long(factors[2]));
+  for (const std::size_t k : {2u, 3u}) shape[k] = shape[k] * Extent(long(factors[2]));
   n.g.needs_more = true;
   n.out(0, shape, n.in(0).type);
   n.call("interpolate<Scale{" + number("Factor", long(factors[2])) + "}" +

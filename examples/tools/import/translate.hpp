@@ -32,13 +32,14 @@ inline const std::map<std::string, Rule>& rules() {
       {"Gather", gather},
       {"Gelu", gelu},
       {"Gemm", gemm},
+      {"GRU", [](const NodeView& n) { recurrent(n, false); }},
       {"GlobalAveragePool", [](const NodeView& n) { global_pool(n, "reduce_mean"); }},
       {"GlobalMaxPool", [](const NodeView& n) { global_pool(n, "reduce_max"); }},
       {"Greater", [](const NodeView& n) { infix(n, ">", 3, true); }},
       {"GreaterOrEqual", [](const NodeView& n) { infix(n, ">=", 3, true); }},
       {"HardSwish", [](const NodeView& n) { unary(n, "hswish", "nn::HSwish", true); }},
       {"Identity", [](const NodeView& n) { n.alias(0, n.id(0)); }},
-      {"LSTM", lstm},
+      {"LSTM", [](const NodeView& n) { recurrent(n, true); }},
       {"LayerNormalization", layer_norm},
       {"Less", [](const NodeView& n) { infix(n, "<", 3, true); }},
       {"LessOrEqual", [](const NodeView& n) { infix(n, "<=", 3, true); }},
@@ -202,6 +203,8 @@ inline void translate(Graph& g, Scopes& scopes) {
         if (!input.empty() && !g.id_of.count(input)) throw std::string(input);
       const NodeView n(g, node, scope);
       if (node.outputs.empty() || node.outputs[0].empty()) n.refuse("it has no output");
+      for (const std::string& output : node.outputs)
+        if (g.id_of.count(output)) n.refuse("its output is that of another node, too");
       for (const auto& a : node.attributes)
         if (a.is_graph) n.refuse("control flow is not in scope: export a network without branches and loops");
       if (!node.domain.empty() && node.domain != "ai.onnx") n.refuse("operators of this domain are not in scope");
@@ -214,8 +217,11 @@ inline void translate(Graph& g, Scopes& scopes) {
     } catch (const ValueError& error) {
       g.problems.push_back(error.what());
       for (const std::string& output : node.outputs)
-        g.id_of.erase(output);      // so that what follows is not a problem, too
-    } catch (const std::string&) {  // follows from an earlier one
+        g.id_of.erase(output);            // so that what follows is not a problem, too
+    } catch (const std::string& input) {  // follows from an earlier problem
+      if (g.problems.empty())
+        g.problems.push_back(text("node '", node.name, "' (", node.operation, ") reads '", input,
+                                  "', which no node before it computes."));
     }
   }
   if (!g.problems.empty()) return;

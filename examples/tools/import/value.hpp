@@ -106,6 +106,7 @@ struct Value {
   std::optional<double> filled;              // with one number
   Special special = Special::none;
   int of = -1;
+  long place = 0;     // of the first of last_states
   int call = -1;      // which makes it
   int origin = -1;    // the only input that it depends on, or -1
   std::string scope;  // of the node that makes it

@@ -170,6 +170,22 @@ class Lstm(nn.Module):
         return self.fc(x[:, -1])
 
 
+class Gru(nn.Module):
+    """Reads also the last state of the upper layer."""
+
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Embedding(50, 16)
+        self.gru = nn.GRU(16, 12, 2, batch_first=True)
+        self.both = nn.GRU(12, 12, batch_first=True, bidirectional=True)
+        self.fc = nn.Linear(24, 12)
+
+    def forward(self, text):
+        x, h = self.gru(self.embedding(text))
+        x, _ = self.both(x)
+        return self.fc(x).mean(1) + h[-1]
+
+
 class CausalAttention(nn.Module):
     def __init__(self, width, heads, length):
         super().__init__()
@@ -298,6 +314,7 @@ networks = {
     "small": (Small, lambda: [torch.randn(2, 1, 8, 8)], ["image"], {}),
     "unet": (UNet, lambda: [torch.randn(2, 1, 32, 32)], ["image"], {}),
     "lstm": (Lstm, lambda: [text(50, 12)], ["text"], {}),
+    "gru": (Gru, lambda: [text(50, 12)], ["text"], {}),
     "gpt": (Gpt, lambda: [text(65, 16)], ["text"], {1: "seq"}),
     "bert": (Bert, lambda: [text(100, 16), torch.ones(2, 16, dtype=torch.long)], ["text", "mask"], {1: "seq"}),
 }
