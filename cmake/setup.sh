@@ -18,6 +18,8 @@ has() {
     libhiredis-dev) echo '#include <hiredis/hiredis.h>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     libzmq3-dev) echo '#include <zmq.h>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     libboost-dev) echo '#include <boost/beast/http.hpp>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
+    libdlpack-dev) echo '#include <dlpack/dlpack.h>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
+    libeigen3-dev) echo '#include <eigen3/Eigen/Core>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     libssl-dev) echo '#include <openssl/evp.h>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     nlohmann-json3-dev) echo '#include <nlohmann/json.hpp>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     libcli11-dev) echo '#include <CLI/CLI.hpp>' | g++ -E -x c++ - >/dev/null 2>&1 ;;

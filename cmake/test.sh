@@ -138,7 +138,9 @@ tools_of() {
     instructions) echo valgrind ;;
     debugger/gdb) echo gdb ;;
     dist/mpirun | example/data_parallel) echo openmpi-bin mpich ;;
-    docs/snippets) echo openmpi-bin libzmq3-dev libboost-dev nlohmann-json3-dev ;;
+    docs/snippets) echo openmpi-bin libzmq3-dev libboost-dev nlohmann-json3-dev libxtensor-dev libdlpack-dev \
+      libeigen3-dev ;;
+    core/dlpack*) echo libdlpack-dev ;;
     debugger/lldb) echo lldb-19 ;;
     debug/report_in_browser) echo libpng-dev chromium ;;
     consumer/install | consumer/page_pkg-config*) echo pkgconf ;;
@@ -155,8 +157,8 @@ elif [ -f "$root/tests/$name.cpp" ] || [ -n "$(tools_of "$name")" ]; then
   want $(libraries_of "$root/tests/$name.cpp") $(tools_of "$name")
 else
   want libxtensor-dev libprotozero-dev libssl-dev libpng-dev nlohmann-json3-dev libcli11-dev libjpeg-dev \
-    libsqlite3-dev liblmdb-dev libhiredis-dev redis-server libzmq3-dev libboost-dev openmpi-bin mpich libonnx-testdata \
-    time gdb
+    libsqlite3-dev liblmdb-dev libhiredis-dev redis-server libzmq3-dev libboost-dev libdlpack-dev libeigen3-dev \
+    openmpi-bin mpich libonnx-testdata time gdb
 fi
 configure "$preset" -DTENON_BUILD_TESTS=ON
 
