@@ -2,6 +2,9 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstring>
+
 #include <tenon/more.hpp>
 
 #include "../support/both_modes.hpp"
@@ -139,6 +142,29 @@ TEST_CASE("lines by vectors and rows: equal bits, whatever the extents") {
              [](const auto& v) { return pad_replicate<Margin{}, Margin{}, Margin{2, 40}>(v); }, x);
   check_axes([](const auto& v) { return flip<3>(roll<5, 3>(v)); }, [](const auto& v) { return flip<2>(roll<5, 2>(v)); },
              x);
+}
+
+TEST_CASE("many lines: the bits of each line alone") {
+  const auto check = []<class S>(const Tensor<float, S>& x, auto f) {
+    const auto all = f(x);
+    for (long i = 0; i < x.n(); i += 13) {
+      auto one = Tensor<float, S>::empty(1);
+      std::copy_n(x.data() + i * one.count(), one.count(), one.data());
+      const auto alone = f(one);
+      CHECK(std::memcmp(alone.data(), all.data() + i * alone.count(), std::size_t(alone.count()) * sizeof(float)) == 0);
+    }
+  };
+  const auto lines = random_tensor<float, Shape<dyn, 301>>(11, -1, 1, 300);
+  check(lines, [](const auto& v) { return flip<1>(v); });
+  const auto flipped = flip<1>(lines);
+  for (long i = 0; i < lines.count(); ++i)
+    CHECK_UNARY(flipped.data()[i] == lines.data()[i / 301 * 301 + 300 - i % 301]);
+  const auto images = random_tensor<float, Shape<dyn, 5, 9, 13>>(12, -1, 1, 150);
+  check(images, [](const auto& v) { return flip<3>(v); });
+  check(images, [](const auto& v) { return interpolate<Pair{18, 27}>(v); });
+  check(images, [](const auto& v) { return interpolate<Pair{19, 27}, Interpolation::linear>(v); });
+  check(images, [](const auto& v) { return interpolate<Pair{19, 27}, Interpolation::cubic>(v); });
+  check(images, [](const auto& v) { return interpolate<Pair{4, 6}, Interpolation::area>(v); });
 }
 
 TEST_CASE("interpolate: every mode with all coordinates, larger and smaller; filters") {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <numeric>
 
@@ -120,6 +121,26 @@ TEST_CASE("cumsum: both directions, with and without the element, against sums i
   const auto columns = random_tensor<float, Shape<dyn, 300, 21>>(3, 0, 1, 2);
   check_long(columns, both_modes([](const auto& v) { return cumsum<1>(v); }, columns).result, 42, 300, 21);
   both_modes([](const auto& v) { return cumsum<0>(v); }, random_tensor<bfloat16, Shape<dyn, 5>>(3, -1, 1, 400));
+}
+
+TEST_CASE("running sums and products: a row has the same bits alone and beside others") {
+  auto rows = random_tensor<float, Shape<dyn, 700>>(4, -2, 2, 21);
+  rows.data()[3 * 700 + 5] = none, rows.data()[6 * 700 + 300] = infinity;
+  for (long i = 0; i < 700; ++i) rows.data()[8 * 700 + i] = -0.0f;
+  const auto check = [&](auto f) {
+    const auto all = f(rows);
+    for (long row = 0; row < rows.n(); ++row) {
+      auto one = Tensor<float, Shape<dyn, 700>>::empty(1);
+      std::copy_n(rows.data() + row * 700, 700, one.data());
+      const auto alone = f(one);
+      CHECK(std::memcmp(alone.data(), all.data() + row * 700, 700 * sizeof(float)) == 0);
+    }
+  };
+  check([](const auto& v) { return cumsum<1>(v); });
+  check([](const auto& v) { return cumsum<1, true>(v); });
+  check([](const auto& v) { return cumsum<1, false, true>(v); });
+  check([](const auto& v) { return cumsum<1, true, true>(v); });
+  check([](const auto& v) { return cumprod<1>(v); });
 }
 
 TEST_CASE("cumsum: a million equal numbers lose no digit") {

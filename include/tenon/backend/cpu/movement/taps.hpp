@@ -95,17 +95,27 @@ inline void copy_run(const T* from, T* to, long count) {
 }
 
 namespace detail {
-/// y[i] = the sum of a list of rows, whose first elements are x[i]; i = 0 .. count - 1, in vectors of Width elements.
-template <int Width, class A>
-inline void add_tap_rows(const A* x, long inner, const TapLists<A>& list, long j, A* y, long count) {
+/// y[i] = the sum of the `count` rows, in vectors of Width elements, whose places and weights begin there; their first
+/// elements are x[i]. i = 0 .. inner - 1.
+template <int Width, class A, class Count>
+[[gnu::always_inline]] inline void add_rows(const A* x, long inner, const std::int32_t* from, const A* weight,
+                                            Count count, A* y) {
   const auto add = [&](long i) __attribute__((always_inline)) {
     Simd<A, Width> sum(A(0));
-    for (std::int32_t e = list.start[j]; e < list.start[j + 1]; ++e)
-      sum = fmadd(Simd<A, Width>(list.weight[e]), Simd<A, Width>::load(x + list.from[e] * inner + i), sum);
+    for (std::int32_t e = 0; e < count; ++e)
+      sum = fmadd(Simd<A, Width>(weight[e]), Simd<A, Width>::load(x + from[e] * inner + i), sum);
     sum.store(y + i);
   };
-  for (long i = 0; i < count - Width; i += Width) add(i);
-  add(count - Width);
+  for (long i = 0; i < inner - Width; i += Width) add(i);
+  add(inner - Width);
+}
+/// The rows of a list, most often two.
+template <int Width, class A>
+inline void add_tap_rows(const A* x, long inner, const TapLists<A>& list, long j, A* y) {
+  const std::int32_t first = list.start[j], count = list.start[j + 1] - first;
+  if (count == 2)
+    add_rows<Width>(x, inner, list.from + first, list.weight + first, std::integral_constant<int, 2>(), y);
+  else add_rows<Width>(x, inner, list.from + first, list.weight + first, count, y);
 }
 }  // namespace detail
 
@@ -119,8 +129,8 @@ template <class A, class T>
     const T* const from = x + row / list.lists * in * inner;
     T* const to = y + row * inner;
     if constexpr (std::is_same_v<A, T> && std::is_floating_point_v<T>) {
-      if (inner >= width) detail::add_tap_rows<width>(from, inner, list, j, to, inner);
-      else if (inner >= 4) detail::add_tap_rows<4>(from, inner, list, j, to, inner);
+      if (inner >= width) detail::add_tap_rows<width>(from, inner, list, j, to);
+      else if (inner >= 4) detail::add_tap_rows<4>(from, inner, list, j, to);
       if (inner >= 4) continue;
     }
     for (long i = 0; i < inner; ++i) {
@@ -181,6 +191,13 @@ struct Picks {
   [[gnu::noinline]] bool fill(const TapLists<float>& list, long in) {
     for (long b = 0; b < blocks(list.lists); ++b)
       if (!fill(list, in, b, false) && !fill(list, in, b, true)) return false;
+    return true;
+  }
+
+  /// Whether one vector has all elements of each block.
+  bool near(long lists) const {
+    for (long b = 0; b < blocks(lists); ++b)
+      if (block[b].vectors > 1) return false;
     return true;
   }
 
@@ -269,15 +286,48 @@ template <int vectors>
   }
   return result;
 }
+/// Block b of `lines` lines from line o on, side by side: the indices and weights of a slot are read once for all.
+template <int vectors, int lines>
+[[gnu::always_inline]] inline void add_picks(const Picks& picks, long b, const float* x, float* y, long in, long out,
+                                             long o) {
+  const Picks::Block own = picks.block[b];
+  const std::int32_t *const index = picks.index + b * Picks::most * Picks::width, *const base =
+                                                                                      picks.base + b * Picks::most;
+  const float* const weight = picks.weight + b * Picks::most * Picks::width;
+  x += o * in;
+  Lanes sum[lines];
+#pragma GCC unroll 4
+  for (int l = 0; l < lines; ++l) sum[l] = Lanes(0.0f);
+  const auto slots = [&](auto partial) __attribute__((always_inline)) {
+    for (long k = 0; k < own.count; ++k) {
+      const Indices at = Indices::load(index + k * Picks::width);
+      const Lanes factor = Lanes::load(weight + k * Picks::width);
+#pragma GCC unroll 4
+      for (int l = 0; l < lines; ++l) {
+        Lanes value[vectors];
+#pragma GCC unroll 4
+        for (int v = 0; v < vectors; ++v) value[v] = Lanes::load(x + l * in + base[k] + v * Picks::width);
+        const Lanes next = fmadd(factor, picked<vectors>(value, at), sum[l]);
+        if constexpr (partial) sum[l].lanes = at.lanes < 0 ? sum[l].lanes : next.lanes;
+        else sum[l] = next;
+      }
+    }
+  };
+  if (own.partial) slots(std::true_type());
+  else slots(std::false_type());
+#pragma GCC unroll 4
+  for (int l = 0; l < lines; ++l) sum[l].store(y + (o + l) * out + b * Picks::width);
+}
 /// Block b of lines begin .. end - 1.
 template <bool weighted, int vectors>
 [[gnu::noinline]] void block_by_picks(const Picks& picks, long b, const float* x, float* y, long in, long out,
                                       long begin, long end) {
-  const Picks::Block own = picks.block[b];
-  const std::int32_t* const index = picks.index + b * Picks::most * Picks::width;
-  const float* const weight = picks.weight + b * Picks::most * Picks::width;
-  if constexpr (!weighted) {  // one slot, and no list lacks its element
-    const Indices at = Indices::load(index);
+  if constexpr (weighted) {
+    constexpr int lines = 4;
+    for (; begin + lines <= end; begin += lines) add_picks<vectors, lines>(picks, b, x, y, in, out, begin);
+    for (; begin < end; ++begin) add_picks<vectors, 1>(picks, b, x, y, in, out, begin);
+  } else {  // one slot, and no list lacks its element
+    const Indices at = Indices::load(picks.index + b * Picks::most * Picks::width);
     const float* const from = x + picks.base[b * Picks::most];
     for (long o = begin; o < end; ++o) {
       Lanes value[vectors];
@@ -285,21 +335,27 @@ template <bool weighted, int vectors>
       for (int v = 0; v < vectors; ++v) value[v] = Lanes::load(from + o * in + v * Picks::width);
       picked<vectors>(value, at).store(y + o * out + b * Picks::width);
     }
-    return;
   }
+}
+/// Long lines begin .. end - 1, one after the other as memory is fetched, without weights; one vector has all elements
+/// of a block. The last block comes first: what it writes after the end of its line is written again.
+[[gnu::noinline]] inline void lines_by_picks(const Picks& picks, const float* x, float* y, long in, long out,
+                                             long begin, long end) {
+  constexpr long ahead = 1024;  // elements
+  const long last = Picks::blocks(out) - 1;
   for (long o = begin; o < end; ++o) {
-    Lanes sum(0.0f);
-    for (long k = 0; k < own.count; ++k) {
-      Lanes value[vectors];
-#pragma GCC unroll 4
-      for (int v = 0; v < vectors; ++v)
-        value[v] = Lanes::load(x + o * in + picks.base[b * Picks::most + k] + v * Picks::width);
-      const Indices at = Indices::load(index + k * Picks::width);
-      Lanes next = picked<vectors>(value, at);
-      next = fmadd(Lanes::load(weight + k * Picks::width), next, sum);
-      sum.lanes = own.partial ? (at.lanes < 0 ? sum.lanes : next.lanes) : next.lanes;
+    const float* const from = x + o * in;
+    float* const to = y + o * out;
+    const auto block = [&](long b) __attribute__((always_inline)) {
+      const Lanes value = Lanes::load(from + picks.base[b * Picks::most]);
+      picked<1>(&value, Indices::load(picks.index + b * Picks::most * Picks::width)).store(to + b * Picks::width);
+    };
+    block(last);
+    for (long b = 0; b < last; ++b) {
+      __builtin_prefetch(from + ahead + b * Picks::width);
+      __builtin_prefetch(to + ahead + b * Picks::width, 1);
+      block(b);
     }
-    sum.store(y + o * out + b * Picks::width);
   }
 }
 }  // namespace detail
@@ -309,8 +365,7 @@ template <bool weighted>
 [[gnu::noinline]] void resample_by_picks(const Picks& picks, const TapLists<float>& list, const float* x, float* y,
                                          long lines, long in, long begin, long end) {
   constexpr long width = Picks::width, together = 16;  // lines that stay in the cache from block to block
-  const long out = list.lists;
-  const long blocks = Picks::blocks(out);
+  const long out = list.lists, blocks = Picks::blocks(out);
   // Single elements for lines at the end, after which x lacks what a vector reads, or y has no room for one.
   long fast = end;
   for (long b = 0; b < blocks; ++b) {
@@ -319,7 +374,18 @@ template <bool weighted>
     fast = fitting < fast ? fitting : fast;
   }
   fast = fast < begin ? begin : fast;
-  for (long o = begin; o < fast; o += together)
+  // What does not stay in a cache is fetched before it is read or written.
+  const bool far = (fast - begin) * (in + out) * long(sizeof(float)) > (512 << 10), longer = in + out > 256;
+  if constexpr (!weighted)
+    if (far && longer && picks.near(out)) {
+      detail::lines_by_picks(picks, x, y, in, out, begin, fast);
+      return resample_elements<weighted>(list, x, y, in, fast, end);
+    }
+  for (long o = begin; o < fast; o += together) {
+    if (far && !longer) {
+      for (long i = 0; i < together * in; i += 16) __builtin_prefetch(x + (o + together) * in + i);
+      for (long i = 0; i < together * out; i += 16) __builtin_prefetch(y + (o + together) * out + i, 1);
+    }
     for (long b = blocks, last = o + together < fast ? o + together : fast; b-- > 0;) {
       // From the last block on: what a vector writes after the end of its line is written again.
       const auto run = [&]<int vectors>(std::integral_constant<int, vectors>) {
@@ -329,6 +395,7 @@ template <bool weighted>
       else if (picks.block[b].vectors == 2) run(std::integral_constant<int, 2>());
       else run(std::integral_constant<int, 4>());
     }
+  }
   resample_elements<weighted>(list, x, y, in, fast, end);
 }
 

@@ -19,6 +19,10 @@ struct RunningSum {
   TENON_DEVICE constexpr A operator()(A a, A b) const {
     return math::wrapping_add(a, b);
   }
+  template <class T, int Width>
+  [[gnu::always_inline]] Simd<T, Width> operator()(Simd<T, Width> a, Simd<T, Width> b) const {
+    return a + b;
+  }
 };
 struct RunningProduct {
   static constexpr int initial = 1;
@@ -26,6 +30,10 @@ struct RunningProduct {
   template <class A>
   TENON_DEVICE constexpr A operator()(A a, A b) const {
     return math::wrapping_multiply(a, b);
+  }
+  template <class T, int Width>
+  [[gnu::always_inline]] Simd<T, Width> operator()(Simd<T, Width> a, Simd<T, Width> b) const {
+    return a * b;
   }
 };
 template <class T>
@@ -71,6 +79,52 @@ TENON_DEVICE inline void run_lines(const T* __restrict x, T* __restrict y, const
     }
     if constexpr (Op::chains)
       for (int l = 0; l < lanes; ++l) before[l] = sum_before[l].add(chain[l]), chain[l] = A(Op::initial);
+  }
+}
+
+/// Eight lines of neighbours, `apart` from each other, as run_lines: squares of 8 x 8 elements whose columns are added.
+/// What the next lines are made of and go to is fetched meanwhile.
+template <int step, bool exclusive, class Op>
+[[gnu::noinline]] void run_squares(const float* __restrict x, float* __restrict y, long extent, long apart, Op op) {
+  constexpr int side = 8;
+  using V = Simd<float, side>;
+  V before(float(Op::initial)), chain(float(Op::initial));
+  ChainsBefore<float> sum_before[side];
+  float last[side];
+  for (long begin = 0; begin < extent; begin += running_chain) {
+    const long end = begin + running_chain < extent ? begin + running_chain : extent;
+    long i = begin;
+    for (; i + side <= end; i += side) {
+      const long at = step > 0 ? i : -i - (side - 1);
+      V square[side];
+#pragma GCC unroll 8
+      for (int l = 0; l < side; ++l) square[l] = V::load(x + at + l * apart);
+      for (int l = 0; l < side; ++l) __builtin_prefetch(x + at + (side + l) * apart);
+      transpose_lanes(square);
+#pragma GCC unroll 8
+      for (int k = 0; k < side; ++k) {
+        V& own = square[step > 0 ? k : side - 1 - k];
+        const V sum = op(chain, own);
+        own = op(before, exclusive ? chain : sum);
+        chain = sum;
+      }
+      transpose_lanes(square);
+      for (int l = 0; l < side; ++l) __builtin_prefetch(y + at + (side + l) * apart, 1);
+#pragma GCC unroll 8
+      for (int l = 0; l < side; ++l) square[l].store(y + at + l * apart);
+    }
+    for (; i < end; ++i) {
+      for (int l = 0; l < side; ++l) last[l] = x[i * step + l * apart];
+      const V sum = op(chain, V::load(last));
+      op(before, exclusive ? chain : sum).store(last);
+      for (int l = 0; l < side; ++l) y[i * step + l * apart] = last[l];
+      chain = sum;
+    }
+    if constexpr (Op::chains) {
+      chain.store(last);
+      for (int l = 0; l < side; ++l) last[l] = sum_before[l].add(last[l]);
+      before = V::load(last), chain = V(float(Op::initial));
+    }
   }
 }
 
@@ -148,6 +202,13 @@ struct RunAlong {
         for (; row < last; ++row) run(x + row * s.count, y + row * s.count, s.count);
         return;
       }
+    if constexpr (std::is_same_v<T, float> && simd_width<float> >= side_by_side) {
+      const auto run = reverse     ? exclusive ? &run_squares<-1, true, Op> : &run_squares<-1, false, Op>
+                           : exclusive ? &run_squares<1, true, Op>
+                                   : &run_squares<1, false, Op>;
+      for (; row + side_by_side <= last; row += side_by_side)
+        run(x + row * s.count, y + row * s.count, s.count, s.count, Op());
+    }
     for (; row + side_by_side <= last; row += side_by_side)
       run_lines<side_by_side>(x + row * s.count, y + row * s.count, line, s.count, Op());
     for (; row < last; ++row) run_lines<1>(x + row * s.count, y + row * s.count, line, 1, Op());
