@@ -1,6 +1,6 @@
 // Resampling along an axis, and the gradient: lists of places and weights, then rows or elements.
 #pragma once
-#include <tenon/backend/cpu/movement/taps.hpp>
+#include <tenon/backend/cpu/movement/picks.hpp>
 
 namespace tenon::inline TENON_ABI {
 
