@@ -114,3 +114,20 @@ built cached_row
   printf '\003\000\000\000\000\000\000\000abcdef'
 } >cached_row_corpus/row
 run cached_row 0 300
+built infer_request
+# requests in JSON, one with nested data, one with null; and JSON with the bytes of tensors after it
+{
+  printf '{"id":"7","inputs":[{"name":"a","shape":[1,2,3],"datatype":"FP32","data":[[[1,2.5,-3],[4,5e1,6]]]},'
+  printf '{"name":"b","shape":[1],"datatype":"INT64","data":[-9223372036854775808]},'
+  printf '{"name":"c","shape":[1,2],"datatype":"BOOL","data":[true,false]}],"outputs":[{"name":"x"},{"name":"z"}]}'
+} >infer_request_corpus/json
+json='{"inputs":[{"name":"a","shape":[1,2,3],"datatype":"FP32","parameters":{"binary_data_size":24}},'$(:
+)'{"name":"b","shape":[1],"datatype":"INT64","data":[1]},{"name":"c","shape":[1,2],"datatype":"BOOL",'$(:
+)'"parameters":{"binary_data_size":2}}],"parameters":{"binary_data_output":true}}'
+{
+  # shellcheck disable=SC2059  # octal digits of the length
+  printf "$(printf '\\%03o\\%03o' $((${#json} % 256)) $((${#json} / 256)))"
+  printf '%s' "$json" && head -c 26 /dev/zero
+} >infer_request_corpus/binary
+printf '\000\000/v2/models/m/versions/12/infer?a=b' >infer_request_corpus/path
+run infer_request 0 2000

@@ -42,9 +42,9 @@ class NodeExport {
     return k ? first + "_" + std::to_string(k) : first;
   }
 
-  /// A node whose result has a name of its own, which is returned.
+  /// A node whose result has a unique name, which is returned: with a dot, unlike those of results of the network.
   std::string make(std::string_view operation, Names inputs, Attributes attributes = {}) {
-    std::string name = path_ + "/" + std::string(operation) + "_" + std::to_string(to_.made++);
+    std::string name = path_ + "/" + std::string(operation) + "." + std::to_string(to_.made++);
     write(operation, {inputs.begin(), inputs.size()}, {name}, attributes);
     return name;
   }

@@ -1,0 +1,49 @@
+// The reader of a server's inference requests, fed by libFuzzer: it may refuse the bytes with a Refusal, and nothing
+// else; a request that it takes has the bytes that its model needs. The bytes are read as JSON, and again, after the
+// first two, which are the length of the JSON, as JSON with bytes of tensors, and as a path.
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+#include <tenon/serve/infer_response.hpp>
+#include <tenon/serve/route.hpp>
+
+using namespace tenon;
+
+namespace {
+const serving::Signature& signature() {
+  static const serving::Signature all{
+      {{"a", {{-1, 2, 3}, 3, Dtype::float32}}, {"b", {{-1}, 1, Dtype::int64}}, {"c", {{-1, 2}, 2, Dtype::bool_}}},
+      {{"x", {{-1, 2}, 2, Dtype::float32}}, {"y", {{-1}, 1, Dtype::bfloat16}}, {"z", {{-1, 1}, 2, Dtype::uint8}}}};
+  return all;
+}
+void read(std::string_view body, std::size_t json_bytes) {
+  constexpr long most = 5;
+  try {
+    const serving::InferRequest request = serving::read_infer_request(body, json_bytes, signature(), most);
+    if (request.n < 1 || request.n > most || request.inputs.size() != 3 || request.outputs.empty()) __builtin_trap();
+    for (std::size_t k = 0; k < 3; ++k)
+      if (request.inputs[k].size() != std::size_t(signature().inputs[k].type.bytes(request.n))) __builtin_trap();
+    std::vector<std::vector<std::byte>> outputs;
+    for (const serving::NamedType& output : signature().outputs)
+      outputs.emplace_back(std::size_t(output.type.bytes(request.n)), std::byte{1});
+    const auto response = serving::write_infer_response("m", 1, signature(), request, outputs);
+    const std::string json = response.body.substr(0, response.json_bytes ? response.json_bytes : std::string::npos);
+    if (!nlohmann::json::accept(json)) __builtin_trap();
+  } catch (const serving::Refusal& refusal) {
+    if (refusal.reason.size() > 1600 || !nlohmann::json::accept(serving::error_body(refusal.reason))) __builtin_trap();
+  }
+}
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  std::string_view bytes(reinterpret_cast<const char*>(data), size);
+  read(bytes, bytes.size());
+  if (size < 2) return 0;
+  const std::size_t json_bytes = std::size_t(data[0]) + (std::size_t(data[1]) << 8);
+  bytes.remove_prefix(2);
+  read(bytes, json_bytes);
+  const serving::Route route = serving::find_route(bytes);
+  if (route.to == serving::Route::To::infer && !bytes.starts_with("/v2/models/")) __builtin_trap();
+  return 0;
+}
