@@ -52,7 +52,7 @@ class BodyWriter {
   struct Expression {
     std::string text;
     int level = 0;
-    bool is_name = false;
+    bool is_name = false, is_parameter = false;
   };
   void name_members() {
     for (std::size_t k = 0; k < f_.items.size(); ++k) {
@@ -135,7 +135,7 @@ class BodyWriter {
     }
     const Call& call = fs_.call(item);
     if (call.code == "@") {
-      known_[call.outputs[0]] = {member_of[k], 0, true};
+      known_[call.outputs[0]] = {member_of[k], 0, true, true};
       return;
     }
     add_code(call.code, call.level, member_of.count(k) ? member_of[k] : "", call.inputs, call.outputs);
@@ -187,6 +187,7 @@ class BodyWriter {
   }
   std::string filled(const std::string& code, int level, const std::string& member,
                      const std::vector<int>& inputs) const {
+    const bool alone = std::all_of(inputs.begin(), inputs.end(), [&](int v) { return known_.at(v).is_parameter; });
     std::string text;
     for (std::size_t k = 0; k < code.size(); ++k) {
       if (code[k] == '@') text += member;
@@ -197,7 +198,8 @@ class BodyWriter {
         const Expression& operand = known_.at(inputs.at(which));
         const bool is_left = k == digits;
         const bool in_brackets = level > 0 && (is_left ? operand.level > level : operand.level >= level);
-        text += in_brackets ? "(" + operand.text + ")" : operand.text;
+        if (alone && !inputs.empty()) text += "value_in(" + body_.arguments.at(0) + ", " + operand.text + ")";
+        else text += in_brackets ? "(" + operand.text + ")" : operand.text;
       } else text += code[k];
     }
     return text;

@@ -171,7 +171,10 @@ class NodeView {
     Call c;
     c.scope = scope, c.code = std::move(code), c.inputs = std::move(inputs), c.level = level, c.node = node.name;
     for (const int each : c.inputs)
-      if (g[each].call < 0 && g[each].origin < 0 && g[each].special < Special::time_first)
+      if (g[each].call >= 0 && g.calls[std::size_t(g[each].call)].code == "@" &&
+          g.calls[std::size_t(g[each].call)].member->parameter.empty())
+        refuse("rows of a table by position are in scope only as a summand");
+      else if (g[each].call < 0 && g[each].origin < 0 && g[each].special < Special::time_first)
         refuse("it computes with constants alone");
       else if (g[each].special >= Special::time_first) refuse("it reads the steps of a sequence before the samples");
     for (const std::string& name : node.outputs)

@@ -17,7 +17,7 @@ inline void reshape_to(const NodeView& n, const Shape& to) {
   for (std::size_t k = 1; k < to.size(); ++k)
     if (to[k].has_batch()) n.refuse("only the leading extent of its result may depend on the batch");
   const Value& v = n.in(0);
-  if (v.special == Special::counting) {
+  if (v.special == Special::counting && !to.empty() && to.back() == from.back()) {
     n.out(0, to, v.type).special = Special::counting;
     return;
   }
@@ -82,7 +82,8 @@ inline void unsqueeze(const NodeView& n) {
     list += (list.empty() ? "" : ", ") + std::to_string(place);
   }
   const Special special = n.in(0).special;
-  if (special == Special::counting || n.in(0).filled) {
+  const bool counts = special == Special::counting && shape.back() == n.shape(0).back();
+  if (counts || n.in(0).filled) {
     const auto filled = n.in(0).filled;
     Value& v = n.out(0, shape, n.in(0).type);
     v.special = special, v.filled = filled;
@@ -182,6 +183,7 @@ inline void slice(const NodeView& n) {
   if (steps.empty()) steps.assign(axes.size(), 1);
   if (axes.size() != begin->size() || steps.size() != begin->size()) n.refuse("its ranges are damaged");
   Shape shape = from;
+  bool from_zero = true;
   std::map<std::size_t, std::string> parts;
   for (std::size_t k = 0; k < axes.size(); ++k) {
     const std::size_t axis = n.axis(axes[k], from.size());
@@ -202,12 +204,15 @@ inline void slice(const NodeView& n) {
     const long first = place(b.factor), last = place(e.factor);
     if (last <= first) n.refuse("it has no element");
     shape[axis] = Extent(last - first);
+    from_zero = from_zero && first == 0;
     parts[axis] = "Part{" + number("First", first) + ", " + number("End", last) + "}";
   }
   if (parts.empty()) return n.alias(0, n.id(0));
   const Value& v = n.in(0);
-  if (v.special == Special::counting || v.special == Special::lower || v.special == Special::above || v.filled) {
-    const Special special = v.special;
+  const bool stays = v.special == Special::counting || v.special == Special::lower || v.special == Special::above ||
+                     v.special == Special::hidden;
+  if (v.filled || (from_zero && stays)) {
+    const Special special = v.filled ? Special::none : v.special;
     const auto filled = v.filled;
     Value& result = n.out(0, shape, v.type);
     result.special = special, result.filled = filled;

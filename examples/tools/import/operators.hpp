@@ -72,10 +72,16 @@ inline void unary(const NodeView& n, const std::string& name, const std::string&
   n.call(code, x.ids).cell = cell;
   n.g.needs_more = n.g.needs_more || more;
 }
+/// Whether a triangle has the extents of the scores that it hides.
+inline bool hides(const NodeView& n, std::size_t mask, std::size_t scores) {
+  const Shape &m = n.shape(mask), &s = n.shape(scores);
+  return m.size() >= 2 && s.size() >= m.size() && m.back() == s.back() && m[m.size() - 2] == s[s.size() - 2] &&
+         s.back() == s[s.size() - 2];
+}
 inline void infix(const NodeView& n, const std::string& sign, int level, bool is_test = false) {
   const std::string& op = n.node.operation;
   for (std::size_t k = 0; op == "Add" && k < 2; ++k)
-    if (n.in(k).special == Special::hidden && n.rank(1 - k) >= 2) {
+    if (n.in(k).special == Special::hidden && hides(n, k, 1 - k)) {
       n.out(0, stretched(n, n.shape(0), n.shape(1)), 1);
       n.call("causal_mask($0)", {n.id(1 - k)});
       return;
@@ -215,7 +221,7 @@ inline void where(const NodeView& n) {
     n.out(0, shape, 1).special = Special::hidden;
     return;
   }
-  if (n.in(0).special == Special::above && is_minus_infinity(n.in(1))) {
+  if (n.in(0).special == Special::above && is_minus_infinity(n.in(1)) && hides(n, 0, 2)) {
     n.out(0, shape, n.in(2).type);
     n.call("causal_mask($0)", {n.id(2)});
     return;
