@@ -1,7 +1,6 @@
 // Collectives on memory: what all ranks of a group call together, with equal sizes. The operators are in
 // ops/collective.
 #pragma once
-#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <span>

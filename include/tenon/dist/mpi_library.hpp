@@ -9,7 +9,6 @@
 #include <dlfcn.h>
 
 #include <cstdlib>
-#include <iterator>
 #include <string>
 #include <type_traits>
 

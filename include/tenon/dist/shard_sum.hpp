@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/core/context.hpp>
 #include <tenon/core/function_ref.hpp>
+#include <tenon/core/math/min_max.hpp>
 #include <tenon/core/memory/aligned_bytes.hpp>
 #include <tenon/core/memory/growing.hpp>
 #include <tenon/dist/collectives.hpp>
@@ -135,8 +136,8 @@ TENON_EXACT_END
 [[gnu::noinline]] TENON_INLINE void add_sums(std::byte* to, const std::byte* from, const SumBytes& bytes,
                                              ShardRange part) {
   const FlushDenormals flush;
-  add_numbers<float>(to, from, std::min(part.begin, bytes.floats), std::min(part.end, bytes.floats));
-  add_numbers<double>(to, from, std::max(part.begin, bytes.floats), std::max(part.end, bytes.floats));
+  add_numbers<float>(to, from, math::min(part.begin, bytes.floats), math::min(part.end, bytes.floats));
+  add_numbers<double>(to, from, math::max(part.begin, bytes.floats), math::max(part.end, bytes.floats));
 }
 
 [[gnu::noinline]] TENON_INLINE bool ShardSum::Bucket::has_arrived(bool wait) {
@@ -184,7 +185,7 @@ TENON_EXACT_END
 [[gnu::noinline]] TENON_INLINE bool ShardSum::find_reach() {
   if (!shared_) return false;
   std::size_t most = 1;
-  for (int rank = 0; rank < group_.size(); ++rank) most = std::max(most, nodes_of(rank));
+  for (int rank = 0; rank < group_.size(); ++rank) most = math::max(most, nodes_of(rank));
   const std::size_t bytes = (most - 1) * std::size_t(room_);
   if (shared_nodes_.bytes() < bytes) shared_nodes_ = SharedBlocks(group_, bytes, true);
   return shared_nodes_.bytes() >= bytes;
@@ -318,7 +319,7 @@ void ShardSum::add_slice_of(const Bucket& bucket, long begin, long end) {
     const FlushDenormals flush;
     S sum[sum_block];
     for (; block < stop; ++block) {
-      const long at = block * long(sum_block), size = std::min(count - at, long(sum_block)),
+      const long at = block * long(sum_block), size = math::min(count - at, long(sum_block)),
                  offset = begin + at * long(sizeof(S));
       std::size_t next = 0;  // the tree asks for nodes from left to right, as the ranks have them
       const auto read = [&](int first, int leaves, S* out) {
@@ -335,8 +336,8 @@ void ShardSum::add_slice_of(const Bucket& bucket, long begin, long end) {
 }
 [[gnu::noinline]] TENON_INLINE void ShardSum::add_slice(const Bucket& bucket) {
   const ShardRange mine = bucket.mine;
-  add_slice_of<float>(bucket, std::min(mine.begin, bytes_.floats), std::min(mine.end, bytes_.floats));
-  add_slice_of<double>(bucket, std::max(mine.begin, bytes_.floats), std::max(mine.end, bytes_.floats));
+  add_slice_of<float>(bucket, math::min(mine.begin, bytes_.floats), math::min(mine.end, bytes_.floats));
+  add_slice_of<double>(bucket, math::max(mine.begin, bytes_.floats), math::max(mine.end, bytes_.floats));
 }
 #endif  // TENON_DEFINES
 }  // namespace detail

@@ -1,7 +1,6 @@
 // sum_tree: the sum of several arrays along one fixed binary tree, which does not depend on where they are stored or
 // added. The same for products, maxima, and minima.
 #pragma once
-#include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <span>
@@ -9,6 +8,7 @@
 
 #include <tenon/core/dtype.hpp>
 #include <tenon/core/float/denormals.hpp>
+#include <tenon/core/math/min_max.hpp>
 
 namespace tenon::inline TENON_ABI::dist {
 
@@ -111,7 +111,7 @@ void fold_nodes(int leaves, Node node, std::span<T> sum) {
   using S = detail::FoldType<Op, T>;
   const FlushDenormals flush;
   for (std::size_t done = 0; done < sum.size(); done += detail::sum_block) {
-    const std::size_t count = std::min(detail::sum_block, sum.size() - done);
+    const std::size_t count = math::min(detail::sum_block, sum.size() - done);
     S block[detail::sum_block];
     const auto read = [&](int first, int of, S* to) {
       const T* const from = node(first, of);

@@ -1,7 +1,7 @@
 // run_ranks: threads of one process as the ranks of a group, for tests and for a debugger.
 #pragma once
-#include <algorithm>
 #include <condition_variable>
+#include <cstring>
 #include <exception>
 #include <map>
 #include <memory>
@@ -52,7 +52,7 @@ class Room {
     if (message.size() != bytes.size())
       throw_error<RuntimeError>("Rank ", std::get<1>(way), " sent ", message.size(), " bytes, and rank ",
                                 std::get<2>(way), " expects ", bytes.size(), ": they run different calls.");
-    std::copy(message.begin(), message.end(), bytes.begin());
+    if (!bytes.empty()) std::memcpy(bytes.data(), message.data(), bytes.size());
     return true;
   }
   /// The number of a new group: the same for all ranks that ask with the same numbers.

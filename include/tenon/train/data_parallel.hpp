@@ -1,11 +1,11 @@
 // DataParallel: a Model whose batches are cut into shards, which several ranks share.
 #pragma once
-#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
 #include <utility>
 
+#include <tenon/core/math/min_max.hpp>
 #include <tenon/dist/shard_sum.hpp>
 #include <tenon/dist/world.hpp>
 #include <tenon/train/model.hpp>
@@ -131,7 +131,7 @@ class ParallelStep<dist::DataParallel> {
     bytes.all = layout.bytes + steps_.numbers.bytes();
     sum_.fit(bytes, std::span<const long>(layout.end, std::size_t(layout.buckets)));
     const auto numbers = [this] { return reinterpret_cast<double*>(sum_.values() + layout.bytes); };
-    sum_.run(shards_, std::min(shards_, batch.all), [&](int shard, bool begins) {
+    sum_.run(shards_, math::min(shards_, batch.all), [&](int shard, bool begins) {
       const dist::ShardRange samples =
           dealt_ ? dist::ShardRange{batch.begin, batch.begin + row.n} : dist::part_of(batch.all, shards_, shard);
       const double weight = facts.all_means ? double(samples.size()) / double(batch.all) : 1;

@@ -2,7 +2,6 @@
 #pragma once
 #include <zmq.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstddef>
@@ -13,6 +12,7 @@
 #include <utility>
 
 #include <tenon/core/error.hpp>
+#include <tenon/core/math/min_max.hpp>
 
 namespace tenon::inline TENON_ABI::dist::detail {
 
@@ -119,8 +119,8 @@ class ZmqSocket {
     ZmqFrame frame[4];
     int frames = 0;
     for (bool more = true; more; ++frames) {
-      if (zmq_msg_recv(frame[std::min(frames, 3)].get(), socket_, ZMQ_DONTWAIT) < 0) return false;
-      more = frame[std::min(frames, 3)].has_more();
+      if (zmq_msg_recv(frame[math::min(frames, 3)].get(), socket_, ZMQ_DONTWAIT) < 0) return false;
+      more = frame[math::min(frames, 3)].has_more();
     }
     const int first = routes_ ? 1 : 0;
     if (routes_) {
