@@ -1,7 +1,6 @@
 // Convolution of volumes, and its transpose.
 #pragma once
 #include <tenon/ops/add.hpp>
-#include <tenon/ops/concat.hpp>
 #include <tenon/ops/conv2d.hpp>
 #include <tenon/ops/conv2d_transpose.hpp>
 #include <tenon/ops/pad.hpp>
@@ -59,6 +58,46 @@ struct Conv3dTransposeOptions {
 
 namespace ops {
 
+/// The planes of volumes [n, C, D, H, W] that a kernel of several planes meets, side by side as channels of images, for
+/// each of its places along the depth: [n places, groups · kernel · C / groups, H, W]. 0 beyond the volume. Not for
+/// users.
+struct StackedPlanes : Operator<StackedPlanes, "StackedPlanes"> {
+  struct Config {
+    int groups = 1, kernel = 1, stride = 1, dilation = 1, front = 0, places = 1;
+    /// The plane of the volume that plane k of the kernel meets at a place.
+    constexpr long plane(long place, long k) const { return place * stride + k * dilation - front; }
+  };
+  static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
+    return {{in[0][0] * c.places, c.kernel * in[0][1], in[0][3], in[0][4]}, 4, in[0].dtype};
+  }
+  /// The sum over the planes of the kernel, in their order, of what each met.
+  static constexpr void derivative(Derivative& d) {
+    const Config c = d.config<StackedPlanes>();
+    const TensorType x = d.type(0);
+    const int own = x[1] / c.groups, pixels = x[3] * x[4];
+    const TensorType parts{{x[0], c.places, c.groups, c.kernel, own, pixels}, 6, x.dtype},
+        planes{{x[0], x[1], x[2], pixels}, 4, x.dtype};
+    const int dy = d.call_with<Reshape>(Reshape::to(parts), d.gradient());
+    int sum = -1;
+    for (int k = 0; k < c.kernel; ++k) {
+      int first = 0, last = c.places;  // places where it meets the volume
+      while (first < last && c.plane(first, k) < 0) ++first;
+      while (first < last && c.plane(last - 1, k) >= x[2]) --last;
+      if (first == last) continue;
+      SliceWindow met = SliceWindow::all(parts, 3), put = SliceWindow::all(planes, 2);
+      met.first[0] = first, met.part[0] = last - first, met.first[2] = k, met.part[2] = 1;
+      put.first[2] = int(c.plane(first, k)), put.step[2] = c.stride;
+      const TensorType images{{x[0], last - first, x[1], pixels}, 4, x.dtype};
+      const int image = d.call_with<Reshape>(Reshape::to(images), d.call_with<Slice>(met, dy));
+      const int term =
+          d.call_with<SliceGrad>(put, d.call_with<Transpose>(detail::transpose_order<0, 2, 1, 3>(4), image));
+      sum = sum < 0 ? term : d.call<Add>(sum, term);
+    }
+    if (sum < 0) d.no_gradient(0);
+    else d.flows_to(0, d.call_with<Reshape>(Reshape::to(x), sum));
+  }
+};
+
 namespace detail {
 template <class W, int groups, bool transposed>
 struct VolumeRule {
@@ -81,13 +120,6 @@ struct SmallVolumeRule {
     error << "Conv3d got an input " << x << " smaller than its kernel " << W::dims;
   }
 };
-/// [n, C, D, H, W] as [n, D, groups, C / groups, H W].
-template <int groups, class X>
-constexpr auto depth_first(const X& x, const std::source_location& at) {
-  constexpr TensorType t = X::dims;
-  constexpr TensorType parts{{t[0], t[2], groups, t[1] / groups, t[3] * t[4]}, 5, t.dtype};
-  return apply<Reshape, Reshape::to(parts)>(at, transpose<0, 2, 1, 3, 4>(x, at));
-}
 /// Images [n D, C, H, W] as volumes [n, C, D, H, W].
 template <int depth, class X>
 constexpr auto as_volumes(const X& x, const std::source_location& at) {
@@ -101,20 +133,8 @@ constexpr auto as_volumes(const X& x, const std::source_location& at) {
 /// The images that a plane of the result is the convolution of: [n OD, groups · kernel depth · C / groups, H, W].
 template <Conv3dOptions o, WindowAxis depth, int kernel, class X>
 constexpr auto stacked_planes(const X& x, const std::source_location& at) {
-  constexpr TensorType t = X::dims;
-  constexpr int last = (depth.extent - 1) * o.stride.d, reach = (kernel - 1) * o.dilation.d + 1,
-                after = last + reach - depth.before - t[2];
-  constexpr Margin margin{depth.before, after > 0 ? after : 0};
-  const auto padded = pad<Margin{}, margin>(depth_first<o.groups>(x, at), 0, at);
-  const auto plane = [&]<int k>(std::integral_constant<int, k>) {
-    return slice<Part{}, Part{k * o.dilation.d, k * o.dilation.d + last + 1, o.stride.d}>(padded, at);
-  };
-  const auto planes = [&]<int... K>(std::integer_sequence<int, K...>) {
-    if constexpr (sizeof...(K) == 1) return plane(std::integral_constant<int, 0>{});
-    else return concat<3>(plane(std::integral_constant<int, K>{})...);
-  }(std::make_integer_sequence<int, kernel>{});
-  constexpr TensorType images{{t[0] * depth.extent, kernel * t[1], t[3], t[4]}, 4, t.dtype};
-  return apply<Reshape, Reshape::to(images)>(at, planes);
+  return apply<StackedPlanes,
+               StackedPlanes::Config{o.groups, kernel, o.stride.d, o.dilation.d, depth.before, depth.extent}>(at, x);
 }
 }  // namespace detail
 

@@ -48,3 +48,15 @@ TEST_CASE("resampled axes of larger images") {
              random_tensor<float, Shape<2, 12, 210>>(1));
   check_bits([](const auto& v) { return roll<7, 0>(roll<-60, 3>(v)); }, x);
 }
+
+TEST_CASE("planes of volumes, side by side: strides, dilation, groups") {
+  check_bits(
+      [](const auto& v, const auto& w) {
+        return conv3d<Conv3dOptions{.stride = Triple(2, 1, 2),
+                                    .pad_mode = PadMode::pad,
+                                    .padding = Padding3d(2, 1, 1, 0, 0, 1),
+                                    .dilation = Triple(2, 1, 1),
+                                    .groups = 2}>(v, w);
+      },
+      random_tensor<float, Shape<dyn, 4, 7, 5, 6>>(1, -1, 1, 3), random_tensor<float, Shape<6, 2, 3, 2, 3>>(2));
+}

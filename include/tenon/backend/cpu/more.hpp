@@ -13,6 +13,7 @@
 #include <tenon/backend/cpu/movement/moves.hpp>
 #include <tenon/backend/cpu/movement/resample.hpp>
 #include <tenon/backend/cpu/movement/reverse_sequence.hpp>
+#include <tenon/backend/cpu/movement/stacked_planes.hpp>
 #include <tenon/backend/cpu/movement/unfold.hpp>
 #include <tenon/backend/cpu/norm/group_norm.hpp>
 #include <tenon/backend/cpu/pool/adaptive_max_pool.hpp>

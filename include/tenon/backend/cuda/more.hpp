@@ -11,6 +11,7 @@
 #include <tenon/backend/cuda/movement/scatter_rows.hpp>
 #include <tenon/backend/cuda/movement/searchsorted.hpp>
 #include <tenon/backend/cuda/movement/sort.hpp>
+#include <tenon/backend/cuda/movement/stacked_planes.hpp>
 #include <tenon/backend/cuda/movement/unfold.hpp>
 #include <tenon/backend/cuda/norm/group_norm.hpp>
 #include <tenon/backend/cuda/pool/adaptive_max_pool.hpp>

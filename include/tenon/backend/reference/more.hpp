@@ -10,6 +10,7 @@
 #include <tenon/backend/reference/movement/reverse_sequence.hpp>
 #include <tenon/backend/reference/movement/scatter_rows.hpp>
 #include <tenon/backend/reference/movement/searchsorted.hpp>
+#include <tenon/backend/reference/movement/stacked_planes.hpp>
 #include <tenon/backend/reference/movement/unfold.hpp>
 #include <tenon/backend/reference/norm/group_norm.hpp>
 #include <tenon/backend/reference/pool/adaptive_max_pool.hpp>
