@@ -31,6 +31,9 @@ BEGIN {
   # a traced network as a file
   allowed["onnx"]    = "target graph lowering run call ops nn io more.hpp"
   allowed["onnx.hpp"] = "onnx nn"
+  # a training step without a heap
+  allowed["embedded"] = "target graph lowering run call ops nn train"
+  allowed["embedded.hpp"] = "embedded nn ops"
   allowed["dist.hpp"] = "dist ops train"
   # a Model behind a server
   allowed["serve"]   = "train dataset io"

@@ -1,7 +1,11 @@
 // Which backends a program has: the kernels of the CPU, and those of its other targets. Operators and cells include
 // none of them: kernels are looked up where this header is included.
 #pragma once
+#if defined(TENON_EMBEDDED)
+#include <tenon/backend/micro/kernels.hpp>
+#else
 #include <tenon/backend/cpu/kernels.hpp>
+#endif
 #include <tenon/graph/ir/kernel.hpp>
 
 #if defined(TENON_TARGET)

@@ -203,6 +203,13 @@
 #define TENON_ABI_OBSERVE
 #endif
 
+// ---- no exceptions, no heap, other kernels: tenon/embedded.hpp
+#if defined(TENON_EMBEDDED)
+#define TENON_ABI_EMBEDDED _embedded
+#else
+#define TENON_ABI_EMBEDDED
+#endif
+
 #define TENON_ABI_INSTRUCTIONS                                                                           \
   TENON_ABI_JOIN(TENON_ABI_LEVEL_NAME, TENON_ABI_OF_LEVEL_2, TENON_ABI_OF_LEVEL_3, TENON_ABI_OF_LEVEL_4, \
                  TENON_ABI_OF_LEVEL_5, TENON_ABI_OF_NO_LEVEL, TENON_ABI_OF_NO_LEVEL_2, TENON_ABI_IF(__AVX10_2__, P))
@@ -211,4 +218,4 @@
                  TENON_ABI_CHECKS, TENON_ABI_MEMORY, TENON_ABI_UNDEFINED)
 #define TENON_ABI                                                                                                  \
   TENON_ABI_JOIN(v01_, TENON_ABI_INSTRUCTIONS, TENON_ABI_OPTIONS, TENON_ABI_PNG, TENON_ABI_JPEG, TENON_ABI_TARGET, \
-                 TENON_ABI_OBSERVE, )
+                 TENON_ABI_OBSERVE, TENON_ABI_EMBEDDED)

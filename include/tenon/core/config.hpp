@@ -10,8 +10,8 @@
 // A file that does not exist ends the compilation; after an #error g++ continues, for 13,000 lines.
 #if !defined(__cplusplus) || __cplusplus < 202002L
 #include <Tenon is C++20: compile with -std=c++20, in CMake link tenon::tenon>
-#elif !defined(__cpp_exceptions)
-#include <Tenon reports errors at run time by exceptions: compile without -fno-exceptions>
+#elif !defined(__cpp_exceptions) && !defined(TENON_EMBEDDED)
+#include <Tenon reports errors at run time by exceptions: compile without -fno-exceptions, or see tenon/embedded.hpp>
 #endif
 
 #include <tenon/core/abi.hpp>
@@ -54,8 +54,11 @@ static_assert(sizeof(1.0) == sizeof(double),
 // What depends on no shape and no model is defined in headers, or, where TENON_COMPILED is defined, once per program in
 // the sources of compiled/, and only declared here: `#if TENON_DEFINES` stands around such definitions, TENON_INLINE
 // before each function that was declared before it. nvcc always takes the headers, and so does a program with other
-// targets (core/target.hpp), unless TENON_COMPILED_TARGET says that the sources of compiled/ have them, too.
-#if defined(TENON_COMPILED) && !defined(TENON_COMPILED_PART) && !defined(__CUDACC__) && \
+// targets (core/target.hpp), unless TENON_COMPILED_TARGET says that the sources of compiled/ have them, too. A program
+// without exceptions has none of these definitions (tenon/embedded.hpp).
+#if defined(TENON_EMBEDDED)
+#define TENON_DEFINES 0
+#elif defined(TENON_COMPILED) && !defined(TENON_COMPILED_PART) && !defined(__CUDACC__) && \
     (!defined(TENON_TARGET) || defined(TENON_COMPILED_TARGET))
 #define TENON_DEFINES 0
 #else

@@ -129,6 +129,30 @@ template <class E>
 }
 }  // namespace detail
 
+#if defined(TENON_EMBEDDED)
+namespace embedded {
+/// Called with the first words of an error, where a hosted program throws it; set it to report them. What it returns to
+/// stops the processor.
+using ErrorHandler = void (*)(const char* words);
+inline constinit ErrorHandler on_error = nullptr;
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse(const char* words) {
+  if (on_error) on_error(words);
+  __builtin_trap();
+}
+}  // namespace embedded
+namespace detail {
+constexpr const char* first_words() { return "An error without words."; }
+template <class First, class... More>
+constexpr const char* first_words(const First& first, const More&... more) {
+  if constexpr (text_kind<First> == TextKind::literal) return first;
+  else return first_words(more...);
+}
+}  // namespace detail
+template <class E, class... Parts>
+[[noreturn, gnu::always_inline]] inline void throw_error(const Parts&... parts) {
+  embedded::refuse(detail::first_words(parts...));
+}
+#else
 /// Throws an E whose message is the text of the parts: `throw_error<ValueError>("got ", n, ", the least is 1")`. What
 /// remains at the place of the call is a list of the parts.
 template <class E, class... Parts>
@@ -139,6 +163,7 @@ template <class E, class... Parts>
     detail::throw_joined<E>(part, detail::text_kinds<Parts...>);
   }
 }
+#endif
 
 namespace detail {
 /// "12.3 GB": three digits and a unit, of a number of bytes that may be beyond all integers.

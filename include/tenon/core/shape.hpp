@@ -88,7 +88,7 @@ constexpr bool only_first_is_dynamic(const TensorType& t) {
 constexpr bool has_countable_bytes(const TensorType& t) {
   double bytes = double(size_of(t.dtype));
   for (int axis = 0; axis < t.rank; ++axis) bytes *= double(t.size(axis, 1));
-  return bytes <= double(1L << 48);
+  return bytes <= double(1LL << 48);
 }
 }  // namespace detail
 

@@ -43,13 +43,26 @@ class FlushDenormals {
     return w;
   }
   static void write(Word w) { __asm__ volatile("msr fpcr, %0" : : "r"(w)); }
+#elif defined(__arm__) && defined(__ARM_FP)
+  using Word = std::uint32_t;
+  static constexpr Word flush = 1u << 24;
+  static Word read() {
+    Word w;
+    __asm__ volatile("vmrs %0, fpscr" : "=r"(w));
+    return w;
+  }
+  static void write(Word w) { __asm__ volatile("vmsr fpscr, %0" : : "r"(w)); }
 #else
   using Word = unsigned;
   static constexpr Word flush = 0;
   static Word read() { return 0; }
   static void write(Word) {}
 #endif
+#if defined(TENON_EMBEDDED)
+  static inline constinit int depth_ = 0;
+#else
   static inline constinit thread_local int depth_ = 0;  // scopes open on this thread
+#endif
   Word before_ = flush;
 };
 

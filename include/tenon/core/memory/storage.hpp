@@ -19,7 +19,8 @@ namespace tenon::inline TENON_ABI {
 class Storage {
  public:
   /// More than any machine has: a larger request is a mistake in the caller's arithmetic.
-  static constexpr std::size_t max_bytes = std::size_t{1} << 48;
+  static constexpr std::size_t max_bytes = sizeof(std::size_t) > 4 ? std::size_t(std::uint64_t{1} << 48)
+                                                                   : std::size_t(-1) / 2;
 
   Storage() = default;
   /// A block of at least `bytes`. Throws OutOfMemory.

@@ -253,12 +253,16 @@ inline void remove_block(std::byte* block, std::size_t header) { TargetMemory::i
 /// The same, counted against the limit of the context.
 inline std::byte* new_block(std::size_t header, std::size_t bytes, BlockOf what) {
   count_memory(bytes);
+#if defined(__cpp_exceptions)
   try {
     return make_block(header, bytes, what);
   } catch (...) {
     uncount_memory(bytes);
     throw;
   }
+#else
+  return make_block(header, bytes, what);
+#endif
 }
 inline void delete_block(std::byte* block, std::size_t header, std::size_t bytes) {
   if (!block) return;

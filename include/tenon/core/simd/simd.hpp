@@ -29,7 +29,8 @@ template <class T>
 inline constexpr int simd_width = simd_bytes / int(sizeof(T));
 
 /// True where fmadd rounds once, as on each GPU. Scalar and vector always agree.
-#if defined(__FMA__) || defined(__AVX512F__) || defined(__aarch64__) || defined(__CUDA_ARCH__)
+#if defined(__FMA__) || defined(__AVX512F__) || defined(__aarch64__) || defined(__CUDA_ARCH__) || \
+    (defined(__ARM_FEATURE_FMA) && defined(__ARM_FP) && (__ARM_FP & 4))
 inline constexpr bool has_fused_multiply_add = true;
 #else
 inline constexpr bool has_fused_multiply_add = false;

@@ -49,11 +49,15 @@ void check_large_batch(const TensorType& type, long n);
 /// Makes a block for the elements of a type, for a batch of n that is not negative. Throws OutOfMemory.
 [[gnu::always_inline]] inline void make_storage(Storage& storage, const TensorType& type, long n) {
   if (n >> 10) check_large_batch(type, n);  // else the bytes are within a long, as those of a sample are
+#if defined(__cpp_exceptions)
   try {
     storage.make(Storage::class_of(static_cast<std::size_t>(type.bytes(n))));
   } catch (const OutOfMemory&) {
     throw_no_memory(type, n);
   }
+#else
+  storage.make(Storage::class_of(static_cast<std::size_t>(type.bytes(n))));
+#endif
 }
 Storage storage_for(const TensorType& type, long n);
 

@@ -38,7 +38,11 @@ class ThreadPool {
 };
 
 /// Calls f(begin, end) for consecutive ranges that cover 0 .. items, one per thread at most, none below `grain` items.
+#if defined(TENON_EMBEDDED)
+inline void parallel_for(long items, long, FunctionRef<long, long> f) { f(0, items); }
+#else
 void parallel_for(long items, long grain, FunctionRef<long, long> f);
+#endif
 
 #if TENON_DEFINES
 namespace detail {

@@ -37,7 +37,7 @@ struct Adadelta {
   float epsilon = 1e-6f;
   float weight_decay = 0;
   float loss_scale = 1;
-  std::vector<ParameterGroup> groups{};
+  ParameterGroups groups{};
 
   static constexpr std::string_view name = "Adadelta";
   static constexpr int slots = 2;

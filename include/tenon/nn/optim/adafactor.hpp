@@ -94,7 +94,7 @@ struct AdaFactorWith {
   float weight_decay = 0;
   bool scale_parameter = true;
   float loss_scale = 1;
-  std::vector<ParameterGroup> groups{};
+  ParameterGroups groups{};
 
   static constexpr std::string_view name = "AdaFactor";
   static constexpr int slots = use_first_moment ? 4 : 3;

@@ -36,7 +36,7 @@ struct Adagrad {
   bool update_slots = true;
   float weight_decay = 0;
   float loss_scale = 1;
-  std::vector<ParameterGroup> groups{};
+  ParameterGroups groups{};
 
   static constexpr std::string_view name = "Adagrad";
   static constexpr int slots = 1;

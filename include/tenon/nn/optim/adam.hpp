@@ -64,7 +64,7 @@ struct AdamWith {
   float eps = 1e-8f;
   float weight_decay = 0;
   float loss_scale = 1;
-  std::vector<ParameterGroup> groups{};
+  ParameterGroups groups{};
 
   static constexpr std::string_view name = lazy ? "LazyAdam" : "Adam";
   static constexpr int slots = config.use_amsgrad ? 3 : 2;

@@ -41,7 +41,7 @@ struct AdamWeightDecay {
   float eps = 1e-6f;
   float weight_decay = 0;
   float loss_scale = 1;
-  std::vector<ParameterGroup> groups{};
+  ParameterGroups groups{};
 
   static constexpr std::string_view name = "AdamWeightDecay";
   static constexpr int slots = 2;

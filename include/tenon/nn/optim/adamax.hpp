@@ -40,7 +40,7 @@ struct AdaMax {
   float eps = 1e-8f;
   float weight_decay = 0;
   float loss_scale = 1;
-  std::vector<ParameterGroup> groups{};
+  ParameterGroups groups{};
 
   static constexpr std::string_view name = "AdaMax";
   static constexpr int slots = 2;

@@ -39,7 +39,7 @@ struct ASGD {
   float t0 = 1e6f;
   float weight_decay = 0;
   float loss_scale = 1;
-  std::vector<ParameterGroup> groups{};
+  ParameterGroups groups{};
 
   static constexpr std::string_view name = "ASGD";
   static constexpr int slots = 1;

@@ -52,7 +52,7 @@ struct FTRL {
   float l2 = 0;
   float weight_decay = 0;
   float loss_scale = 1;
-  std::vector<ParameterGroup> groups{};
+  ParameterGroups groups{};
 
   static constexpr std::string_view name = "FTRL";
   static constexpr int slots = 2;

@@ -30,6 +30,25 @@ struct NoLearningRate {
 };
 }  // namespace detail
 
+#if defined(TENON_EMBEDDED)
+/// Without a heap: a number, or a function of the step (from 0) that captures nothing.
+class LearningRate {
+ public:
+  constexpr LearningRate(double value) : value_(checked(static_cast<float>(value))) {}
+  constexpr LearningRate(float (*function)(long step)) : function_(function) {}
+  float at(long step) const { return function_ ? checked(function_(step)) : value_; }
+  constexpr bool is_number() const { return !function_; }
+  static constexpr long length() { return 0; }
+
+ private:
+  static constexpr float checked(float v) {
+    if (!(v >= 0 && v <= __FLT_MAX__)) throw_error<ValueError>("A learning rate must be a finite number, 0 or more.");
+    return v;
+  }
+  float value_ = 0;
+  float (*function_)(long) = nullptr;
+};
+#else
 /// A number, a list with one value per step, or a function of the step (from 0): `0.1`, `{0.1, 0.05}`, `[](long step) {
 /// ... }`. One number in braces is that number for all steps.
 class LearningRate {
@@ -46,12 +65,12 @@ class LearningRate {
             std::vector<float>{static_cast<float>(first), static_cast<float>(second), static_cast<float>(more)...}) {}
   template <class F>
   requires(!detail::holds_parameters<F>) && requires(const F& f) { static_cast<float>(f(long{0})); }
-  LearningRate(F f) : function_(tenon::detail::Shared<const Function>::make<Holder<F>>(std::move(f))) {}
+  LearningRate(F f) : function_(tenon::detail::Shared<const Function>::make<Holder<F> >(std::move(f))) {}
   /// Stops the compilation with a sentence.
   template <class F>
   requires(detail::holds_parameters<F> || detail::is_text<F>)
   LearningRate(const F&) {
-    using Wrong = Mistake<detail::NoLearningRate<F>>;
+    using Wrong = Mistake<detail::NoLearningRate<F> >;
     static_cast<void>(Wrong::corrected);
   }
 
@@ -79,6 +98,7 @@ class LearningRate {
   std::vector<float> list_;
   tenon::detail::Shared<const Function> function_;
 };
+#endif
 
 #if TENON_DEFINES
 TENON_INLINE float LearningRate::checked(float v) {

@@ -43,7 +43,7 @@ struct MomentumWith {
   float momentum = not_given;
   float weight_decay = 0;
   float loss_scale = 1;
-  std::vector<ParameterGroup> groups{};
+  ParameterGroups groups{};
 
   static constexpr std::string_view name = "Momentum";
   static constexpr int slots = 1;

@@ -27,6 +27,15 @@ struct ParameterGroup {
   std::optional<float> weight_decay{};
 };
 
+#if defined(TENON_EMBEDDED)
+/// No groups, without a heap.
+struct ParameterGroups {
+  static constexpr std::size_t size() { return 0; }
+};
+#else
+using ParameterGroups = std::vector<ParameterGroup>;
+#endif
+
 /// The type of a slot that a parameter does not have.
 inline constexpr TensorType no_slot{{0}, 1, Dtype::float32};
 

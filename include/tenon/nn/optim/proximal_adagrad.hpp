@@ -40,7 +40,7 @@ struct ProximalAdagrad {
   float l2 = 0;
   float weight_decay = 0;
   float loss_scale = 1;
-  std::vector<ParameterGroup> groups{};
+  ParameterGroups groups{};
 
   static constexpr std::string_view name = "ProximalAdagrad";
   static constexpr int slots = 1;

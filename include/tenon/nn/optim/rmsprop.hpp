@@ -51,7 +51,7 @@ struct RMSPropWith {
   float epsilon = 1e-10f;
   float weight_decay = 0;
   float loss_scale = 1;
-  std::vector<ParameterGroup> groups{};
+  ParameterGroups groups{};
 
   static constexpr std::string_view name = "RMSProp";
   static constexpr int slots = centered ? 3 : 2;

@@ -43,7 +43,7 @@ struct Rprop {
   float step_sizes[2]{1e-6f, 50};
   float weight_decay = 0;
   float loss_scale = 1;
-  std::vector<ParameterGroup> groups{};
+  ParameterGroups groups{};
 
   static constexpr std::string_view name = "Rprop";
   static constexpr int slots = 2;

@@ -46,7 +46,7 @@ struct SGDWith {
   float dampening = 0;
   float weight_decay = 0;
   float loss_scale = 1;
-  std::vector<ParameterGroup> groups{};
+  ParameterGroups groups{};
 
   static constexpr std::string_view name = "SGD";
   static constexpr int slots = 1;

@@ -2,7 +2,7 @@
 #pragma once
 #include <tenon/core/nchw16n.hpp>
 #include <tenon/core/simd/simd.hpp>
-#if TENON_DEFINES
+#if TENON_DEFINES || defined(TENON_EMBEDDED)
 #include <tenon/backend/cpu/gemm/pack.hpp>
 #endif
 
@@ -29,7 +29,7 @@ constexpr long block_lanes(long samples) {
              : (samples + block_width - 1) / block_width * block_width;
 }
 
-#if TENON_DEFINES
+#if TENON_DEFINES || defined(TENON_EMBEDDED)
 TENON_INLINE void pack_samples(const float* x, float* y, long n, long features, long begin, long end) {
   for (long b = begin; b < end; ++b) {
     const long first = b * block_samples, count = n - first < block_samples ? n - first : block_samples;

@@ -3,7 +3,7 @@
 #include <type_traits>
 
 #include <tenon/core/dtype.hpp>
-#if TENON_DEFINES
+#if TENON_DEFINES || defined(TENON_EMBEDDED)
 #include <bit>
 #include <cstdint>
 
@@ -31,7 +31,7 @@ bool all_finite([[maybe_unused]] const T* x, [[maybe_unused]] long count) {
 template <class T>
 [[gnu::noinline]] bool may_hold_nan(const T* x, long count);
 
-#if TENON_DEFINES
+#if TENON_DEFINES || defined(TENON_EMBEDDED)
 namespace detail {
 template <class T, int Width>
 inline bool any_nan(Simd<T, Width> x) {

@@ -1,7 +1,7 @@
 // Sums of float32 images per channel, in both layouts, in the order of backend/order.hpp.
 #pragma once
 #include <tenon/core/config.hpp>
-#if TENON_DEFINES
+#if TENON_DEFINES || defined(TENON_EMBEDDED)
 #include <tenon/backend/cpu/nchw16n/layout.hpp>
 #include <tenon/backend/cpu/reduce/sum_tree.hpp>
 #endif
@@ -19,7 +19,7 @@ struct ImageBatch {
 /// segments end.
 void channel_sums(const ImageBatch& b, long width, const float* x, float* y, long begin, long end);
 
-#if TENON_DEFINES
+#if TENON_DEFINES || defined(TENON_EMBEDDED)
 namespace detail {
 // The sum of the first `count` of 16 samples as a tree, neighbours first.
 [[gnu::always_inline]] inline float sum_of_samples(float (&sample)[block_samples], long count) {

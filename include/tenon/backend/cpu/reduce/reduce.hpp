@@ -10,7 +10,11 @@ TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
 
 namespace detail {
+#if defined(TENON_EMBEDDED)
+inline constexpr long reduce_block = 16;  // else the sums of chains would take 35 KB of the stack
+#else
 inline constexpr long reduce_block = 512;
+#endif
 
 // Results [begin, end) one after the other, or with the last axis kept a block of them at once.
 template <class A, class T, class R, class F, class Finish>
@@ -239,7 +243,7 @@ inline void reduce_call(const Arguments& a, long begin, long end, A initial, con
   else reduce<w.is_short()>(reduce_walk(Call::operand(0), mask, a.n), x, y, begin, end, initial, f, finish);
 }
 
-#if !TENON_DEFINES
+#if !TENON_DEFINES && !defined(TENON_EMBEDDED)
 // Sums and means are the same in every program.
 namespace detail {
 extern template void reduce_range(const ReduceWalk&, const float*, float*, long, long, float, const Plus&,
