@@ -70,7 +70,7 @@ struct StackedPlanes : Operator<StackedPlanes, "StackedPlanes"> {
   static constexpr TensorType shape(const OperandTypes& in, const Config& c, Sentence&) {
     return {{in[0][0] * c.places, c.kernel * in[0][1], in[0][3], in[0][4]}, 4, in[0].dtype};
   }
-  /// The sum over the planes of the kernel, in their order, of what each met.
+  /// The sum over the planes of the kernel, from the last one on, of what each met.
   static constexpr void derivative(Derivative& d) {
     const Config c = d.config<StackedPlanes>();
     const TensorType x = d.type(0);
@@ -79,7 +79,7 @@ struct StackedPlanes : Operator<StackedPlanes, "StackedPlanes"> {
         planes{{x[0], x[1], x[2], pixels}, 4, x.dtype};
     const int dy = d.call_with<Reshape>(Reshape::to(parts), d.gradient());
     int sum = -1;
-    for (int k = 0; k < c.kernel; ++k) {
+    for (int k = c.kernel; k-- > 0;) {
       int first = 0, last = c.places;  // places where it meets the volume
       while (first < last && c.plane(first, k) < 0) ++first;
       while (first < last && c.plane(last - 1, k) >= x[2]) --last;
