@@ -146,7 +146,7 @@ class Folding {
   }
   static bool binary(const NodeView& n, const std::string& op) {
     const Wholes &a = *n.in(0).whole, &b = *n.in(1).whole;
-    if (a.size() != b.size() && a.size() != 1 && b.size() != 1) return false;
+    if (a.empty() || b.empty() || (a.size() != b.size() && a.size() != 1 && b.size() != 1)) return false;
     Wholes result;
     for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
       const auto one = computed(op, a[a.size() == 1 ? 0 : i], b[b.size() == 1 ? 0 : i]);

@@ -17,7 +17,7 @@ inline void reshape_to(const NodeView& n, const Shape& to) {
   for (std::size_t k = 1; k < to.size(); ++k)
     if (to[k].has_batch()) n.refuse("only the leading extent of its result may depend on the batch");
   const Value& v = n.in(0);
-  if (v.special == Special::counting && !to.empty() && to.back() == from.back()) {
+  if (v.special == Special::counting && !from.empty() && !to.empty() && to.back() == from.back()) {
     n.out(0, to, v.type).special = Special::counting;
     return;
   }
@@ -82,7 +82,7 @@ inline void unsqueeze(const NodeView& n) {
     list += (list.empty() ? "" : ", ") + std::to_string(place);
   }
   const Special special = n.in(0).special;
-  const bool counts = special == Special::counting && shape.back() == n.shape(0).back();
+  const bool counts = special == Special::counting && !n.shape(0).empty() && shape.back() == n.shape(0).back();
   if (counts || n.in(0).filled) {
     const auto filled = n.in(0).filled;
     Value& v = n.out(0, shape, n.in(0).type);
