@@ -8,6 +8,7 @@ whose page or heading does not exist. The pages keep their text; this script gat
 in docs/README.md, a page of each lesson, and links of the files that pages name.
 """
 import argparse
+import json
 import os
 import re
 import shutil
@@ -40,7 +41,8 @@ def lessons():
         path = f"examples/{name}"
         if re.fullmatch(r"\d\d_\w+\.cpp", name):
             text = read(path)
-            title = text.split("\n", 1)[0].lstrip("/ ").rstrip(".")
+            comment = " ".join(re.match(r"(?://.*\n)+", text)[0].replace("//", " ").split())
+            title = re.match(r"(Lesson \d+: .*?)(?:[.:;](?:\s|$)|$)", comment)[1]
             yield path, f"# {title}\n\n`{path}`\n\n```cpp\n{text}```\n"
 
 
@@ -112,6 +114,7 @@ def gather(folder):
                 write(f"{folder}/pages/{file}", read(file))
     settings = read("docs/site/mkdocs.yml") + "nav:\n" + "\n".join(menu(texts)) + "\n"
     write(f"{folder}/mkdocs.yml", settings)
+    shutil.copytree(f"{HERE}/theme", f"{folder}/theme", dirs_exist_ok=True)
 
 
 def run(command, **more):
@@ -119,6 +122,14 @@ def run(command, **more):
     if done.returncode:
         sys.exit(f"{' '.join(command)} failed:\n{done.stdout}")
     return done.stdout
+
+
+def leave_out(index, pages):
+    """Takes pages out of the index of the search that crowd others out of its results."""
+    with open(index, encoding="utf-8") as file:
+        found = json.load(file)
+    found["docs"] = [part for part in found["docs"] if not part["location"].startswith(pages)]
+    write(index, json.dumps(found, ensure_ascii=False, separators=(",", ":")))
 
 
 def run_doxygen(folder):
@@ -176,6 +187,7 @@ def main():
     gather(folder)
     run_doxygen(folder)
     run(["mkdocs", "build", "--strict", "--config-file", f"{folder}/mkdocs.yml"])
+    leave_out(f"{folder}/site/search/search_index.json", ("tests/", "CHANGELOG"))
     found = sorted(broken(f"{folder}/site"))
     if found:
         sys.exit("Links that lead nowhere:\n" + "\n".join(found))
