@@ -39,7 +39,7 @@ cells::Trained after(Mode mode, int threads) {
   Model model{with_passes<passes>, net, nn::SoftmaxCrossEntropyWithLogits{},
               nn::Momentum{.learning_rate = 0.05f, .momentum = 0.9f}, amp<AmpLevel::O2>};
   cells::Losses losses;
-  model.train(4, cells::samples<Shape<70> >(150) | dataset::batch(64), losses);
+  model.train(4, cells::samples<Shape<70>>(150) | dataset::batch(64), losses);
   return {losses.value, cells::bits(net)};
 }
 }  // namespace
@@ -59,7 +59,7 @@ TEST_CASE("amp with AMX: modes, threads, and passes") {
 }
 
 TEST_CASE("amp with AMX: 64 predictions are 64 times one") {
-  const auto x = support::random_tensor<float, Shape<dyn, 70> >(4, -1, 1, 64);
+  const auto x = support::random_tensor<float, Shape<dyn, 70>>(4, -1, 1, 64);
   for (const Mode mode : cells::modes) {
     const ContextScope scope({.mode = mode, .seed = 3});
     Classes net;
@@ -67,7 +67,7 @@ TEST_CASE("amp with AMX: 64 predictions are 64 times one") {
     const auto all = model.predict(x);
     for (long i = 0; i < 64; ++i) {
       const auto one = model.predict(
-          Tensor<float, Shape<dyn, 70> >::from(std::vector<float>(x.data() + i * 70, x.data() + (i + 1) * 70)));
+          Tensor<float, Shape<dyn, 70>>::from(std::vector<float>(x.data() + i * 70, x.data() + (i + 1) * 70)));
       CHECK(std::equal(one.values().begin(), one.values().end(), all.values().begin() + i * 5));
     }
   }

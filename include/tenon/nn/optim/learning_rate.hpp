@@ -65,12 +65,12 @@ class LearningRate {
             std::vector<float>{static_cast<float>(first), static_cast<float>(second), static_cast<float>(more)...}) {}
   template <class F>
   requires(!detail::holds_parameters<F>) && requires(const F& f) { static_cast<float>(f(long{0})); }
-  LearningRate(F f) : function_(tenon::detail::Shared<const Function>::make<Holder<F> >(std::move(f))) {}
+  LearningRate(F f) : function_(tenon::detail::Shared<const Function>::make<Holder<F>>(std::move(f))) {}
   /// Stops the compilation with a sentence.
   template <class F>
   requires(detail::holds_parameters<F> || detail::is_text<F>)
   LearningRate(const F&) {
-    using Wrong = Mistake<detail::NoLearningRate<F> >;
+    using Wrong = Mistake<detail::NoLearningRate<F>>;
     static_cast<void>(Wrong::corrected);
   }
 
