@@ -1,12 +1,12 @@
 // Lesson 23: a network behind HTTP, by the Open Inference Protocol (docs/serving.md).
+// run: no
+// link: serve
 //
 //     ./23_serving 8080
 //     curl 127.0.0.1:8080/v2/models/digits
 //     curl 127.0.0.1:8080/v2/models/digits/infer -d '{"inputs": [{"name": "image", "datatype": "FP32",
 //       "shape": [1, 1, 28, 28], "data": [0, 0, ...]}]}'
 //
-// run: no
-// link: serve
 #include <tenon/tenon.hpp>
 #if __has_include(<boost/beast/http.hpp>) && __has_include(<nlohmann/json.hpp>)
 #include <cstdio>

@@ -11,7 +11,7 @@
 #if !defined(__cplusplus) || __cplusplus < 202002L
 #include <Tenon is C++20: compile with -std=c++20, in CMake link tenon::tenon>
 #elif !defined(__cpp_exceptions) && !defined(TENON_EMBEDDED)
-#include <Tenon reports errors at run time by exceptions: compile without -fno-exceptions, or see tenon/embedded.hpp>
+#include <Tenon reports errors at run time by exceptions: compile without -fno-exceptions (or see tenon/embedded.hpp)>
 #endif
 
 #include <tenon/core/abi.hpp>
