@@ -9,7 +9,7 @@ echo '#include <dlpack/dlpack.h>' | "$1" -E -x c++ - >/dev/null 2>&1 ||
   { echo "SKIPPED: DLPack is not installed (apt-get install libdlpack-dev)"; exit 77; }
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
-"$1" -std=c++20 -O1 -fPIC -shared -I"$source/include" "$source/tests/core/dlpack_pytorch/module.cpp" -lpthread \
+"$1" -std=c++20 -O1 -fPIC -shared -I"$source/include" "$source/tests/core/dlpack_pytorch/program.cpp" -lpthread \
   -o "$dir/module.so" ||
   { echo "FAILED: the module does not compile"; exit 1; }
 "$python" "$source/tests/core/dlpack_pytorch/check.py" "$dir/module.so" || { echo "FAILED"; exit 1; }
