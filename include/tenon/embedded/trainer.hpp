@@ -170,8 +170,8 @@ class Trainer {
   /// One training step; returns the loss before it. A label outside of the classes ends in refuse(), with nothing
   /// changed: ask fits() before.
   float step(const Optimizer& optimizer, Sample<X>... x) {
-    const void* inputs[]{x.data...};
-    const Memory m{scratch_, parameters_, state_, inputs};
+    const void* samples[]{x.data...};
+    const Memory m{scratch_, parameters_, state_, samples};
     write_numbers(optimizer);
     Run::run(m);
     ++random()[1];
@@ -179,8 +179,8 @@ class Trainer {
   }
   /// Whether each label of a sample is one of the classes.
   bool fits(Sample<X>... x) {
-    const void* inputs[]{x.data...};
-    return Run::fits({scratch_, parameters_, state_, inputs});
+    const void* samples[]{x.data...};
+    return Run::fits({scratch_, parameters_, state_, samples});
   }
   /// The network's output for one sample, until the next call.
   template <class... Input>

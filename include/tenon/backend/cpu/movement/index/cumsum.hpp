@@ -88,7 +88,7 @@ template <int step, bool exclusive, class Op>
 [[gnu::noinline]] void run_squares(const float* __restrict x, float* __restrict y, long extent, long apart, Op op) {
   constexpr int side = 8;
   using V = Simd<float, side>;
-  V before(float(Op::initial)), chain(float(Op::initial));
+  V before = V(static_cast<float>(Op::initial)), chain = before;
   ChainsBefore<float> sum_before[side];
   float last[side];
   for (long begin = 0; begin < extent; begin += running_chain) {
@@ -123,7 +123,7 @@ template <int step, bool exclusive, class Op>
     if constexpr (Op::chains) {
       chain.store(last);
       for (int l = 0; l < side; ++l) last[l] = sum_before[l].add(last[l]);
-      before = V::load(last), chain = V(float(Op::initial));
+      before = V::load(last), chain = V(static_cast<float>(Op::initial));
     }
   }
 }
