@@ -104,7 +104,7 @@ inline void join_nodes(ReadModel& model) {
       }
 }
 
-/// Removes nodes whose results nobody reads.
+/// Removes nodes whose results no other node reads, and which are no output of the model.
 inline void drop_unread_nodes(ReadModel& model) {
   std::set<std::string> read;
   for (const auto& output : model.outputs) read.insert(output.name);

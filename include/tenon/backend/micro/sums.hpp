@@ -33,7 +33,7 @@ constexpr Finish finish_of() {
   else return nullptr;
 }
 
-/// Microcontrollers compute in float32; what else a network has is told at its own line.
+/// Products and convolutions of microcontrollers are of float32: another dtype stops the compilation.
 template <class Call>
 constexpr void check_float() {
   static_assert(std::is_same_v<typename Call::Result, float>,
