@@ -93,7 +93,7 @@ std::string refused(std::initializer_list<std::pair<const char*, const char*>> o
                                                     {"MS_SERVER_NUM", "1"},
                                                     {"MS_WORKER_NUM", "1"},
                                                     {"MS_SCHED_HOST", "127.0.0.1"},
-                                                    {"MS_SCHED_PORT", std::to_string(free_port())}};
+                                                    {"MS_SCHED_PORT", std::to_string(support::free_port())}};
   for (const auto& [name, value] : usual) ::setenv(name, value.c_str(), 1);
   for (const auto& [name, value] : other) value ? ::setenv(name, value, 1) : ::unsetenv(name);
   std::string said = "nothing";

@@ -2,10 +2,8 @@
 // again.
 #pragma once
 #include <doctest/doctest.h>
-#include <netinet/in.h>
 #include <signal.h>
 #include <sys/mman.h>
-#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -21,21 +19,11 @@
 
 #include <tenon/train/parameter_server.hpp>
 
+#include "../support/free_port.hpp"
+
 namespace servers {
 
 using namespace tenon;
-
-/// A port that is free now.
-inline int free_port() {
-  sockaddr_in address{};
-  socklen_t size = sizeof address;
-  address.sin_family = AF_INET, address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  const int descriptor = ::socket(AF_INET, SOCK_STREAM, 0);
-  REQUIRE(::bind(descriptor, reinterpret_cast<sockaddr*>(&address), size) == 0);
-  REQUIRE(::getsockname(descriptor, reinterpret_cast<sockaddr*>(&address), &size) == 0);
-  ::close(descriptor);
-  return ntohs(address.sin_port);
-}
 
 /// What all processes of a job see: which process has which place, and how often a callback has killed one.
 struct Board {
@@ -50,7 +38,7 @@ class Job {
       : workers(workers_there),
         servers_(servers),
         timeout_(timeout),
-        port_(free_port()),
+        port_(support::free_port()),
         folder_(std::filesystem::temp_directory_path() / ("tenon_server_" + std::to_string(::getpid()))),
         board_(new(::mmap(nullptr, sizeof(Board), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)) Board{}) {
     std::filesystem::remove_all(folder_);

@@ -72,7 +72,7 @@ if timeout 60 "$program" --list_sessions --backend redis -p 50051 2>&1 | grep -q
 elif ! redis-server --version >/dev/null 2>&1; then
   echo "SKIPPED: redis-server is not installed"
 else
-  port=$((20000 + $$ % 20000))
+  port=$((20000 + $$ % 12000))  # below 32768, where connections of others begin
   redis() { wanted=$1 part=$2; shift 2; says "$wanted" "$part" --backend redis -p $port "$@"; }
   redis 1 "start one: tenon-cache --backend redis --start" -g
   redis 0 "The cache server daemon has been created as process id " --start -m 1
@@ -83,6 +83,10 @@ else
   redis 0 "$(printf '%12s' "$session")         n/a" --list_sessions
   says 1 "was not started by tenon-cache with this folder" --backend redis -p $port --stop -s other
   kill -9 "$pid"
+  for _ in $(seq 600); do  # it listens until the kernel has ended it
+    "$program" --backend redis -p $port --list_sessions 2>&1 | grep -qF "Connection refused" && break
+    sleep 0.05
+  done
   redis 1 "Connection refused" --list_sessions
   redis 0 "Cache server startup completed successfully!" --start
   redis 0 "No active sessions." --list_sessions

@@ -12,13 +12,12 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <netinet/in.h>
 #include <spawn.h>
-#include <sys/socket.h>
 
 #include <tenon/dataset/dataset.hpp>
 #include <tenon/dataset/redis_cache.hpp>
 
+#include "../../support/free_port.hpp"
 #include "../../support/logged.hpp"
 #include "../../support/skip.hpp"
 #include "../support.hpp"
@@ -30,22 +29,10 @@ using namespace tenon;
 using namespace tenon::dataset;
 
 namespace {
-int free_port() {
-  const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  REQUIRE(::bind(listener, reinterpret_cast<sockaddr*>(&address), size) == 0);
-  REQUIRE(::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) == 0);
-  ::close(listener);
-  return ntohs(address.sin_port);
-}
-
 /// A server of the test's own, which ends with it.
 struct Server {
   support::Folder folder;
-  int port = free_port();
+  int port = support::free_port();
   pid_t process = -1;
 
   explicit Server(const char* most_memory = "0") {
