@@ -41,15 +41,21 @@ constexpr int data_type(Dtype dtype) {
   return 0;
 }
 
-/// A setting of a node: a whole number, a real one, a list of whole numbers, or a text.
+/// The bytes of a GraphProto that a node has: a body of a loop or of a condition.
+struct InnerGraph {
+  std::string bytes;
+};
+
+/// A setting of a node: a whole number, a real one, a list of whole numbers, a text, or a graph.
 struct Attribute {
-  enum Kind : int { real = 1, whole = 2, text = 3, wholes = 7 };  // AttributeProto.AttributeType
+  enum Kind : int { real = 1, whole = 2, text = 3, graph = 5, wholes = 7 };  // AttributeProto.AttributeType
 
   Attribute(std::string_view named, int value) : name(named), kind(whole), number(value) {}
   Attribute(std::string_view named, float value) : name(named), kind(real), fraction(value) {}
   Attribute(std::string_view named, const char* value) : name(named), kind(text), word(value) {}
   Attribute(std::string_view named, std::vector<std::int64_t> value)
       : name(named), kind(wholes), list(std::move(value)) {}
+  Attribute(std::string_view named, InnerGraph value) : name(named), kind(graph), inner(std::move(value.bytes)) {}
 
   std::string_view name;
   Kind kind;
@@ -57,14 +63,23 @@ struct Attribute {
   float fraction = 0;
   std::string_view word{};
   std::vector<std::int64_t> list{};
+  std::string inner{};
 };
 
-/// The bytes of a ModelProto, to which nodes, tensors, inputs, and outputs are added.
+/// The bytes of a ModelProto, to which nodes, tensors, inputs, and outputs are added. Nodes, inputs, and outputs are
+/// those of the innermost graph that has begun; tensors are those of the model, which all graphs in it read.
 class ModelMessage {
  public:
+  void begin_graph() { graphs_.emplace_back(); }
+  [[gnu::cold]] InnerGraph end_graph(std::string_view name) {
+    protozero::pbf_writer(graphs_.back()).add_string(2, name.data(), name.size());
+    InnerGraph ended{std::move(graphs_.back())};
+    graphs_.pop_back();
+    return ended;
+  }
   [[gnu::cold]] void add_node(std::string_view operation, std::string_view name, std::span<const std::string> inputs,
                               std::span<const std::string> outputs, std::span<const Attribute> attributes) {
-    protozero::pbf_writer graph(graph_), node(graph, 1);
+    protozero::pbf_writer graph(graphs_.back()), node(graph, 1);
     for (const std::string& input : inputs) node.add_string(1, input);
     for (const std::string& output : outputs) node.add_string(2, output);
     node.add_string(3, name.data(), name.size());
@@ -75,6 +90,7 @@ class ModelMessage {
       if (a.kind == Attribute::real) attribute.add_float(2, a.fraction);
       if (a.kind == Attribute::whole) attribute.add_int64(3, a.number);
       if (a.kind == Attribute::text) attribute.add_bytes(4, a.word.data(), a.word.size());
+      if (a.kind == Attribute::graph) attribute.add_message(6, a.inner);
       if (a.kind == Attribute::wholes)
         for (const std::int64_t each : a.list) attribute.add_int64(8, each);
       attribute.add_enum(20, a.kind);
@@ -83,7 +99,7 @@ class ModelMessage {
   /// A tensor whose elements are in the file.
   [[gnu::cold]] void add_tensor(std::string_view name, Dtype dtype, std::span<const std::int64_t> extents,
                                 std::string_view bytes) {
-    protozero::pbf_writer graph(graph_), tensor(graph, 5);
+    protozero::pbf_writer graph(graphs_.front()), tensor(graph, 5);
     for (const std::int64_t extent : extents) tensor.add_int64(1, extent);
     tensor.add_enum(2, data_type(dtype));
     tensor.add_string(8, name.data(), name.size());
@@ -92,7 +108,7 @@ class ModelMessage {
   /// A tensor whose elements are bytes offset .. offset + length - 1 of another file in the same folder.
   [[gnu::cold]] void add_external_tensor(std::string_view name, Dtype dtype, std::span<const std::int64_t> extents,
                                          const std::string& file, std::uint64_t offset, std::uint64_t length) {
-    protozero::pbf_writer graph(graph_), tensor(graph, 5);
+    protozero::pbf_writer graph(graphs_.front()), tensor(graph, 5);
     for (const std::int64_t extent : extents) tensor.add_int64(1, extent);
     tensor.add_enum(2, data_type(dtype));
     tensor.add_string(8, name.data(), name.size());
@@ -110,7 +126,7 @@ class ModelMessage {
 
   /// The whole file.
   [[gnu::cold]] std::string bytes(std::string_view network, std::string_view producer_version) const {
-    std::string made, graph = graph_;
+    std::string made, graph = graphs_.front();
     protozero::pbf_writer(graph).add_string(2, network.data(), network.size());
     protozero::pbf_writer model(made);
     model.add_int64(1, ir_version);
@@ -126,10 +142,11 @@ class ModelMessage {
 
  private:
   [[gnu::cold]] void add_value(std::uint32_t field, std::string_view name, const TensorType& of) {
-    protozero::pbf_writer graph(graph_), value(graph, field);
+    protozero::pbf_writer graph(graphs_.back()), value(graph, field);
     value.add_string(1, name.data(), name.size());
     protozero::pbf_writer type(value, 2), tensor(type, 1);
     tensor.add_enum(1, data_type(of.dtype));
+    if (of.rank == 0) tensor.add_message(2, std::string());  // a shape without extents is one, too
     protozero::pbf_writer shape(tensor, 2);
     for (int axis = 0; axis < of.rank; ++axis) {
       protozero::pbf_writer extent(shape, 1);
@@ -137,7 +154,7 @@ class ModelMessage {
       else extent.add_string(2, of[axis] == -1 ? "n" : std::to_string(-of[axis]) + "*n");
     }
   }
-  std::string graph_;  // a GraphProto
+  std::vector<std::string> graphs_ = std::vector<std::string>(1);  // GraphProtos, each in the one before
 };
 
 }  // namespace tenon::onnx

@@ -9,11 +9,21 @@
 
 namespace tenon::inline TENON_ABI::onnx {
 
-/// A network on its way into a file: the nodes of the trace, and what they are called in the file.
-struct Export {
+/// A trace on its way into a file, the network's or a body's: its nodes, and what they are called in the file.
+struct TraceExport {
   const Builder& graph;
+  std::string name{};                // before the names of a body's values
+  std::vector<std::string> value{};  // of each node
+
+  /// A path of cells as the beginning of a name, which no other trace has.
+  std::string place(const std::string& path) const {
+    return name.empty() || path.empty() ? name + path : name + "/" + path;
+  }
+};
+
+/// What all traces of a file share.
+struct Export {
   ModelMessage message{};
-  std::vector<std::string> value{};              // of each node of the graph
   std::map<std::string, std::string> numbers{};  // constants that are there: their bytes and type -> name
   std::string batch{};                           // an input whose leading extent is n
   int made = 0;                                  // values and constants that the rules have named
@@ -25,26 +35,27 @@ class NodeExport {
   using Names = std::initializer_list<std::string>;
   using Attributes = std::initializer_list<Attribute>;
 
-  NodeExport(Export& to, int id, std::string path) : to_(to), id_(id), path_(std::move(path)) {}
+  NodeExport(Export& to, const TraceExport& trace, int id, std::string path)
+      : to_(to), trace_(trace), id_(id), path_(std::move(path)) {}
 
-  const Node& node() const { return to_.graph.nodes[std::size_t(id_)]; }
+  const Node& node() const { return trace_.graph.nodes[std::size_t(id_)]; }
   template <class Op>
   typename Op::Config config() const {
     return unpack<typename Op::Config>(node().attributes);
   }
   int operands() const { return node().operands; }
-  const TensorType& type(int k) const { return to_.graph.nodes[std::size_t(node().operand[k])].type; }
+  const TensorType& type(int k) const { return trace_.graph.nodes[std::size_t(node().operand[k])].type; }
   const TensorType& result() const { return node().type; }
-  const std::string& input(int k) const { return to_.value[std::size_t(node().operand[k])]; }
+  const std::string& input(int k) const { return trace_.value[std::size_t(node().operand[k])]; }
   /// The name of result k.
   std::string output(int k = 0) const {
-    const std::string& first = to_.value[std::size_t(id_)];
+    const std::string& first = trace_.value[std::size_t(id_)];
     return k ? first + "_" + std::to_string(k) : first;
   }
 
   /// A node whose result has a unique name, which is returned: with a dot, unlike those of results of the network.
   std::string make(std::string_view operation, Names inputs, Attributes attributes = {}) {
-    std::string name = path_ + "/" + std::string(operation) + "." + std::to_string(to_.made++);
+    std::string name = trace_.place(path_) + "/" + std::string(operation) + "." + std::to_string(to_.made++);
     write(operation, {inputs.begin(), inputs.size()}, {name}, attributes);
     return name;
   }
@@ -57,6 +68,15 @@ class NodeExport {
   }
   void give_list(std::string_view operation, std::span<const std::string> inputs, Attributes attributes = {}) {
     write(operation, inputs, {output()}, attributes);
+  }
+  /// The node whose results have these names.
+  void give_lists(std::string_view operation, std::span<const std::string> inputs, std::span<const std::string> outputs,
+                  std::span<const Attribute> attributes) {
+    to_.message.add_node(operation, output(), inputs, outputs, attributes);
+  }
+  void give_lists(std::string_view operation, std::span<const std::string> inputs, std::span<const std::string> outputs,
+                  Attributes attributes) {
+    give_lists(operation, inputs, outputs, {attributes.begin(), attributes.size()});
   }
   /// A node of several results, with a name for each. The name "" leaves a result out.
   void give_all(std::string_view operation, Names inputs, Names outputs, Attributes attributes = {}) {
@@ -120,6 +140,7 @@ class NodeExport {
                          {attributes.begin(), attributes.size()});
   }
   Export& to_;
+  const TraceExport& trace_;
   int id_;
   std::string path_;
 };

@@ -5,6 +5,8 @@
 #include <tenon/io/npy.hpp>
 #include <tenon/onnx.hpp>
 
+#include "control.hpp"
+
 using namespace tenon;
 
 namespace {
@@ -26,6 +28,16 @@ void save_results(const std::string& name, const std::tuple<Y...>& results) {
     (save(name + ".y" + std::to_string(I), std::get<I>(results).view()), ...);
   }(std::index_sequence_for<Y...>{});
 }
+template <class T, int... E>
+bool same_bits(const Tensor<T, Shape<E...>>& a, const Tensor<T, Shape<E...>>& b) {
+  return bit_equal(a, b);
+}
+template <class... Y>
+bool same_bits(const std::tuple<Y...>& a, const std::tuple<Y...>& b) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return (same_bits(std::get<I>(a), std::get<I>(b)) && ...);
+  }(std::index_sequence_for<Y...>{});
+}
 /// Numbers from -1 to 1, or from 0 below `most`.
 template <class T>
 T filled(long n, int most = 0) {
@@ -39,7 +51,11 @@ void try_export(const char* name, const X&... x) try {
   Net net;
   net.set_train(false);
   export_onnx(net, folder + "/" + name + ".onnx", x...);
-  save_results(name, net(x...));
+  const auto y = net(x...);
+  save_results(name, y);
+  set_context({.mode = Mode::pynative});
+  if (!same_bits(y, net(x...))) std::printf("%s: the modes differ\n", name), ++failures;
+  set_context({.mode = Mode::graph});
   int k = 0;
   (save(std::string(name) + ".x" + std::to_string(k++), x.view()), ...);
 } catch (const std::exception& error) {
@@ -188,5 +204,12 @@ int main(int, char** argument) {
   try_export<Selection>("choices", filled<Rows>(5));
   try_export<Movement>("moves", filled<Rows>(5));
   try_export<Reductions>("sums", filled<Rows>(5));
+  try_export<control::Memory>("memory", filled<Sequence>(3));
+  try_export<control::Several>("several", filled<Sequence>(3));
+  try_export<control::Nested>("nested", filled<Sequence>(3));
+  try_export<control::Mapped>("mapped", filled<Sequence>(3));
+  try_export<control::Either<1>>("then", filled<Rows>(5));
+  try_export<control::Either<-1>>("else", filled<Rows>(5));
+  try_export<control::Root>("root", filled<Rows>(5));
   return failures != 0;
 }
