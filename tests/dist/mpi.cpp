@@ -63,7 +63,8 @@ void check_sizes(const dist::Communicator& ranks) {
 TEST_CASE("ranks of MPI") {
   CHECK(checks::error_of([] { dist::get_rank(); }).find("call dist::init(\"mpi\") first") != std::string::npos);
   CHECK(checks::error_of([] { dist::release(); }).find("call dist::init(\"mpi\") first") != std::string::npos);
-  CHECK(checks::error_of([] { dist::init("npi"); }) == "dist::init: there is no backend 'npi'; there is 'mpi'.");
+  CHECK(checks::error_of([] { dist::init("npi"); }) ==
+        "dist::init: there is no backend 'npi'; there are 'mpi' and 'nccl'.");
   if (!launched()) {
     support::say_skipped("not started by mpirun (dist/mpirun does that), MPI was not used");
     return;

@@ -14,7 +14,8 @@ BEGIN {
   # bytes between ranks; the operators on them are in ops, what a training does with them in train
   allowed["dist"]    = ""
   allowed["graph"]   = "target"
-  allowed["backend"] = "target graph"
+  # sums over ranks are added in the memory of a GPU, too
+  allowed["backend"] = "target graph dist"
   allowed["lowering"] = "target graph backend"
   allowed["run"]     = "target graph backend lowering"
   allowed["call"]    = "target graph backend lowering run"

@@ -8,6 +8,7 @@
 
 #include <tenon/core/error.hpp>
 #include <tenon/core/memory/owned.hpp>
+#include <tenon/dist/device_ranks.hpp>
 #if TENON_DEFINES
 #include <exception>
 #endif
@@ -32,7 +33,8 @@ struct Message {
 /// `give_up` cancels one after an error. All ranks of the group call `split`. Messages from one rank to another with
 /// one tag arrive in the order in which they were started. One with another number of bytes than its receiver expects
 /// is a RuntimeError there. If it has `shares_memory()`, and that is true on all ranks, those on one machine may pass
-/// memory to each other (dist/shared_blocks.hpp) and tell each other so by messages.
+/// memory to each other (dist/shared_blocks.hpp) and tell each other so by messages. If it has `device_ranks()`, those
+/// exchange bytes of their GPUs.
 template <class T>
 concept Transport = requires(T& transport, Message& message, bool wait, int number) {
   { transport.rank() } -> std::same_as<int>;
@@ -51,6 +53,7 @@ struct TransportFunctions {
   void (*give_up)(void*, Message&);
   Communicator (*split)(void*, int color, int key);
   bool (*shares_memory)(const void*);
+  DeviceRanks* (*device_ranks)(void*);
 };
 template <class T>
 inline constexpr TransportFunctions functions_of{
@@ -62,6 +65,10 @@ inline constexpr TransportFunctions functions_of{
       if constexpr (requires(const T& t) { t.shares_memory(); })
         return static_cast<const T*>(transport)->shares_memory();
       else return false;
+    },
+    [](void* transport) -> DeviceRanks* {
+      if constexpr (requires(T& t) { t.device_ranks(); }) return static_cast<T*>(transport)->device_ranks();
+      else return nullptr;
     }};
 }  // namespace detail
 
@@ -148,6 +155,10 @@ class Communicator {
   [[nodiscard]] Pending start_own_receive(int from, int tag, std::span<std::byte> bytes) const;
   /// Whether ranks on one machine may pass memory to each other.
   bool shares_memory() const { return functions_ && functions_->shares_memory(transport_.get()); }
+  /// What the ranks do in the memory of their GPUs; null if they cannot.
+  detail::DeviceRanks* device_ranks() const {
+    return functions_ ? functions_->device_ranks(transport_.get()) : nullptr;
+  }
 
  private:
   static constexpr int barrier_tag = most_tag + 1;  // that of collectives, so that a rank that calls one hears it

@@ -29,9 +29,27 @@ struct InitOptions {
 /// Throws RuntimeError before init.
 void release();
 
+namespace detail {
+class Mpi;
+union MpiHandle;
+/// How ranks reach each other's GPUs, in a program that includes <tenon/backend/cuda/nccl.hpp>.
+struct DeviceBackend {
+  void (*load)();  // throws RuntimeError if it cannot be used
+  Communicator (*over)(const Mpi&, MpiHandle group);
+};
+inline const DeviceBackend*& device_backend() {
+  static constinit const DeviceBackend* backend = nullptr;
+  return backend;
+}
+}  // namespace detail
+
 /// Makes this process one of the ranks that mpirun has started: `mpirun -n 4 ./program`. With device_target GPU and no
 /// device_id, it takes the GPU with its local rank; ranks of one machine share its processors, unless mpirun has bound
 /// each to its own. Call it before you make a Model, which keeps the settings that it finds.
+///
+/// backend   "mpi": messages from and to the memory of the host. "nccl": those of a training and of operators from GPU
+///           to GPU, all others by MPI. It needs device_target GPU, a GPU for each rank, and in the program
+///           <tenon/backend/cuda/nccl.hpp>
 ///
 /// A rank that ends with a status other than 0 says so and leaves MPI as it is, so that mpirun ends the others.
 ///
@@ -81,15 +99,31 @@ inline bool& has_released() {
                                 " knows of one: they are of different MPIs. Start the program by "
                                 "the mpirun that belongs to it (mpirun.openmpi, mpirun.mpich).");
 }
-[[gnu::cold]] inline void become_rank(const InitOptions& options) {
+[[gnu::cold]] inline void become_rank(const DeviceBackend* devices, const InitOptions& options) {
   if (!process_mpi()) process_mpi() = find_mpi();
   Mpi& mpi = *process_mpi();
   const int size = start_mpi(mpi);
   check_launcher(mpi, size);
   mpi.timeout = options.timeout_seconds;
   mpi.require(MpiCall::comm_dup, mpi.world, &mpi.ranks);
-  const auto ranks = MpiTransport::over(mpi, mpi.ranks);
+  const auto ranks = devices ? devices->over(mpi, mpi.ranks) : MpiTransport::over(mpi, mpi.ranks);
   add_group(world_group, ranks, ranks.rank());
+}
+
+/// What a backend needs beside MPI; null for "mpi".
+[[gnu::cold]] inline const DeviceBackend* load_backend(std::string_view backend) {
+  if (backend == "mpi") return nullptr;
+  if (backend != "nccl")
+    throw_error<RuntimeError>("dist::init: there is no backend '", backend, "'; there are 'mpi' and 'nccl'.");
+  if (const std::string& target = get_context().device_target; target != "GPU")
+    throw_error<RuntimeError>("Device target should be 'GPU' to init nccl, but got ", target,
+                              ": call set_context({.device_target = \"GPU\"}) before, or use dist::init(\"mpi\").");
+  const DeviceBackend* const found = device_backend();
+  if (!found)
+    throw_error<RuntimeError>("dist::init(\"nccl\"): this program has no calls of NCCL: include "
+                              "<tenon/backend/cuda/nccl.hpp> in its sources, or use dist::init(\"mpi\").");
+  found->load();
+  return found;
 }
 
 /// Ranks of one machine share its GPUs and processors, unless the program has chosen.
@@ -130,7 +164,13 @@ inline bool& has_released() {
 }  // namespace detail
 
 [[gnu::noinline]] TENON_INLINE void release() {
+  const auto each_device = [](void (detail::DeviceRanks::*call)()) {
+    for (const detail::Group& group : detail::world().groups)
+      if (detail::DeviceRanks* const ranks = group.ranks.device_ranks()) (ranks->*call)();
+  };
+  each_device(&detail::DeviceRanks::wait);
   detail::tell_end(detail::own_group(world_group).ranks);
+  each_device(&detail::DeviceRanks::end);
   detail::world().groups.clear();
   detail::has_released() = true;
   if (detail::Mpi* const mpi = detail::process_mpi(); mpi && std::exchange(mpi->is_ours, false))
@@ -138,7 +178,6 @@ inline bool& has_released() {
 }
 
 [[gnu::noinline]] TENON_INLINE void init(std::string_view backend, const InitOptions& options) {
-  if (backend != "mpi") throw_error<RuntimeError>("dist::init: there is no backend '", backend, "'; there is 'mpi'.");
   if (is_initialized())
     throw_error<RuntimeError>("dist::init was called before: this process is rank ", get_rank(), " of ",
                               get_group_size(), " already.");
@@ -147,9 +186,10 @@ inline bool& has_released() {
                               "before you make a Model.");
   if (detail::has_released())
     throw_error<RuntimeError>("dist::init after dist::release: MPI begins once in a process.");
-  detail::become_rank(options);
+  detail::become_rank(detail::load_backend(backend), options);
   tenon::detail::process_rank = {get_rank(), get_group_size()};
   detail::share_machine();
+  if (detail::DeviceRanks* const ranks = communicator().device_ranks()) ranks->begin();
 #if defined(__GLIBC__)
   ::on_exit(detail::end_rank, nullptr);
 #endif

@@ -92,16 +92,36 @@ class MpiTransport {
       mpi_.call(MpiCall::request_free, &request);
     }
   }
-  [[gnu::cold]] Communicator split(int color, int key) {
-    MpiHandle part{};
-    {
-      const Lock lock(mpi_.mutex);
-      mpi_.require(MpiCall::comm_split, group_, color, key, &part);
-    }
-    return over(mpi_, part);
-  }
+  [[gnu::cold]] Communicator split(int color, int key) { return over(mpi_, split_group(color, key)); }
   [[gnu::cold, gnu::noinline]] static Communicator over(const Mpi& mpi, MpiHandle group, const MpiSizes& sizes = {}) {
     return Communicator::over<MpiTransport>(mpi, group, sizes);
+  }
+
+  const Mpi& mpi() const { return mpi_; }
+  [[gnu::cold]] MpiHandle split_group(int color, int key) {
+    MpiHandle part{};
+    const Lock lock(mpi_.mutex);
+    mpi_.require(MpiCall::comm_split, group_, color, key, &part);
+    return part;
+  }
+  /// Of a wait for all ranks of the group: throws RuntimeError if there is no use in it.
+  [[gnu::cold, gnu::noinline]] void check_group(Wait& so_far, const char* what) {
+    const double seconds = Wait::now() - so_far.begin;
+    if (seconds < Wait::short_wait) return;
+    const int rank = of_world_[std::size_t(rank_)];
+    int gone = -1;
+    for (const int peer : of_world_)
+      if (peer != rank && has_ended(peer)) gone = peer;
+    if (gone >= 0 && so_far.ended == 0) so_far.ended = seconds;
+    if (gone >= 0 && seconds > so_far.ended + Wait::after_end)
+      throw_error<RuntimeError>("Rank ", gone, " has ended, and rank ", rank, " waits for ", what, ".");
+    if (mpi_.timeout > 0 && seconds > mpi_.timeout)
+      throw_error<RuntimeError>("Rank ", rank, " has waited for ", what, " for ", mpi_.timeout,
+                                " s, the timeout of dist::init: another rank is stuck, or slow.");
+    if (so_far.is_reported || seconds <= Wait::long_wait) return;
+    so_far.is_reported = true;
+    logging::warning(
+        text("Rank ", rank, " has waited for ", what, " for ", Wait::long_wait, " s, and goes on waiting."));
   }
 
  private:

@@ -7,6 +7,7 @@
 #include <tenon/core/memory/growing.hpp>
 #include <tenon/dist/collectives.hpp>
 #include <tenon/dist/shared_blocks.hpp>
+#include <tenon/dist/sum_there.hpp>
 #if TENON_DEFINES
 #include <cstring>
 
@@ -17,11 +18,6 @@ namespace tenon::inline TENON_ABI::dist {
 
 namespace detail {
 using tenon::detail::Look;
-
-/// How the bytes of a sum are numbers: floats up to a border, which is a multiple of 8 bytes, then doubles.
-struct SumBytes {
-  long floats = 0, all = 0;
-};
 
 /// to += from, in a part of a sum.
 void add_sums(std::byte* to, const std::byte* from, const SumBytes& bytes, ShardRange part);
@@ -42,8 +38,8 @@ class ShardSum {
   void fit(const SumBytes& bytes, std::span<const long> ends);
   /// What a shard writes to: a header, which is not added, then the numbers.
   std::byte* block() const { return shared_ ? shared_.of(group_.rank()) : block_.address(); }
-  /// The numbers for the host; after run() their sum.
-  std::byte* values() const;
+  /// The numbers for the host, from byte `begin` on; after run() their sum.
+  std::byte* values(long begin = 0) const;
 
   /// Calls shard(number, begins) for this rank's shards of the first `all` of `shards`: it writes to the block what the
   /// shard gives, or adds it to what is there. All ranks call it, and have the sum in their block then.
@@ -102,6 +98,10 @@ class ShardSum {
   void add_slice(const Bucket& bucket);
   template <class S>
   void add_slice_of(const Bucket& bucket, long begin, long end);
+  // The sum of this rank, where it is added up.
+  std::byte* own() const { return there_.ranks ? block_.address() + header : values(); }
+  // After the shards of this rank, if sums are on GPUs.
+  void exchange_there();
 
   Communicator group_;
   SumBytes bytes_;
@@ -111,6 +111,7 @@ class ShardSum {
   TargetBytes block_;
   SharedBlocks shared_, shared_nodes_;  // in place of block_; nodes_ but the last
   bool reaches_ = false;
+  SumThere there_{};
   tenon::detail::Growing<AlignedBytes>
       kept_;                            // the partial sums of add_up, from most_depth on, and nodes_ but the last
   const Waiting* waiting_ = nullptr;    // the last one
@@ -158,7 +159,7 @@ TENON_EXACT_END
     if (!shared_) {
       block_ = TargetBytes(size, "the gradients of a shard");
       bytes_ = bytes;
-      std::memset(values() - header, 0, size);
+      std::memset(tenon::detail::home(block_.address(), size, Look::overwrite), 0, size);
     }
     kept_.clear();
     room_ = bytes.all;
@@ -169,9 +170,9 @@ TENON_EXACT_END
   for (std::size_t i = 0; i < ends.size(); ++i)
     buckets_[i].bytes = {i ? ends[i - 1] : 0, i + 1 < ends.size() ? ends[i] : bytes.all};
 }
-[[gnu::noinline]] TENON_INLINE std::byte* ShardSum::values() const {
-  if (shared_) return shared_.of(group_.rank()) + header;
-  return tenon::detail::home(block_.address(), std::size_t(header + bytes_.all), Look::change) + header;
+[[gnu::noinline]] TENON_INLINE std::byte* ShardSum::values(long begin) const {
+  if (shared_) return shared_.of(group_.rank()) + header + begin;
+  return tenon::detail::home(block_.address() + header + begin, std::size_t(bytes_.all - begin), Look::change);
 }
 [[gnu::noinline]] TENON_INLINE void ShardSum::each_node_of(int rank, FunctionRef<int, int> f) const {
   const ShardRange own = part_of(shards_, group_.size(), rank);
@@ -197,6 +198,7 @@ TENON_INLINE const std::byte* ShardSum::node_of(int rank, std::size_t place) con
 [[gnu::noinline]] TENON_INLINE void ShardSum::run(long shards, long all, FunctionRef<int, bool> shard) {
   const Landing landing{*this};
   shards_ = shards, all_ = all;
+  there_.ranks = tenon::detail::computes_there() ? group_.device_ranks() : nullptr;
   reaches_ = find_reach();
   nodes_.clear();
   waiting_ = nullptr;
@@ -204,16 +206,17 @@ TENON_INLINE const std::byte* ShardSum::node_of(int rank, std::size_t place) con
   each_node_of(group_.rank(), [&](int begin, int leaves) { last_ = begin + leaves - 1; });
   each_node_of(group_.rank(), [&](int begin, int leaves) {
     if (!nodes_.empty()) nodes_.back().data = keep(nodes_.size() - 1);
-    nodes_.push_back({begin, leaves, values(), 0});
+    nodes_.push_back({begin, leaves, own(), 0});
     add_up(begin, leaves, most_depth, shard);
   });
   if (group_.size() == 1) return;
+  if (there_.ranks) return exchange_there();
   complete(bytes_.all);
   for (; added_ < started_; ++added_) add_bucket(buckets_[added_], true);
   for (Bucket& bucket : buckets_) bucket.has_arrived(true);
 }
 [[gnu::noinline]] TENON_INLINE void ShardSum::complete(long bytes) {
-  if (group_.size() == 1 || current_ != last_) return;
+  if (group_.size() == 1 || current_ != last_ || there_.ranks) return;
   while (started_ < buckets_.size() && buckets_[started_].bytes.end <= bytes) start(buckets_[started_++]);
   while (added_ < started_ && add_bucket(buckets_[added_], false)) ++added_;
 }
@@ -231,10 +234,12 @@ TENON_INLINE const std::byte* ShardSum::node_of(int rank, std::size_t place) con
   const Waiting waiting{keep(depth), waiting_};
   waiting_ = &waiting;
   add_up(first + left, leaves - left, depth + 1, shard);
-  if (started_ == 0) add_sums(values(), waiting.data, bytes_, {0, bytes_.all});  // else start() has
+  if (there_.ranks) there_.add(own(), waiting.data, bytes_);
+  else if (started_ == 0) add_sums(values(), waiting.data, bytes_, {0, bytes_.all});  // else start() has
   waiting_ = waiting.before;
 }
 [[gnu::noinline]] TENON_INLINE const std::byte* ShardSum::keep(std::size_t place) {
+  if (there_.ranks) return there_.keep(place, own(), bytes_.all, room_);
   std::byte* to;
   if (reaches_ && place < most_depth) {
     to = shared_nodes_.of(group_.rank()) + place * std::size_t(room_);
@@ -251,6 +256,44 @@ TENON_INLINE const std::byte* ShardSum::node_of(int rank, std::size_t place) con
   return {bucket.bytes.begin + words.begin * 8, bucket.bytes.begin + words.end * 8};
 }
 
+[[gnu::noinline]] TENON_INLINE void ShardSum::exchange_there() {
+  using Part = DeviceRanks::Part;
+  const Bucket whole{.bytes = {0, bytes_.all}};
+  const ShardRange mine = slice(whole, group_.rank());
+  tenon::detail::Growing<Part> sent, received;
+  tenon::detail::Growing<TreeNode> nodes;
+  std::size_t others = 0;
+  for (int rank = 0; rank < group_.size(); ++rank) others += rank == group_.rank() ? 0 : nodes_of(rank);
+  std::byte* free = there_.room(long(others) * mine.size());
+  for (int rank = 0; rank < group_.size(); ++rank) {
+    const ShardRange theirs = slice(whole, rank);
+    if (rank == group_.rank())
+      for (const Node& node : nodes_) nodes.push_back({node.first, node.leaves, node.data + mine.begin});
+    else {
+      each_node_of(rank, [&](int first, int leaves) {
+        received.push_back({rank, free, std::size_t(mine.size())});
+        nodes.push_back({first, leaves, free});
+        free += mine.size();
+      });
+      for (const Node& node : nodes_)
+        sent.push_back({rank, const_cast<std::byte*>(node.data) + theirs.begin, std::size_t(theirs.size())});
+    }
+  }
+  const auto exchange = [&] {
+    there_.ranks->exchange({sent.begin(), sent.size()}, {received.begin(), received.size()});
+    sent.clear(), received.clear();
+  };
+  exchange();
+  there_.sum(bytes_, mine, int(all_), {nodes.begin(), nodes.size()}, own() + mine.begin);
+  for (int rank = 0; rank < group_.size(); ++rank) {
+    const ShardRange theirs = slice(whole, rank);
+    if (rank == group_.rank()) continue;
+    sent.push_back({rank, own() + mine.begin, std::size_t(mine.size())});
+    received.push_back({rank, own() + theirs.begin, std::size_t(theirs.size())});
+  }
+  exchange();
+  there_.ranks->wait();
+}
 [[gnu::noinline]] TENON_INLINE void ShardSum::make_room() {
   long nodes = 0, bytes = 0;
   for (int rank = 0; rank < group_.size(); ++rank)

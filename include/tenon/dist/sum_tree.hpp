@@ -60,13 +60,13 @@ struct SumType<T> {
 TENON_EXACT_BEGIN
 struct Add {
   template <class S>
-  static S of(S a, S b) {
+  TENON_DEVICE static constexpr S of(S a, S b) {
     return static_cast<S>(a + b);
   }
 };
 struct Multiply {
   template <class S>
-  static S of(S a, S b) {
+  TENON_DEVICE static constexpr S of(S a, S b) {
     if constexpr (sizeof(S) < sizeof(int)) return static_cast<S>(unsigned{a} * unsigned{b});  // an int would overflow
     else return static_cast<S>(a * b);
   }
@@ -74,13 +74,13 @@ struct Multiply {
 /// NaN if one is.
 struct Larger {
   template <class S>
-  static S of(S a, S b) {
+  TENON_DEVICE static constexpr S of(S a, S b) {
     return a > b || a != a ? a : b;
   }
 };
 struct Smaller {
   template <class S>
-  static S of(S a, S b) {
+  TENON_DEVICE static constexpr S of(S a, S b) {
     return a < b || a != a ? a : b;
   }
 };

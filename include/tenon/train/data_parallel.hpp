@@ -130,7 +130,7 @@ class ParallelStep<dist::DataParallel> {
     bytes.floats = layout.floats;
     bytes.all = layout.bytes + steps_.numbers.bytes();
     sum_.fit(bytes, std::span<const long>(layout.end, std::size_t(layout.buckets)));
-    const auto numbers = [this] { return reinterpret_cast<double*>(sum_.values() + layout.bytes); };
+    const auto numbers = [this] { return reinterpret_cast<double*>(sum_.values(layout.bytes)); };
     sum_.run(shards_, math::min(shards_, batch.all), [&](int shard, bool begins) {
       const dist::ShardRange samples =
           dealt_ ? dist::ShardRange{batch.begin, batch.begin + row.n} : dist::part_of(batch.all, shards_, shard);

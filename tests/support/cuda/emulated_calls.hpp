@@ -1,11 +1,15 @@
 // The calls of the CUDA runtime that Tenon uses. Streams run at once what they get; one that is recorded keeps it.
 #pragma once
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <map>
+#include <mutex>
 #include <set>
 #include <string>
 #include <typeinfo>
@@ -21,6 +25,7 @@ enum cudaError_t {
   cudaErrorInsufficientDriver = 35,
   cudaErrorNoDevice = 100,
   cudaErrorInvalidDevice = 101,
+  cudaErrorNotReady = 600,
   cudaErrorLaunchFailure = 719,
   cudaErrorStreamCaptureUnjoined = 904,
 };
@@ -77,12 +82,47 @@ inline const Work* launched = nullptr;
 /// The bytes of memory that nothing was written to yet: floats that are NaN.
 inline constexpr int unwritten = 0xff;
 
+/// Blocks of the device's memory.
+class DeviceBlocks {
+ public:
+  void add(const void* block, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    bytes_[static_cast<const std::byte*>(block)] = bytes;
+  }
+  void remove(const void* block) {
+    const std::lock_guard lock(mutex_);
+    bytes_.erase(static_cast<const std::byte*>(block));
+  }
+  bool has(const std::byte* data, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    auto at = bytes_.upper_bound(data);
+    return at != bytes_.begin() && data + bytes <= (--at)->first + at->second;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<const std::byte*, std::size_t> bytes_;
+};
+inline DeviceBlocks& device_blocks() {
+  static auto* const blocks = new DeviceBlocks;  // static tensors may die last of all
+  return *blocks;
+}
+inline bool is_device_memory(const std::byte* data, std::size_t bytes) { return device_blocks().has(data, bytes); }
+
 /// The names of those that have failed because a test asked for it; how many of them give something back for good.
 inline std::set<std::string> failed_calls;
 inline long failed_frees = 0;
 
+/// Of the emulated NCCL: groups that are begun and not ended, calls whose work is not done. The runtime must not be
+/// asked for anything then.
+inline std::atomic<int> open_groups = 0, works_in_progress = 0;
+
 inline cudaError_t call(const char* name = __builtin_FUNCTION()) {
   ++calls;
+  if (open_groups + works_in_progress > 0) {
+    std::fprintf(stderr, "%s inside of a group of NCCL, or while its calls are in progress\n", name);
+    std::abort();
+  }
   if (failing_function == name) failing_function.clear();
   else if (calls_until_failure < 0 || calls_until_failure-- > 0) return cudaSuccess;
   failed_calls.insert(name);
@@ -184,6 +224,9 @@ inline cudaError_t cudaSetDevice(int device) {
 inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr asked, int) {
   return emulator::call([&] { *value = asked == cudaDevAttrComputeCapabilityMajor ? 9 : emulator::shared_bytes; });
 }
+inline cudaError_t cudaDeviceGetPCIBusId(char* name, int length, int device) {
+  return emulator::call([&] { std::snprintf(name, std::size_t(length), "0000:%02X:00.0", 0x17 + device); });
+}
 inline cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   *free = 1 << 20, *total = 1 << 30;
   return cudaSuccess;
@@ -217,6 +260,7 @@ inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   return emulator::call([&] { event->recorded = stream->recorded, event->last = stream->last; });
 }
 inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return emulator::call(); }
+inline cudaError_t cudaEventQuery(cudaEvent_t) { return emulator::call(); }
 
 inline cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int) {
   return emulator::call([&] { *pool = nullptr; });
@@ -231,11 +275,15 @@ inline cudaError_t cudaFreeHost(void* block) {
 inline cudaError_t cudaMallocAsync(void** block, std::size_t bytes, cudaStream_t) {
   return emulator::call([&] {
     *block = ::operator new(bytes, std::align_val_t(256)), ++emulator::alive;
+    emulator::device_blocks().add(*block, bytes);
     std::memset(*block, emulator::kernels_run ? emulator::unwritten : 0, bytes);
   });
 }
 inline cudaError_t cudaFreeAsync(void* block, cudaStream_t) {
-  return emulator::free(block, [&] { ::operator delete(block, std::align_val_t(256)), --emulator::alive; });
+  return emulator::free(block, [&] {
+    emulator::device_blocks().remove(block);
+    ::operator delete(block, std::align_val_t(256)), --emulator::alive;
+  });
 }
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
   return emulator::call([&] { emulator::put(stream, [=] { std::memcpy(to, from, bytes); }); });

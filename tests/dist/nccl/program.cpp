@@ -1,0 +1,90 @@
+// What tests/dist/nccl.sh runs on ranks with emulated GPUs, which send by an emulated NCCL: a training in four shards,
+// which prints a line per mode, or a mistake, which prints its sentence.
+//
+//     program train CPU|GPU
+//     program MISTAKE
+#include <cstdint>
+#include <cstdio>
+#include <string_view>
+#include <vector>
+
+#include <tenon/backend/cuda/nccl.hpp>
+#include <tenon/dist.hpp>
+#include <tenon/tenon.hpp>
+#include <tenon/train/checkpoint.hpp>
+
+#include "../../support/cuda/emulated_nccl.hpp"
+#include "../../support/outcome.hpp"
+
+using namespace tenon;
+
+namespace {
+
+struct Net : nn::Cell<Net> {
+  nn::Dense<20, 32> first;
+  nn::BatchNorm1d<32> norm;
+  nn::Dense<32, 4> last;
+  constexpr auto construct(auto x) const { return last(relu(norm(first(x)))); }
+};
+
+void train(bool on_gpu) {
+  dist::init(on_gpu ? "nccl" : "mpi");
+  for (const Mode mode : {Mode::graph, Mode::pynative}) {
+    const ContextScope scope({.mode = mode, .seed = 11});
+    Net net;
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.05f, .momentum = 0.9f},
+                dist::DataParallel{.shards = 4}};
+    std::vector<double> losses;
+    support::Losses monitor{losses};
+    model.train(3, support::bands<Shape<20>>(23) | dataset::batch(12), monitor);
+    std::uint64_t number = hash_bytes(reinterpret_cast<const char*>(losses.data()), losses.size() * sizeof(double));
+    for (const auto& tensors : {named_parameters(net), model.optimizer_state()})
+      for (const auto& [name, tensor] : tensors)
+        number = hash_bytes(static_cast<const char*>(tensor.data), tensor.bytes(), number);
+    std::printf("%s loss %.4f to %.4f, weights %016llx\n", mode == Mode::graph ? "graph" : "pynative", losses.front(),
+                losses.back(), static_cast<unsigned long long>(number));
+    std::fflush(stdout);
+  }
+  std::fprintf(stderr, "rank %d: %ld groups of NCCL, %ld bytes\n", dist::get_rank(), emulator::nccl_groups,
+               emulator::nccl_bytes);
+}
+
+/// Two ranks send `bytes` to each other.
+void exchange(std::size_t bytes) {
+  dist::detail::DeviceRanks* const ranks = dist::communicator().device_ranks();
+  const TargetBytes sent(bytes), received(bytes);
+  const dist::detail::DeviceRanks::Part to{1 - dist::get_rank(), sent.address(), bytes};
+  const dist::detail::DeviceRanks::Part from{1 - dist::get_rank(), received.address(), bytes};
+  ranks->exchange({&to, 1}, {&from, 1});
+  ranks->wait();
+}
+
+void make_mistake(std::string_view mistake) {
+  auto& functions = emulator::library_functions();
+  if (mistake == "no-library") functions.erase("libnccl.so.2");
+  if (mistake == "no-function") functions["libnccl.so.2"].erase("ncclSend");
+  if (mistake == "old") emulator::nccl_faults.version = 2708;
+  if (mistake == "on-cpu") set_context({.device_target = "CPU"});
+  if (mistake == "no-header") dist::detail::device_backend() = nullptr;
+  if (mistake == "no-id") emulator::failing_function = "ncclGetUniqueId";
+  dist::init("nccl", {.timeout_seconds = mistake == "stuck" ? 0.5 : 0});
+  const int rank = dist::get_rank();
+  if (rank == 1 && mistake == "ends") return;
+  if (rank == 1 && mistake == "fails") emulator::failing_function = "ncclGroupEnd";
+  if (rank == 1 && mistake == "breaks") emulator::nccl_faults.groups_until_break = 1;
+  emulator::nccl_faults.is_stuck = mistake == "stuck";
+  exchange(1000);
+  exchange(mistake == "sizes" && rank == 1 ? 2000 : 3000);
+}
+
+}  // namespace
+
+int main(int count, char** words) try {
+  const std::string_view what = count > 1 ? words[1] : "", target = count > 2 ? words[2] : "GPU";
+  emulator::devices = 4;
+  set_context({.device_target = std::string(target), .num_threads = 1});
+  what == "train" ? train(target == "GPU") : make_mistake(what);
+} catch (const std::exception& error) {
+  std::printf("%s\n", error.what());
+  return 1;
+}
