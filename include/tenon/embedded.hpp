@@ -12,6 +12,11 @@
     "Tenon needs a core whose FPU has a fused multiply-add of float32 (Cortex-M4F, M7, M33, M55; -mfpu=fpv4-sp-d16 \
 -mfloat-abi=hard): without one its library rounds twice, and weights would differ from those of other machines."
 #endif
+#if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)
+#error \
+    "Tenon is not right with float vectors of MVE (Cortex-M55, M85): the losses of tests/embedded/lenet.sh differed with \
+g++ 12.2. Compile with -mcpu=cortex-m55+nomve.fp."
+#endif
 #include <tenon/core/macros/macros_begin.hpp>
 // The comment keeps a formatter from changing the order.
 #include <tenon/embedded/trainer.hpp>
