@@ -14,8 +14,8 @@
 #endif
 #if defined(__ARM_FEATURE_MVE) && (__ARM_FEATURE_MVE & 2)
 #error \
-    "Tenon is not right with float vectors of MVE (Cortex-M55, M85): the losses of tests/embedded/lenet.sh differed with \
-g++ 12.2. Compile with -mcpu=cortex-m55+nomve.fp."
+    "Tenon is not right with float vectors of MVE (Cortex-M55, M85): with g++ 12.2 losses of tests/embedded/lenet.sh \
+differed. Compile with -mcpu=cortex-m55+nomve.fp."
 #endif
 #include <tenon/core/macros/macros_begin.hpp>
 // The comment keeps a formatter from changing the order.

@@ -1,6 +1,6 @@
 #!/bin/sh
-# LeNet-5 learns in QEMU on a Cortex-M4F, a Cortex-M7, and a Cortex-M55, and the same source on this machine, to the same
-# losses, output, and weights; code and memory stay within bounds: `lenet.sh COMPILER`.
+# LeNet-5 learns in QEMU on a Cortex-M4F, a Cortex-M7, and a Cortex-M55, and the same source on this machine, to the
+# same losses, output, and weights; code and memory stay within bounds: `lenet.sh COMPILER`.
 set -u
 compiler=${1:-g++}
 root=$(cd "$(dirname "$0")/../.." && pwd) || exit 1
