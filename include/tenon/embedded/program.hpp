@@ -114,7 +114,7 @@ struct Rows {
 template <class Graph>
 constexpr Indices indices_of_row(const KernelEntry& kernel, int id) {
   Indices own;
-  if (!kernel.indices) return own;
+  if (!kernel.has_indices) return own;
   const Node& node = Graph::graph[id];
   const IndexRange& range = *kernel.indices;
   const TensorType& type = Graph::graph[node.operand[range.operand]].type;

@@ -301,7 +301,7 @@ constexpr KernelEntry make_kernel_entry() {
   else if constexpr (requires { K::template kernel<C>(); }) entry.run = K::template kernel<C>();
   else entry.run = &K::template run<C>;
   if constexpr (tenon::detail::HasIndices<typename C::Op>)
-    if constexpr (call_indices<C>.any()) entry.indices = &call_indices<C>;
+    if constexpr (call_indices<C>.any()) entry.indices = &call_indices<C>, entry.has_indices = true;
   if constexpr (tenon::detail::LimitsBatch<typename C::Op>)
     if constexpr (call_least_batch<C>.n > 1) entry.least_batch = &call_least_batch<C>;
   constexpr bool linear = requires { requires K::linear_work; };

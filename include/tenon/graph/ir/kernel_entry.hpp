@@ -71,7 +71,7 @@ struct KernelEntry {
   KernelWork (*nchw16n_work_of)(long n) = nullptr;  // unless is_nchw16n_linear
   LinearWork linear{}, nchw16n_linear{};            // the second counts blocks
   // not whether a pointer is null: UBSan refuses to compare one in constant evaluation
-  bool is_linear = true, is_nchw16n_linear = true;
+  bool is_linear = true, is_nchw16n_linear = true, has_indices = false;
   long rows = 1;                            // of a sample, which are samples to `run` and `work_of` (OnRows)
   const IndexRange* indices = nullptr;      // of an operand; null: none are looked at
   const LeastBatch* least_batch = nullptr;  // null: any batch will do
