@@ -16,7 +16,8 @@ weights to build/release/lenet.safetensors of this project (or --save FILE), and
                 (60,000 to train, 10,000 to evaluate)
 Relative names of files and folders start from the current folder. All other options go to the example;
 build/release/examples/06_mnist --help lists them.
-On Debian and Ubuntu the script first installs what is missing (compiler, cmake, ninja, zlib), as root or with sudo.
+On Debian, Ubuntu, and Fedora the script first installs what is missing (compiler, cmake, ninja, zlib), as root or with
+sudo.
 END
 }
 

@@ -1,5 +1,6 @@
 # What test.sh and quickstart.sh share: installing what is missing, and showing how far a build is. Sourced, not run.
-# Needs only a POSIX shell, coreutils, grep, and, if something is missing, apt-get (Debian 12 or newer).
+# Needs only a POSIX shell, coreutils, grep, and, if something is missing, apt-get (Debian 12 or newer, Ubuntu) or dnf
+# (Fedora).
 
 say() { printf '%s\n' "$*"; }
 stop() { printf '%s\n' "$*" >&2; exit 1; }
@@ -35,6 +36,8 @@ has() {
     qemu-user) command -v qemu-aarch64 >/dev/null ;;
     mkdocs-material) [ -d /usr/share/doc/mkdocs-material ] ;;
     doxygen-awesome-css) [ -e /usr/share/doxygen-awesome-css/doxygen-awesome.css ] ;;
+    gcc-arm-none-eabi) command -v arm-none-eabi-gcc >/dev/null ;;
+    libstdc++-arm-none-eabi-newlib) [ -d /usr/lib/arm-none-eabi/newlib ] ;;
     pkgconf) command -v pkg-config >/dev/null ;;
     openmpi-bin) command -v mpirun.openmpi >/dev/null ;;
     mpich) command -v mpirun.mpich >/dev/null ;;
@@ -66,15 +69,34 @@ alive() {
   return $alive_status
 }
 
-# can_install: whether packages can be installed here: apt-get, as root or with sudo.
-can_install() { command -v apt-get >/dev/null && { [ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null; }; }
+# installer: apt-get or dnf, whichever is here.
+installer() { command -v apt-get >/dev/null && echo apt-get || { command -v dnf >/dev/null && echo dnf; }; }
 
-# apt_install LOG PACKAGE...: by apt-get, after reading its lists once; what it prints goes into the file LOG.
-apt_install() {
+# can_install: whether packages can be installed here, as root or with sudo.
+can_install() { [ -n "$(installer)" ] && { [ "$(id -u)" -eq 0 ] || command -v sudo >/dev/null; }; }
+
+# names_here PACKAGE...: what Debian's packages that every test needs are called here.
+names_here() {
+  for package in "$@"; do
+    case $(installer):$package in
+      dnf:g++) echo gcc-c++ ;;
+      dnf:zlib1g-dev) echo zlib-devel ;;
+      dnf:doctest-dev) echo doctest-devel ;;
+      *) echo "$package" ;;
+    esac
+  done | tr '\n' ' '
+}
+
+# install_packages LOG PACKAGE...: after reading apt-get's lists once; what is printed goes into the file LOG.
+install_packages() {
   log=$1
   shift
   as_root=
   [ "$(id -u)" -eq 0 ] || as_root=sudo
+  if [ "$(installer)" = dnf ]; then
+    $as_root dnf install -y --setopt=install_weak_deps=False "$@" >"$log" 2>&1
+    return
+  fi
   {
     [ -n "${lists_are_read:-}" ] || $as_root apt-get update
     lists_are_read=yes
@@ -87,13 +109,16 @@ need() {
   missing=
   for package in "$@"; do has "$package" || missing="$missing $package"; done
   if [ -n "$missing" ]; then
+    # shellcheck disable=SC2086  # several words
+    names=$(names_here $missing) by=$(installer)
     by_hand="Install these and start again:$missing. On Debian: apt-get install$missing"
-    command -v apt-get >/dev/null || stop "$by_hand"
+    [ "$by" != dnf ] || by_hand="Install these and start again: dnf install $names"
+    [ -n "$by" ] || stop "$by_hand"
     can_install || stop "$by_hand (as root; there is no sudo here)"
     say "Installing$missing (once, about 1 min) ..."
     log=$(mktemp)
     # shellcheck disable=SC2086  # several words
-    alive apt_install "$log" $missing || { tail -n 20 "$log"; stop "apt-get could not install$missing. $by_hand"; }
+    alive install_packages "$log" $names || { tail -n 20 "$log"; stop "$by could not install $names. $by_hand"; }
     rm -f "$log"
   fi
   version=$(g++ -dumpversion)
@@ -101,17 +126,17 @@ need() {
     stop "Tenon needs g++ 12 or newer; g++ here is $version. Set CXX to another compiler."
 }
 
-# want PACKAGE...: installs those that are missing, where that can be done. A test that lacks one says SKIPPED.
+# want PACKAGE...: installs those that are missing, by apt-get. A test that lacks one says SKIPPED.
 want() {
-  can_install || return 0
+  can_install && [ "$(installer)" = apt-get ] || return 0
   missing=
   for package in "$@"; do has "$package" || missing="$missing $package"; done
   [ -n "$missing" ] || return 0
   say "Installing$missing (once, about 1 min) ..."
   log=$(mktemp)
   # shellcheck disable=SC2086  # several words
-  alive apt_install "$log" $missing || for package in $missing; do
-    alive apt_install "$log" "$package" || say "apt-get could not install $package; what needs it will be skipped."
+  alive install_packages "$log" $missing || for package in $missing; do
+    alive install_packages "$log" "$package" || say "apt-get could not install $package; what needs it will be skipped."
   done
   rm -f "$log"
 }

@@ -140,6 +140,7 @@ tools_of() {
     dist/mpirun | dist/nccl | example/data_parallel) echo openmpi-bin mpich ;;
     docs/snippets) echo openmpi-bin libzmq3-dev libboost-dev nlohmann-json3-dev libxtensor-dev libdlpack-dev \
       libeigen3-dev ;;
+    embedded/lenet) echo gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib qemu-system-arm ;;
     core/dlpack*) echo libdlpack-dev ;;
     debugger/lldb) echo lldb-19 ;;
     debug/report_in_browser) echo libpng-dev chromium ;;

@@ -46,5 +46,25 @@ sh ../tree/cmake/quickstart.sh >out 2>&1
 touch -d '2100-01-01' "$work/tree/include/new.hpp"
 sh ../tree/cmake/quickstart.sh >out 2>&1
 grep -q Building out || { echo "FAILED: does not say that it builds: $(cat out)"; faults=1; }
+# What is missing is installed by apt-get, or by dnf under its own names; root is played.
+mkdir bare && for tool in sh grep cut tr cat mktemp tail sleep rm dirname nproc sed find touch head printf kill; do
+  ln -s "$(command -v $tool)" bare/ 2>/dev/null
+done
+printf '#!/bin/sh\necho 0\n' >bare/id && chmod +x bare/id
+for installer in apt-get dnf; do
+  printf '#!/bin/sh\necho "$0 $*" >>installed\nexit 1\n' >bare/$installer && chmod +x bare/$installer
+  ln -sf "$(command -v env)" bare/env
+  PATH=$PWD/bare sh ../tree/cmake/quickstart.sh >out 2>&1 && { echo "FAILED: $installer cannot install"; faults=1; }
+  case $installer in
+    apt-get) names="install -y --no-install-recommends g++ cmake make ninja-build zlib1g-dev" ;;
+    dnf) names="gcc-c++ cmake make ninja-build zlib-devel" ;;
+  esac
+  { grep -q -- "$names" installed && grep -q "$installer could not install g" out; } ||
+    { echo "FAILED: $installer: $(cat out installed)"; faults=1; }
+  rm -f bare/$installer installed
+done
+PATH=$PWD/bare sh ../tree/cmake/quickstart.sh >out 2>&1
+grep -q 'start again: g++ cmake make ninja-build zlib1g-dev. On Debian: apt-get install' out ||
+  { echo "FAILED: without an installer: $(cat out)"; faults=1; }
 [ $faults -eq 0 ] && echo "quickstart.sh hands its arguments on, and stays in the caller's folder."
 exit $faults
