@@ -1,8 +1,8 @@
 #!/bin/sh
 # Ranks with emulated GPUs, which send by an emulated NCCL: they leave the bits of ranks on the CPU, and what goes wrong
-# is a sentence: `nccl.sh COMPILER`.
+# is a sentence: `nccl.sh COMPILER`. `nccl.sh COMPILER operators` tests the operators among ranks instead.
 set -u
-compiler=$1
+compiler=$1 what=${2:-program}
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 failed=0
@@ -13,8 +13,23 @@ export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
 mpirun=$(command -v mpirun.openmpi || command -v mpirun.mpich || command -v mpirun) ||
   { echo "SKIPPED: no mpirun is installed (apt-get install openmpi-bin)"; exit 77; }
 root=$(cd "$(dirname "$0")/../.." && pwd)
-"$compiler" -std=c++20 -O1 -march=native -DTENON_TARGET=cuda -I"$root/include" -I"$root/tests/support/cuda" \
-  "$root/tests/dist/nccl/program.cpp" -lpthread -ldl -o "$dir/program" || exit 1
+"$compiler" -std=c++20 -O0 -march=native -DTENON_TARGET=cuda -I"$root/include" -I"$root/tests/support/cuda" \
+  "$root/tests/dist/nccl/$what.cpp" -lpthread -ldl -o "$dir/program" || exit 1
+
+if [ "$what" = operators ]; then
+  for ranks in 1 2 3 4; do
+    timeout 60 "$mpirun" -n $ranks "$dir/program" collectives >"$dir/out" 2>&1 && continue
+    cat "$dir/out"
+    fail "collectives of $ranks ranks"
+  done
+  for target in CPU GPU; do
+    timeout 60 "$mpirun" -n 2 "$dir/program" train $target >"$dir/out" 2>"$dir/errors" || fail "operators on $target"
+    sort "$dir/out" >"$dir/$target"
+  done
+  [ "$(wc -l <"$dir/CPU")" = 4 ] && cmp "$dir/CPU" "$dir/GPU" || { cat "$dir/CPU" "$dir/GPU"; fail "operators"; }
+  [ "$(grep -c ' 384 groups of NCCL' "$dir/errors")" = 2 ] || { cat "$dir/errors"; fail "did not send by NCCL"; }
+  exit $failed
+fi
 
 "$dir/program" train CPU >"$dir/wanted" 2>"$dir/errors" || { cat "$dir/wanted" "$dir/errors"; fail "one process"; }
 [ "$(wc -l <"$dir/wanted")" = 2 ] || { cat "$dir/wanted"; fail "one process does not print 2 lines"; }
@@ -45,6 +60,8 @@ no-id:ncclGetUniqueId of rank 0: unhandled system error
 ends:Rank 1 has ended, and rank 0 waits for an exchange of GPUs.
 fails:NCCL 2.28.3 failed on rank 1 of 2, which waits for an exchange of GPUs: unhandled system error
 breaks:network error (connection to rank lost). NCCL_SOCKET_IFNAME=lo in the environment; NCCL_DEBUG=INFO shows more.
+cudaEventQuery:GPU: a kernel or copy failed
+cudaEventRecord:GPU: cudaEventRecord failed
 sizes:sends 3000 bytes, expected are 2000
 stuck:Rank 0 has waited for an exchange of GPUs for 0.5 s, the timeout of dist::init: another rank is stuck, or slow.
 END

@@ -3,20 +3,9 @@
 //
 //     program train CPU|GPU
 //     program MISTAKE
-#include <cstdint>
-#include <cstdio>
 #include <string_view>
-#include <vector>
 
-#include <tenon/backend/cuda/nccl.hpp>
-#include <tenon/dist.hpp>
-#include <tenon/tenon.hpp>
-#include <tenon/train/checkpoint.hpp>
-
-#include "../../support/cuda/emulated_nccl.hpp"
-#include "../../support/outcome.hpp"
-
-using namespace tenon;
+#include "train.hpp"
 
 namespace {
 
@@ -26,28 +15,6 @@ struct Net : nn::Cell<Net> {
   nn::Dense<32, 4> last;
   constexpr auto construct(auto x) const { return last(relu(norm(first(x)))); }
 };
-
-void train(bool on_gpu) {
-  dist::init(on_gpu ? "nccl" : "mpi");
-  for (const Mode mode : {Mode::graph, Mode::pynative}) {
-    const ContextScope scope({.mode = mode, .seed = 11});
-    Net net;
-    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.05f, .momentum = 0.9f},
-                dist::DataParallel{.shards = 4}};
-    std::vector<double> losses;
-    support::Losses monitor{losses};
-    model.train(3, support::bands<Shape<20>>(23) | dataset::batch(12), monitor);
-    std::uint64_t number = hash_bytes(reinterpret_cast<const char*>(losses.data()), losses.size() * sizeof(double));
-    for (const auto& tensors : {named_parameters(net), model.optimizer_state()})
-      for (const auto& [name, tensor] : tensors)
-        number = hash_bytes(static_cast<const char*>(tensor.data), tensor.bytes(), number);
-    std::printf("%s loss %.4f to %.4f, weights %016llx\n", mode == Mode::graph ? "graph" : "pynative", losses.front(),
-                losses.back(), static_cast<unsigned long long>(number));
-    std::fflush(stdout);
-  }
-  std::fprintf(stderr, "rank %d: %ld groups of NCCL, %ld bytes\n", dist::get_rank(), emulator::nccl_groups,
-               emulator::nccl_bytes);
-}
 
 /// Two ranks send `bytes` to each other.
 void exchange(std::size_t bytes) {
@@ -71,6 +38,7 @@ void make_mistake(std::string_view mistake) {
   const int rank = dist::get_rank();
   if (rank == 1 && mistake == "ends") return;
   if (rank == 1 && mistake == "fails") emulator::failing_function = "ncclGroupEnd";
+  if (rank == 1 && mistake.starts_with("cuda")) emulator::failing_function = mistake;
   if (rank == 1 && mistake == "breaks") emulator::nccl_faults.groups_until_break = 1;
   emulator::nccl_faults.is_stuck = mistake == "stuck";
   exchange(1000);
@@ -83,7 +51,9 @@ int main(int count, char** words) try {
   const std::string_view what = count > 1 ? words[1] : "", target = count > 2 ? words[2] : "GPU";
   emulator::devices = 4;
   set_context({.device_target = std::string(target), .num_threads = 1});
-  what == "train" ? train(target == "GPU") : make_mistake(what);
+  if (what != "train") return make_mistake(what), 0;
+  dist::init(target == "GPU" ? "nccl" : "mpi");
+  train<Net>(11, dist::DataParallel{.shards = 4});
 } catch (const std::exception& error) {
   std::printf("%s\n", error.what());
   return 1;

@@ -288,6 +288,15 @@ inline cudaError_t cudaFreeAsync(void* block, cudaStream_t) {
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind, cudaStream_t stream) {
   return emulator::call([&] { emulator::put(stream, [=] { std::memcpy(to, from, bytes); }); });
 }
+inline cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+                                     std::size_t width, std::size_t height, cudaMemcpyKind, cudaStream_t stream) {
+  return emulator::call([&] {
+    emulator::put(stream, [=] {
+      for (std::size_t row = 0; row < height; ++row)
+        std::memcpy(static_cast<char*>(to) + row * to_pitch, static_cast<const char*>(from) + row * from_pitch, width);
+    });
+  });
+}
 inline cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
   return emulator::call([&] { emulator::put(stream, [=] { std::memset(to, value, bytes); }); });
 }

@@ -234,7 +234,7 @@ inline const char* nccl_get_error_string(int result) {
                                   "NCCL operation in progress"};
   return text[result];
 }
-inline const char* nccl_get_last_error(NcclComm* comm) { return comm->error(); }
+inline const char* nccl_get_last_error(NcclComm* comm) { return comm ? comm->error() : ""; }
 inline int nccl_group_start() {
   ++nccl_group().depth, ++open_groups;
   return NcclComm::success;

@@ -12,7 +12,7 @@ namespace tenon::inline TENON_ABI::kernel::cuda {
 /// lanes can run at the same time. None is given back, because CUDA graphs keep addresses.
 class LaneMemory {
  public:
-  enum Use : int { products, workspace, segments, call };
+  enum Use : int { products, workspace, segments, call, ranks };
   static std::byte* take(Use use, std::size_t bytes) {
     static LaneMemory* const all = new LaneMemory;  // for ever, as the queues
     return all->find({device_of_thread(), running().lane, use}, bytes);

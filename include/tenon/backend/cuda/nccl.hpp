@@ -9,7 +9,7 @@
 #pragma once
 #include <cstdlib>
 
-#include <tenon/backend/cuda/nccl/ranks.hpp>
+#include <tenon/backend/cuda/nccl/operators.hpp>
 #include <tenon/dist/mpi.hpp>
 
 namespace tenon::inline TENON_ABI::kernel::cuda {

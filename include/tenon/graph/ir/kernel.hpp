@@ -304,6 +304,9 @@ constexpr KernelEntry make_kernel_entry() {
     if constexpr (call_indices<C>.any()) entry.indices = &call_indices<C>, entry.has_indices = true;
   if constexpr (tenon::detail::LimitsBatch<typename C::Op>)
     if constexpr (call_least_batch<C>.n > 1) entry.least_batch = &call_least_batch<C>;
+#if defined(TENON_TARGET)
+  entry.meets_ranks = requires { requires K::meets_ranks; };
+#endif
   constexpr bool linear = requires { requires K::linear_work; };
   if constexpr (linear)
     entry.linear = linear_between(kernel_work<Rows, Target>(rows), kernel_work<Rows, Target>(2 * rows));

@@ -72,6 +72,9 @@ struct KernelEntry {
   LinearWork linear{}, nchw16n_linear{};            // the second counts blocks
   // not whether a pointer is null: UBSan refuses to compare one in constant evaluation
   bool is_linear = true, is_nchw16n_linear = true, has_indices = false;
+#if defined(TENON_TARGET)
+  bool meets_ranks = false;  // run() waits for other ranks, so the host calls it when it is its turn
+#endif
   long rows = 1;                            // of a sample, which are samples to `run` and `work_of` (OnRows)
   const IndexRange* indices = nullptr;      // of an operand; null: none are looked at
   const LeastBatch* least_batch = nullptr;  // null: any batch will do

@@ -7,7 +7,8 @@
 namespace tenon::inline TENON_ABI::ops {
 
 /// Base of operators that all ranks of a group call together. They run when the source calls them in PyNative mode; a
-/// graph has them in one order, which is that of all ranks, as all have the same graph. The kernel is the CPU's alone.
+/// graph has them in one order, which is that of all ranks, as all have the same graph. The kernel is the CPU's; GPUs
+/// have those of <tenon/backend/cuda/nccl.hpp>.
 ///
 /// gradients  are those of the sum of the ranks' losses
 /// errors     RuntimeError before dist::init, outside of the group, if ranks call with other sizes

@@ -148,6 +148,12 @@ TENON_INLINE std::byte* Executor::flag_of(const Resolved& r) {
                                .operands = node.operands,
                                .flag = flag_of(r),
                                .node = r.instruction->node};
+  if (call.kernel.meets_ranks) {
+    submit_there();
+    if (call.is_empty(bytes)) return;
+    const detail::Launch launch = detail::prepare_launch(call, a, bytes);
+    return detail::submit(there_.target, {nullptr, n_}, {&launch, 1}, nullptr, false);
+  }
   if (!call.is_empty(bytes)) there_.launches.push_back(detail::prepare_launch(call, a, bytes));
 }
 // Puts the group of instructions that are a kernel per sample on the list, if i is its begin and all of it runs, and

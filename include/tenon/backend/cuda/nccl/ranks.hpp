@@ -47,7 +47,8 @@ class NcclRanks final : public dist::detail::DeviceRanks {
     std::vector<Part> from, to;
     const auto find = [](std::vector<Part>& found, std::span<const Part> parts, Use use) {
       for (const Part& part : parts)
-        if (part.bytes > 0) found.push_back({part.peer, there(part.data, use, part.bytes), part.bytes});
+        if (part.bytes > 0)  // 0 would be all of the block
+          found.push_back({part.peer, there(part.data, use, part.bytes), part.bytes});
     };
     find(from, sent, Use::read), find(to, received, Use::overwrite);
     exchange_there(from, to);
@@ -89,15 +90,20 @@ class NcclRanks final : public dist::detail::DeviceRanks {
   /// The same with addresses in the memory of the GPU.
   void exchange_there(std::span<const Part> sent, std::span<const Part> received) {
     begin();
-    if (sent.empty() && received.empty()) return;
+    std::size_t bytes = 0;
+    for (const std::span<const Part> parts : {sent, received})
+      for (const Part& part : parts) bytes += part.bytes;
+    if (bytes == 0) return;
     const NcclLibrary& nccl = NcclLibrary::instance();
     const cudaStream_t stream = queues().kernels;
     if (!std::exchange(waits_, true)) check(cudaEventRecord(before_, stream), "cudaEventRecord");
     int result = nccl.group_start();
     for (const Part& part : sent)
-      if (result == nccl_success) result = nccl.send(part.data, part.bytes, nccl_int8, part.peer, comm_, stream);
+      if (result == nccl_success && part.bytes > 0)
+        result = nccl.send(part.data, part.bytes, nccl_int8, part.peer, comm_, stream);
     for (const Part& part : received)
-      if (result == nccl_success) result = nccl.recv(part.data, part.bytes, nccl_int8, part.peer, comm_, stream);
+      if (result == nccl_success && part.bytes > 0)
+        result = nccl.recv(part.data, part.bytes, nccl_int8, part.peer, comm_, stream);
     const int ended = nccl.group_end();
     settle(result != nccl_success ? result : ended, "an exchange of GPUs");
   }
@@ -212,7 +218,7 @@ class NcclRanks final : public dist::detail::DeviceRanks {
   [[noreturn, gnu::cold, gnu::noinline]] void refuse(int result, const char* what) {
     const NcclLibrary& nccl = NcclLibrary::instance();
     const char* const reason = nccl.get_error_string(result);
-    const char* const more = comm_ ? nccl.get_last_error(comm_) : nullptr;
+    const char* const more = nccl.get_last_error(comm_);  // of the process, if there is no communicator yet
     give_up(text("NCCL ", nccl_version_text(nccl.version), " failed on rank ", rank(), " of ", size(),
                  ", which waits for ", what, ": ", reason ? reason : "an unknown error",
                  more && *more ? text(" (", more, ")") : "", ".", nccl_environment(), "; NCCL_DEBUG=INFO shows more."));
