@@ -198,7 +198,7 @@ TENON_INLINE const std::byte* ShardSum::node_of(int rank, std::size_t place) con
 [[gnu::noinline]] TENON_INLINE void ShardSum::run(long shards, long all, FunctionRef<int, bool> shard) {
   const Landing landing{*this};
   shards_ = shards, all_ = all;
-  there_.ranks = tenon::detail::computes_there() ? group_.device_ranks() : nullptr;
+  if constexpr (several_targets) there_.ranks = tenon::detail::computes_there() ? group_.device_ranks() : nullptr;
   reaches_ = find_reach();
   nodes_.clear();
   waiting_ = nullptr;
@@ -210,7 +210,8 @@ TENON_INLINE const std::byte* ShardSum::node_of(int rank, std::size_t place) con
     add_up(begin, leaves, most_depth, shard);
   });
   if (group_.size() == 1) return;
-  if (there_.ranks) return exchange_there();
+  if constexpr (several_targets)
+    if (there_.ranks) return exchange_there();
   complete(bytes_.all);
   for (; added_ < started_; ++added_) add_bucket(buckets_[added_], true);
   for (Bucket& bucket : buckets_) bucket.has_arrived(true);
@@ -234,12 +235,14 @@ TENON_INLINE const std::byte* ShardSum::node_of(int rank, std::size_t place) con
   const Waiting waiting{keep(depth), waiting_};
   waiting_ = &waiting;
   add_up(first + left, leaves - left, depth + 1, shard);
-  if (there_.ranks) there_.add(own(), waiting.data, bytes_);
-  else if (started_ == 0) add_sums(values(), waiting.data, bytes_, {0, bytes_.all});  // else start() has
+  if (there_.ranks) {
+    if constexpr (several_targets) there_.add(own(), waiting.data, bytes_);
+  } else if (started_ == 0) add_sums(values(), waiting.data, bytes_, {0, bytes_.all});  // else start() has
   waiting_ = waiting.before;
 }
 [[gnu::noinline]] TENON_INLINE const std::byte* ShardSum::keep(std::size_t place) {
-  if (there_.ranks) return there_.keep(place, own(), bytes_.all, room_);
+  if constexpr (several_targets)
+    if (there_.ranks) return there_.keep(place, own(), bytes_.all, room_);
   std::byte* to;
   if (reaches_ && place < most_depth) {
     to = shared_nodes_.of(group_.rank()) + place * std::size_t(room_);
@@ -256,6 +259,7 @@ TENON_INLINE const std::byte* ShardSum::node_of(int rank, std::size_t place) con
   return {bucket.bytes.begin + words.begin * 8, bucket.bytes.begin + words.end * 8};
 }
 
+#if defined(TENON_TARGET)
 [[gnu::noinline]] TENON_INLINE void ShardSum::exchange_there() {
   using Part = DeviceRanks::Part;
   const Bucket whole{.bytes = {0, bytes_.all}};
@@ -294,6 +298,7 @@ TENON_INLINE const std::byte* ShardSum::node_of(int rank, std::size_t place) con
   exchange();
   there_.ranks->wait();
 }
+#endif
 [[gnu::noinline]] TENON_INLINE void ShardSum::make_room() {
   long nodes = 0, bytes = 0;
   for (int rank = 0; rank < group_.size(); ++rank)

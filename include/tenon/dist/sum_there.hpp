@@ -17,6 +17,7 @@ struct SumBytes {
 };
 
 /// What ShardSum does with numbers on the host, done where `ranks` have them: copies, sums, room for those of others.
+/// Not defined in a program that has the CPU alone.
 struct SumThere {
   DeviceRanks* ranks = nullptr;  // null: the sums are on the host
   tenon::detail::Growing<TargetBytes> kept{};
@@ -32,7 +33,7 @@ struct SumThere {
   void add(std::byte* to, const std::byte* from, const SumBytes& bytes) const;
 };
 
-#if TENON_DEFINES
+#if TENON_DEFINES && defined(TENON_TARGET)
 [[gnu::noinline]] TENON_INLINE const std::byte* SumThere::keep(std::size_t place, const std::byte* from, long bytes,
                                                                long room) {
   kept.fill(place + 1);
@@ -62,6 +63,6 @@ struct SumThere {
   const TreeNode nodes[]{{0, 1, to}, {1, 1, from}};
   sum(bytes, {0, bytes.all}, 2, nodes, to);
 }
-#endif  // TENON_DEFINES
+#endif
 
 }  // namespace tenon::dist::detail
