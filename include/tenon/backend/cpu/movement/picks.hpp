@@ -119,6 +119,10 @@ template <int vectors>
   }
   return result;
 }
+// Not where it is used: nvcc 13 does not compile a choice of lanes whose types depend on a template.
+[[gnu::always_inline]] inline Lanes where_negative(Indices index, Lanes yes, Lanes no) {
+  return Lanes(index.lanes < 0 ? yes.lanes : no.lanes);
+}
 /// Block b of `lines` lines from line o on, side by side: the indices and weights of a slot are read once for all.
 template <int vectors, int lines>
 [[gnu::always_inline]] inline void add_picks(const Picks& picks, long b, const float* x, float* y, long in, long out,
@@ -141,7 +145,7 @@ template <int vectors, int lines>
 #pragma GCC unroll 4
         for (int v = 0; v < vectors; ++v) value[v] = Lanes::load(x + l * in + base[k] + v * Picks::width);
         const Lanes next = fmadd(factor, picked<vectors>(value, at), sum[l]);
-        if constexpr (partial) sum[l].lanes = at.lanes < 0 ? sum[l].lanes : next.lanes;
+        if constexpr (partial) sum[l] = where_negative(at, sum[l], next);
         else sum[l] = next;
       }
     }
