@@ -1,7 +1,7 @@
 #!/bin/sh
 # Trainings of five networks and ResNet-18 leave equal bits on one process and on ranks that talk through shared memory,
-# through tcp between two hosts (network namespaces, so root), and on the CPU and the emulator of a GPU at once:
-# `networks.sh COMPILER`.
+# through tcp between two hosts (network namespaces, so root), on the CPU and the emulator of a GPU at once, and on GPUs
+# that send by an emulated NCCL: `networks.sh COMPILER`.
 set -u
 compiler=$1
 dir=$(mktemp -d) || exit 1
@@ -44,6 +44,10 @@ for launcher in mpirun.openmpi mpirun.mpich; do
   # ranks on a GPU among ranks on the CPU
   equal "$dir/small" 3 env DEVICE_ID=0 $launcher -n 1 "$dir/gpu" GPU : -n 2 "$dir/cpu" CPU
   [ "$(grep -c 'on GPU' "$dir/errors")" = 1 ] || fail "no rank was on the GPU"
+  for ranks in 2 3 8; do
+    equal "$dir/small" $ranks env BACKEND=nccl $launcher -n $ranks "$dir/gpu" GPU
+    [ "$(grep -c 'on GPU' "$dir/errors")" = $ranks ] || fail "no $ranks ranks on GPUs"
+  done
   timeout 60 $launcher -n 2 "$dir/gpu" GPU >"$dir/out" 2>&1 && fail "two ranks take one GPU"
   grep -q 'there are 2 ranks on this machine, and 1 GPU. Start one rank, or set device_id or DEVICE_ID' "$dir/out" ||
     { cat "$dir/out"; fail "two ranks and one GPU"; }

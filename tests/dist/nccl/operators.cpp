@@ -54,9 +54,9 @@ std::vector<T> numbers(long count) {
 
 /// The same bits as through the host, of each reduction, for sizes that are no multiples of the ranks.
 template <class T>
-void compare() {
+void compare(const char* group = dist::world_group) {
   using namespace kernel::cuda;
-  const dist::Communicator ranks = dist::communicator();
+  const dist::Communicator ranks = dist::communicator(group);
   const auto require = [](bool holds, const char* what) {
     if (!holds) throw_error<RuntimeError>(what, " of ", name(dtype_of<T>), " differs from that of MPI");
   };
@@ -92,6 +92,10 @@ void compare_all() {
   compare<std::int8_t>(), compare<std::int16_t>(), compare<std::int32_t>(), compare<std::int64_t>();
   compare<std::uint8_t>(), compare<std::uint16_t>(), compare<std::uint32_t>(), compare<std::uint64_t>();
   compare<float16>(), compare<bfloat16>(), compare<float>(), compare<double>();
+  if (dist::get_group_size() < 3) return;
+  dist::create_group("three", {2, 0, 1});  // another order than that of the world
+  if (dist::get_rank() < 3) compare<float>("three");
+  compare<float>();
 }
 
 }  // namespace

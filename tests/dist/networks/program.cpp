@@ -1,9 +1,10 @@
 // Trains networks in eight shards on the ranks that mpirun has started, in both modes. Each rank prints a line per
 // network and mode with a number of all its weights, moments, and losses: tests/dist/networks.sh compares the lines.
 //
-//     program CPU|GPU [large]      large: ResNet-18, too
+//     program CPU|GPU [large]      large: ResNet-18, too; $BACKEND=nccl: by an emulated NCCL
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <vector>
 
 #include <tenon/dist.hpp>
@@ -15,6 +16,11 @@
 #include "../../support/outcome.hpp"
 #include "../../target/networks.hpp"
 #include "../reader.hpp"
+#if defined(TENON_TARGET)
+#include <tenon/backend/cuda/nccl.hpp>
+
+#include "../../support/cuda/emulated_nccl.hpp"
+#endif
 
 using namespace tenon;
 
@@ -43,7 +49,10 @@ void train(const char* name, long epochs, const auto& data, const auto& optimize
 
 int main(int count, char** words) try {
   set_context({.device_target = count > 1 ? words[1] : "CPU", .num_threads = 1});
-  dist::init();
+#if defined(TENON_TARGET)
+  if (std::getenv("BACKEND")) emulator::devices = 8;
+#endif
+  dist::init(std::getenv("BACKEND") ? std::getenv("BACKEND") : "mpi");
   const nn::Momentum momentum{.learning_rate = 0.05f, .momentum = 0.9f};
   const nn::Adam adam{.learning_rate = 0.01f};
   const auto bands = []<class Image>(Image, long samples, long batch) {
