@@ -63,6 +63,8 @@ breaks:network error (connection to rank lost). NCCL_SOCKET_IFNAME=lo in the env
 cudaEventQuery:GPU: a kernel or copy failed
 cudaEventRecord:GPU: cudaEventRecord failed
 sizes:sends 3000 bytes, expected are 2000
+is-killed:Killed
+late:Rank 1 has waited for an exchange of GPUs for 0.5 s, the timeout of dist::init
 stuck:Rank 0 has waited for an exchange of GPUs for 0.5 s, the timeout of dist::init: another rank is stuck, or slow.
 END
 DEVICE_ID=1 timeout 20 "$mpirun" -n 2 "$dir/program" train GPU >"$dir/out" 2>&1 && fail "two ranks use one GPU"

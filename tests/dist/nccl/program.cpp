@@ -3,6 +3,7 @@
 //
 //     program train CPU|GPU
 //     program MISTAKE
+#include <csignal>
 #include <string_view>
 
 #include "train.hpp"
@@ -34,13 +35,15 @@ void make_mistake(std::string_view mistake) {
   if (mistake == "on-cpu") set_context({.device_target = "CPU"});
   if (mistake == "no-header") dist::detail::device_backend() = nullptr;
   if (mistake == "no-id") emulator::failing_function = "ncclGetUniqueId";
-  dist::init("nccl", {.timeout_seconds = mistake == "stuck" ? 0.5 : 0});
+  dist::init("nccl", {.timeout_seconds = mistake == "stuck" || mistake == "late" ? 0.5 : 0});
   const int rank = dist::get_rank();
   if (rank == 1 && mistake == "ends") return;
   if (rank == 1 && mistake == "fails") emulator::failing_function = "ncclGroupEnd";
   if (rank == 1 && mistake.starts_with("cuda")) emulator::failing_function = mistake;
   if (rank == 1 && mistake == "breaks") emulator::nccl_faults.groups_until_break = 1;
+  if (rank == 1 && mistake == "is-killed") std::raise(SIGKILL);
   emulator::nccl_faults.is_stuck = mistake == "stuck";
+  emulator::last_event_is_late = rank == 1 && mistake == "late" ? 1'000'000'000 : 1000;
   exchange(1000);
   exchange(mistake == "sizes" && rank == 1 ? 2000 : 3000);
 }

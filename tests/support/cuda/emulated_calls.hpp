@@ -79,6 +79,10 @@ inline bool kernels_run = true;
 /// The graph that was launched last.
 inline const Work* launched = nullptr;
 
+/// The event that was recorded last, and how many more questions whether it is there are answered with no: tests set it.
+inline const Event* last_event = nullptr;
+inline long last_event_is_late = 0;
+
 /// The bytes of memory that nothing was written to yet: floats that are NaN.
 inline constexpr int unwritten = 0xff;
 
@@ -257,10 +261,16 @@ inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return emulator::free(event, [&] { delete event, --emulator::alive; });
 }
 inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  return emulator::call([&] { event->recorded = stream->recorded, event->last = stream->last; });
+  return emulator::call([&] {
+    event->recorded = stream->recorded, event->last = stream->last;
+    emulator::last_event = event;
+  });
 }
 inline cudaError_t cudaEventSynchronize(cudaEvent_t) { return emulator::call(); }
-inline cudaError_t cudaEventQuery(cudaEvent_t) { return emulator::call(); }
+inline cudaError_t cudaEventQuery(cudaEvent_t event) {
+  if (const cudaError_t error = emulator::call(); error != cudaSuccess) return error;
+  return event == emulator::last_event && emulator::last_event_is_late-- > 0 ? cudaErrorNotReady : cudaSuccess;
+}
 
 inline cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int) {
   return emulator::call([&] { *pool = nullptr; });
