@@ -59,5 +59,7 @@ int main(int count, char** words) try {
   train<Net>(11, dist::DataParallel{.shards = 4});
 } catch (const std::exception& error) {
   std::printf("%s\n", error.what());
+  std::fflush(stdout);
+  ::usleep(500'000);  // mpirun ends the other rank then, which has its own to say
   return 1;
 }

@@ -79,7 +79,7 @@ inline bool kernels_run = true;
 /// The graph that was launched last.
 inline const Work* launched = nullptr;
 
-/// The event that was recorded last, and how many more questions whether it is there are answered with no: tests set it.
+/// The event that was recorded last. Tests set how many more questions whether it is there are answered with no.
 inline const Event* last_event = nullptr;
 inline long last_event_is_late = 0;
 
