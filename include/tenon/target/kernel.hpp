@@ -44,6 +44,8 @@ struct KernelFacts {
 ///     static constexpr bool linear_work = true;                          the number of items is a multiple of n plus a
 ///                                                                        constant; the rest is constant
 ///     static constexpr KernelFacts facts{.in_place = true};              what passes may use
+///     static constexpr bool meets_ranks = true;                          not on the CPU: run waits for other ranks, so
+///                                                                        it is called by itself, in the graph's order
 ///     using Chain = ops::Fused;                                          the operator of a chain of element-wise ones
 ///                                                                        with it, on this target
 ///     using WithUpdate = ops::ProductUpdate;                             the operator of it and of the update that

@@ -45,7 +45,19 @@ void make_mistake(std::string_view mistake) {
   emulator::nccl_faults.is_stuck = mistake == "stuck";
   emulator::last_event_is_late = rank == 1 && mistake == "late" ? 1'000'000'000 : 1000;
   exchange(1000);
-  exchange(mistake == "sizes" && rank == 1 ? 2000 : 3000);
+  try {
+    exchange(mistake == "sizes" && rank == 1 ? 2000 : 3000);
+  } catch (const RuntimeError& first) {
+    if (mistake == "breaks") {  // and is broken
+      try {
+        exchange(1000);
+      } catch (const RuntimeError& second) {
+        if (std::string_view(first.what()) == second.what()) throw;
+      }
+      throw RuntimeError("The second exchange says something else.");
+    }
+    throw;
+  }
 }
 
 }  // namespace

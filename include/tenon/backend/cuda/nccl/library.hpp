@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include <tenon/backend/cuda/fast/library.hpp>
+#include <tenon/backend/cuda/runtime.hpp>
 
 namespace tenon::inline TENON_ABI::kernel::cuda {
 

@@ -98,14 +98,14 @@ class NcclRanks final : public dist::detail::DeviceRanks {
     const cudaStream_t stream = queues().kernels;
     if (!std::exchange(waits_, true)) check(cudaEventRecord(before_, stream), "cudaEventRecord");
     int result = nccl.group_start();
-    for (const Part& part : sent)
-      if (result == nccl_success && part.bytes > 0)
-        result = nccl.send(part.data, part.bytes, nccl_int8, part.peer, comm_, stream);
-    for (const Part& part : received)
-      if (result == nccl_success && part.bytes > 0)
-        result = nccl.recv(part.data, part.bytes, nccl_int8, part.peer, comm_, stream);
+    const auto add = [&](std::span<const Part> parts, auto call) {
+      for (const Part& part : parts)
+        if (is_well(result) && part.bytes > 0)
+          result = call(part.data, part.bytes, nccl_int8, part.peer, comm_, stream);
+    };
+    add(sent, nccl.send), add(received, nccl.recv);
     const int ended = nccl.group_end();
-    settle(result != nccl_success ? result : ended, "an exchange of GPUs");
+    settle(is_well(result) ? ended : result, "an exchange of GPUs");
   }
   void copy_there(void* to, const void* from, std::size_t bytes) {
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, queues().kernels), "a copy on the GPU");
@@ -123,6 +123,7 @@ class NcclRanks final : public dist::detail::DeviceRanks {
   };
   static constexpr int facts_tag = dist::most_tag + 10;
 
+  static bool is_well(int result) { return result == nccl_success || result == nccl_in_progress; }
   static int use_current_device() {
     const TargetId target = tenon::detail::TargetScope::current();
     if (target != TargetId::cpu) use_device(device_of(target));
@@ -206,7 +207,7 @@ class NcclRanks final : public dist::detail::DeviceRanks {
       }
       int result = nccl_success;
       if (const int failed = NcclLibrary::instance().comm_get_async_error(comm_, &result)) result = failed;
-      if (result != nccl_success && result != nccl_in_progress) refuse(result, "an exchange of GPUs");
+      if (!is_well(result)) refuse(result, "an exchange of GPUs");
       if (for_ranks) check_group(so_far, "an exchange of GPUs");
     }
   }
