@@ -41,7 +41,7 @@ template <class V>
 bool agrees(const V& a, const V& b) {
 #if defined(TENON_TARGET)
   using namespace support::detail;
-  return std::conditional_t<has_bits_of_cpu<OtherTarget>, SameThere, Near>()(a, b);
+  return std::conditional_t<support::has_bits_of_cpu<OtherTarget>, SameThere, Near>()(a, b);
 #else
   return support::same_bits(a, b);
 #endif
