@@ -1,10 +1,12 @@
 """Requests per second and latency of Tenon's server, beside ONNX Runtime behind the same protocol.
 
-    python benchmarks/serving.py PROGRAM [--seconds 4]
+    python benchmarks/serving.py PROGRAM [--seconds 4] [--rounds 3]
 
 PROGRAM is build/PRESET/benchmarks/run/serving. The peer is a server of this file: asyncio with uvloop if it is
 installed, orjson if it is installed, requests put together into batches as Tenon's are, onnxruntime with its default
-threads. Both have the same networks, as ONNX files for the peer, and the same clients, on the same processors.
+threads, or with --peer-threads N, which computes N batches at a time with one thread each. Both have the same
+networks, as ONNX files for the peer, and the same client, one thread for all connections, on the same processors.
+First both get the same requests, whose answers must agree.
 """
 import argparse
 import asyncio
@@ -12,6 +14,7 @@ import concurrent.futures
 import json
 import os
 import socket
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -20,7 +23,7 @@ import time
 TYPES = {"FP32": "float32", "INT32": "int32"}
 
 
-def serve(folder, port):
+def serve(folder, port, threads):
     import numpy as np
     import onnxruntime as ort
     try:
@@ -31,15 +34,18 @@ def serve(folder, port):
 
     class Batcher:
         def __init__(self, name):
-            self.session = ort.InferenceSession(os.path.join(folder, name + ".onnx"))
-            self.waiting, self.running = [], False
-            self.pool = concurrent.futures.ThreadPoolExecutor(1)
+            options = ort.SessionOptions()
+            if threads:
+                options.intra_op_num_threads = 1
+            self.session = ort.InferenceSession(os.path.join(folder, name + ".onnx"), options)
+            self.waiting, self.running = [], 0
+            self.pool = concurrent.futures.ThreadPoolExecutor(max(threads, 1))
 
         def submit(self, array, done):
             self.waiting.append((array, done))
-            if not self.running:
+            if self.running < max(threads, 1):
                 asyncio.ensure_future(self.run())
-                self.running = True
+                self.running += 1
 
         async def run(self):
             loop = asyncio.get_running_loop()
@@ -49,7 +55,7 @@ def serve(folder, port):
                 result = await loop.run_in_executor(self.pool, self.compute, array)
                 for k, (_, done) in enumerate(jobs):
                     done(result[k:k + 1])
-            self.running = False
+            self.running -= 1
 
         def compute(self, array):
             return self.session.run(None, {"input_0": array})[0]
@@ -106,6 +112,25 @@ def serve(folder, port):
     asyncio.run(forever())
 
 
+def check_equal(ports):
+    """Both servers answer the same requests with the same numbers, up to rounding."""
+    for model, kind, shape, data in (("lenet", "FP32", [1, 1, 28, 28], [k % 256 / 255 for k in range(784)]),
+                                     ("gpt", "INT32", [1, 32], [k * k % 64 for k in range(32)])):
+        body = json.dumps({"inputs": [{"name": "input_0", "datatype": kind, "shape": shape, "data": data}]})
+        answers = []
+        for port in ports:
+            with socket.create_connection(("127.0.0.1", port), 10) as s:
+                head = f"POST /v2/models/{model}/infer HTTP/1.1\r\nHost: a\r\nContent-Length: {len(body)}\r\n\r\n"
+                s.sendall((head + body).encode())
+                text = b""
+                while not text.endswith(b"]}]}"):
+                    text += s.recv(65536)
+            answers.append(json.loads(text[text.index(b"\r\n\r\n"):])["outputs"][0]["data"])
+        assert len(answers[0]) == len(answers[1]) > 0
+        worst = max(abs(a - b) for a, b in zip(*answers))
+        assert worst < 1e-4 * max(map(abs, answers[1])), (model, worst)
+
+
 def started(command, port):
     process = subprocess.Popen(command)
     for _ in range(200):
@@ -126,14 +151,26 @@ def free_port():
         return s.getsockname()[1]
 
 
+def load(options, port, model, form, clients):
+    """Requests per second, p50, and p99, after a short load to warm up."""
+    for seconds in (0.3, options.seconds):
+        text = subprocess.run([options.program, "load", str(port), model, form, str(clients), str(seconds)], check=True,
+                              capture_output=True, text=True).stdout
+    *values, failed = text.split()
+    assert failed == "0", failed
+    return [float(value) for value in values]
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("program")
     parser.add_argument("--seconds", type=float, default=4)
+    parser.add_argument("--rounds", type=int, default=1, help="of both sides in turn; the medians count")
+    parser.add_argument("--peer-threads", type=int, default=0, help="batches that the peer computes at a time")
     parser.add_argument("--serve", type=int, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.serve:
-        return serve(options.program, options.serve)
+        return serve(options.program, options.serve, options.peer_threads)
     folder = tempfile.mkdtemp()
     subprocess.run([options.program, "export", folder], check=True)
     ports = [free_port(), free_port()]
@@ -143,19 +180,17 @@ def main():
     servers = []
     try:
         servers.append(started([options.program, "serve", str(ports[0])], ports[0]))
-        servers.append(started([sys.executable, __file__, "--serve", str(ports[1]), folder], ports[1]))
+        servers.append(started([sys.executable, __file__, "--serve", str(ports[1]), "--peer-threads",
+                                str(options.peer_threads), folder], ports[1]))
+        check_equal(ports)
         for model in ("lenet", "gpt"):
             for form in ("json", "binary"):
                 for clients in (1, 8, 64):
-                    rows = []
-                    for port in ports:
-                        for seconds in (0.5, options.seconds):  # first to warm up
-                            text = subprocess.run([options.program, "load", str(port), model, form, str(clients),
-                                                   str(seconds)], check=True, capture_output=True, text=True).stdout
-                        rate, p50, p99, failed = text.split()
-                        assert failed == "0", failed
-                        rows.append((float(rate), p50, p99))
-                    print(f"| {model} | {form} | {clients} |", " | ".join(f"{r:.0f} | {a} | {b}" for r, a, b in rows),
+                    rounds = [[load(options, port, model, form, clients) for port in ports]
+                              for _ in range(options.rounds)]
+                    rows = [[statistics.median(values) for values in zip(*side)] for side in zip(*rounds)]
+                    print(f"| {model} | {form} | {clients} |",
+                          " | ".join(f"{rate:.0f} | {p50:.3f} | {p99:.3f}" for rate, p50, p99 in rows),
                           f"| {rows[0][0] / rows[1][0]:.2f} |", flush=True)
     finally:
         for server in servers:

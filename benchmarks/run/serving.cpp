@@ -9,12 +9,14 @@
 #include <tenon/tenon.hpp>
 #if __has_include(<boost/beast/http.hpp>) && __has_include(<nlohmann/json.hpp>) && \
     __has_include(<protozero/pbf_writer.hpp>)
+#include <sys/epoll.h>
+
 #include <algorithm>
-#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <tenon/onnx.hpp>
@@ -68,8 +70,11 @@ void serve_both(int port, long delay) {
   Gpt gpt;
   const Model images{lenet};
   const Model texts{gpt};
-  Server server({.port = port});
-  const ServedOptions options{.max_batch_size = 64, .max_queue_delay = std::chrono::microseconds(delay)};
+  // a thread for each processor reads, computes, and writes
+  Server server({.port = port, .threads = ThreadPool::instance().threads()});
+  const ServedOptions options{.max_batch_size = 64,
+                              .max_queue_delay = std::chrono::microseconds(delay),
+                              .max_direct_time = std::chrono::milliseconds(20)};
   server.add<Images>("lenet", 1, images, options);
   server.add<Texts>("gpt", 1, texts, options);
   server.start();
@@ -111,30 +116,45 @@ std::string request_for(const std::string& model, bool binary) {
   return request_of(model, "INT32", "[1,32]", text, binary);
 }
 
+// One thread for all connections, so that clients leave the processors to the server.
 void load(int port, const std::string& request, int clients, double seconds) {
   using Clock = std::chrono::steady_clock;
-  std::vector<std::vector<double>> times(static_cast<std::size_t>(clients));
-  std::vector<std::thread> threads;
-  std::atomic<long> failed = 0;
+  struct Client {
+    explicit Client(int port) : connection(port) {}
+    serving_test::Connection connection;
+    Clock::time_point sent{};
+  };
+  std::vector<std::unique_ptr<Client>> all;
+  const int ready = ::epoll_create1(0);
+  const auto send = [&](Client& client) {
+    client.sent = Clock::now();
+    client.connection.send(request);
+  };
+  for (int k = 0; k < clients; ++k) {
+    all.push_back(std::make_unique<Client>(port));
+    epoll_event event{EPOLLIN, {.ptr = all.back().get()}};
+    ::epoll_ctl(ready, EPOLL_CTL_ADD, all.back()->connection.socket(), &event);
+  }
+  std::vector<double> times;
+  long failed = 0;
   const auto start = Clock::now();
-  for (auto& own : times)
-    threads.emplace_back([&] {
-      serving_test::Connection connection(port);
-      for (;;) {
-        const auto sent = Clock::now();
-        if (std::chrono::duration<double>(sent - start).count() > seconds) return;
-        connection.send(request);
-        failed += connection.receive().status != 200;
-        own.push_back(std::chrono::duration<double, std::milli>(Clock::now() - sent).count());
-      }
-    });
-  for (std::thread& thread : threads) thread.join();
-  const double took = std::chrono::duration<double>(Clock::now() - start).count();
-  std::vector<double> all;
-  for (const auto& own : times) all.insert(all.end(), own.begin(), own.end());
-  std::sort(all.begin(), all.end());
-  std::printf("%.1f %.3f %.3f %ld\n", double(all.size()) / took, all[all.size() / 2], all[all.size() * 99 / 100],
-              failed.load());
+  const auto took = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
+  for (const auto& client : all) send(*client);
+  for (int waiting = clients; waiting > 0;) {
+    epoll_event events[64];
+    const int count = ::epoll_wait(ready, events, 64, 5000);
+    if (count <= 0) failed += waiting, waiting = 0;
+    for (int k = 0; k < count; ++k) {
+      Client& client = *static_cast<Client*>(events[k].data.ptr);
+      failed += client.connection.receive().status != 200;
+      times.push_back(std::chrono::duration<double, std::milli>(Clock::now() - client.sent).count());
+      if (took() < seconds) send(client);
+      else --waiting;
+    }
+  }
+  const double rate = double(times.size()) / took();
+  std::sort(times.begin(), times.end());
+  std::printf("%.1f %.3f %.3f %ld\n", rate, times[times.size() / 2], times[times.size() * 99 / 100], failed);
 }
 
 }  // namespace

@@ -33,6 +33,7 @@ class Connection {
   ~Connection() { ::close(socket_); }
 
   bool is_open() const { return is_open_; }
+  int socket() const { return socket_; }
   void send(std::string_view bytes) {
     while (!bytes.empty()) {
       const ssize_t sent = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL);

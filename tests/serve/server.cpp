@@ -7,6 +7,8 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <mutex>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -35,6 +37,29 @@ using NetInputs = Columns<Column<std::int32_t, Shape<>, "word">, Column<float, S
 using SmallInputs = Columns<Column<float, Shape<3>, "x">>;
 
 const ServeOptions free_port{.port = 0};
+
+/// Returns its input after some time, and remembers the threads that computed.
+struct Slow final : serving::Servable {
+  Slow(std::chrono::milliseconds time, std::set<std::thread::id>& who) : time_(time), who_(who) {
+    signature_.inputs = {{"x", TensorType{{-1}, 1, Dtype::float32}}};
+    signature_.outputs = {{"y", TensorType{{-1}, 1, Dtype::float32}}};
+  }
+  void compute(long n, FunctionRef<std::byte* const*> fill, FunctionRef<const std::byte* const*> take) const override {
+    static std::mutex mutex;
+    const std::lock_guard lock(mutex);
+    std::vector<std::byte> bytes(std::size_t(n) * 4);
+    std::byte* const to[]{bytes.data()};
+    fill(to);
+    std::this_thread::sleep_for(time_);
+    who_.insert(std::this_thread::get_id());
+    const std::byte* const from[]{bytes.data()};
+    take(from);
+  }
+  std::chrono::milliseconds time_;
+  std::set<std::thread::id>& who_;
+};
+const std::string slow_request =
+    post("/v2/models/slow/infer", R"({"inputs":[{"name":"x","shape":[1],"datatype":"FP32","data":[1.5]}]})");
 
 std::string request_text(int word, const std::string& x, const std::string& more = "") {
   return R"({"id":"r\n1","inputs":[{"name":"x","shape":[1,3],"datatype":"FP32","data":)" + x +
@@ -189,6 +214,38 @@ TEST_CASE("a version is exchanged while requests arrive, and none is lost") {
   CHECK(ask(server.port(), post("/v2/models/m/versions/2/infer", body)).status == 404);
 }
 
+TEST_CASE("short batches are computed by the thread that reads, long ones are not") {
+  for (const long most : {0, 1'000'000}) {
+    std::set<std::thread::id> who;
+    Server server(free_port);
+    server.add("slow", 1, std::make_unique<const Slow>(std::chrono::milliseconds(0), who),
+               {.max_direct_time = std::chrono::microseconds(most)});
+    server.start();
+    Connection c(server.port());
+    for (int k = 0; k < 5; ++k) {
+      c.send(slow_request);
+      CHECK(c.receive().body.ends_with("[1.5]}]}"));
+    }
+    c.send(slow_request + slow_request + slow_request);  // in turn
+    for (int k = 0; k < 3; ++k) CHECK(c.receive().status == 200);
+    server.stop();
+    CHECK(who.size() == (most ? 2 : 1));  // the first batch was not known to be short
+  }
+  std::set<std::thread::id> who;
+  Server server(free_port);
+  server.add("slow", 1, std::make_unique<const Slow>(std::chrono::milliseconds(400), who));
+  server.start();
+  Connection c(server.port());
+  for (int k = 0; k < 2; ++k) {
+    const auto start = std::chrono::steady_clock::now();
+    c.send(slow_request);
+    CHECK(ask(server.port(), get("/v2/health/live")).status == 200);
+    CHECK(std::chrono::steady_clock::now() - start < std::chrono::milliseconds(350));
+    CHECK(c.receive().status == 200);
+  }
+  CHECK(who.size() == 1);
+}
+
 TEST_CASE("a full queue is status 503, and stop() computes what waits") {
   Fixture f(free_port, {.max_batch_size = 2, .max_queue_delay = std::chrono::milliseconds(400), .max_queue_size = 1});
   Connection first(f.port());
@@ -264,24 +321,6 @@ TEST_CASE("requests that do not fit get status 400 with a sentence, and the serv
       f.infer(R"({"id":null,"outputs":null,"x":[{"y":[1,{"z":"data"}]}],"inputs":[)" + x + "," + word + "]}").status ==
       200);
   CHECK(f.infer(request_text(1, "[3.4028235e38,1,2]", as_bytes)).status == 200);  // the largest float32
-}
-
-TEST_CASE("numbers keep all digits until the datatype is known") {
-  using serving::NumberList;
-  NumberList large;
-  CHECK(large.add_whole(18446744073709551615u));
-  CHECK(large.add_whole(9007199254740993));
-  std::uint64_t two[2];
-  CHECK(large.write(Dtype::uint64, reinterpret_cast<std::byte*>(two)).empty());
-  CHECK(two[0] == 18446744073709551615u);
-  CHECK(two[1] == 9007199254740993);
-  CHECK_FALSE(large.write(Dtype::int64, reinterpret_cast<std::byte*>(two)).empty());
-  CHECK(large.add_negative(-1));
-  double three[3];
-  CHECK(large.write(Dtype::float64, reinterpret_cast<std::byte*>(three)).empty());
-  CHECK(three[0] == 0x1p64);
-  CHECK(three[2] == -1);
-  CHECK_FALSE(large.add_flag(true));
 }
 
 TEST_CASE("hostile HTTP is refused within limits") {

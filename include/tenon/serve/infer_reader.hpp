@@ -1,5 +1,6 @@
 // Reads the JSON of an inference request while nlohmann_json meets its parts: no tree of values is built, and nothing
-// is kept beyond what the model's inputs hold.
+// is kept beyond what the model's inputs hold. Plain numbers of the data are read past nlohmann_json, which finds the
+// text behind them.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <tenon/core/error.hpp>
 #include <tenon/core/shape.hpp>
 #include <tenon/serve/number_list.hpp>
+#include <tenon/serve/plain_numbers.hpp>
 
 namespace tenon::inline TENON_ABI::serving {
 
@@ -45,7 +47,10 @@ class InferReader {
   using Json = nlohmann::json;
 
  public:
-  explicit InferReader(const InferLimits& limits) : limits_(limits) { open_.reserve(max_depth); }
+  /// `cursor` is where nlohmann_json reads.
+  InferReader(const InferLimits& limits, TextCursor& cursor) : limits_(limits), cursor_(cursor) {
+    open_.reserve(max_depth);
+  }
 
   InferText result;
   std::string reason;
@@ -88,8 +93,8 @@ class InferReader {
     }
     return other_scalar();
   }
-  bool number_float(Json::number_float_t value, const std::string&) {
-    if (top() == Place::data) return add([&](NumberList& list) { return list.add_real(value); });
+  bool number_float(Json::number_float_t value, const std::string& digits) {
+    if (top() == Place::data) return add([&](NumberList& list) { return list.add_real(value, digits); });
     if (top() == Place::shape) return fail("an extent that is not whole");
     return other_scalar();
   }
@@ -148,14 +153,14 @@ class InferReader {
         result.inputs.back().has_data = true;
         counts_.assign(1, 0);
         data_depth_ = 1;
-        return push(Place::data);
+        return push(Place::data) && read_plain();
       case Place::data:
         if (data_depth_ >= max_rank) return fail("data that is nested deeper than a shape");
         if (leaf_ == data_depth_) return fail("data with a number and an array side by side");
         ++counts_[std::size_t(data_depth_) - 1];
         if (int(counts_.size()) == data_depth_) counts_.push_back(0);
         counts_[std::size_t(data_depth_++)] = 0;
-        return push(Place::data);
+        return push(Place::data) && read_plain();
       case Place::inputs:
       case Place::outputs:
       case Place::shape: return fail("an array where it has no place");
@@ -174,7 +179,7 @@ class InferReader {
   }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::json::exception& error) {
     if (error.id == 406) return fail("a number that no datatype has");
-    return fail(text("an error in the JSON near byte ", position));
+    return fail(text("an error in the JSON near byte ", position + passed_));
   }
 
  private:
@@ -259,6 +264,18 @@ class InferReader {
     ++counts_[std::size_t(data_depth_) - 1];
     return add_to(list) || fail("data with booleans and numbers");
   }
+  // Behind the bracket of an array of the data.
+  bool read_plain() {
+    NumberList& list = result.inputs.back().numbers;
+    if ((leaf_ && leaf_ != data_depth_) || data_depth_ < int(counts_.size()) || list.has_flags()) return true;
+    const std::size_t before = list.size();
+    const char* const at = read_plain_numbers(cursor_.at, cursor_.end, limits_.elements - before, list);
+    passed_ += std::size_t(at - std::exchange(cursor_.at, at));
+    if (list.size() == before) return true;
+    leaf_ = data_depth_;
+    counts_[std::size_t(data_depth_) - 1] += list.size() - before;
+    return true;
+  }
   // An array of the data ends: all arrays of a level have equal lengths.
   bool end_data() {
     std::vector<std::size_t>& nesting = result.inputs.back().nesting;
@@ -273,6 +290,8 @@ class InferReader {
   static constexpr std::size_t npos = std::size_t(-1);
 
   InferLimits limits_;
+  TextCursor& cursor_;
+  std::size_t passed_ = 0;  // bytes that nlohmann_json has not seen
   std::vector<Open> open_;
   std::string key_;
   std::vector<std::size_t> counts_;  // of the arrays of the data that are open, outermost first
@@ -281,8 +300,9 @@ class InferReader {
 
 /// Reads the JSON of a request. Returns what is wrong with it, or nothing.
 inline std::string read_infer_text(std::string_view json, const InferLimits& limits, InferText& to) {
-  InferReader reader(limits);
-  if (!nlohmann::json::sax_parse(json.begin(), json.end(), &reader))
+  TextCursor cursor{json.data(), json.data() + json.size()};
+  InferReader reader(limits, cursor);
+  if (!nlohmann::json::sax_parse(CursorIterator(&cursor), CursorIterator(), &reader))
     return "the request has " + (reader.reason.empty() ? "an error in the JSON" : reader.reason);
   to = std::move(reader.result);
   return {};

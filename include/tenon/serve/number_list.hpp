@@ -1,10 +1,15 @@
 // The numbers of a JSON array, kept without loss until the dtype of their tensor is known.
 #pragma once
+#include <bit>
+#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -16,6 +21,7 @@ namespace tenon::inline TENON_ABI::serving {
 class NumberList {
  public:
   std::size_t size() const { return bits_.size(); }
+  bool has_flags() const { return kind_ == Kind::flags; }
 
   /// Adds a boolean; false if there are numbers.
   bool add_flag(bool value) {
@@ -27,7 +33,7 @@ class NumberList {
   bool add_negative(std::int64_t value) {
     if (kind_ == Kind::none) kind_ = Kind::whole;
     if (kind_ == Kind::large) become_real();
-    if (kind_ == Kind::real) bits_.push_back(bits_of(double(value)));
+    if (kind_ == Kind::real) push_real(double(value), float(value));
     else bits_.push_back(std::uint64_t(value)), negative_ |= value < 0;
     return kind_ != Kind::flags;
   }
@@ -35,13 +41,17 @@ class NumberList {
     if (!(value >> 63)) return kind_ == Kind::large ? bits_.push_back(value), true : add_negative(std::int64_t(value));
     if (kind_ == Kind::none) kind_ = Kind::large;
     if (kind_ == Kind::whole) negative_ ? become_real() : void(kind_ = Kind::large);
-    bits_.push_back(kind_ == Kind::real ? bits_of(double(value)) : value);
+    if (kind_ == Kind::real) push_real(double(value), float(value));
+    else bits_.push_back(value);
     return kind_ != Kind::flags;
   }
-  bool add_real(double value) {
+  /// Adds the number that a text is nearest to; false if there are booleans.
+  bool add_real(double value, std::string_view number) {
     if (kind_ == Kind::flags) return false;
     if (kind_ != Kind::real) become_real();
-    bits_.push_back(bits_of(value));
+    float rounded = float(value);
+    if (may_round_twice(value)) std::from_chars(number.data(), number.data() + number.size(), rounded);
+    push_real(value, rounded);
     return true;
   }
 
@@ -68,20 +78,27 @@ class NumberList {
  private:
   enum class Kind : unsigned char { none, flags, whole, large, real };  // large: whole, not negative, above 2^63
 
-  static std::uint64_t bits_of(double value) {
-    std::uint64_t bits;
-    std::memcpy(&bits, &value, sizeof bits);
-    return bits;
+  // Whether a float64 may lie amid two float32 although the number that it stands for does not.
+  static bool may_round_twice(double value) {
+    constexpr std::uint64_t lost = (std::uint64_t{1} << 29) - 1, half = std::uint64_t{1} << 28;
+    return (std::bit_cast<std::uint64_t>(value) & lost) == half ||
+           std::abs(value) < double(std::numeric_limits<float>::min());
   }
-  double real_at(std::size_t k) const {
-    if (kind_ == Kind::whole) return double(std::int64_t(bits_[k]));
-    if (kind_ == Kind::large) return double(bits_[k]);
-    double value;
-    std::memcpy(&value, &bits_[k], sizeof value);
-    return value;
+  void push_real(double value, float rounded) {
+    if (rounded != float(value)) rounded_.push_back({bits_.size(), rounded});
+    bits_.push_back(std::bit_cast<std::uint64_t>(value));
+  }
+  template <class T>
+  T real_at(std::size_t k) const {
+    if (kind_ == Kind::whole) return T(std::int64_t(bits_[k]));
+    if (kind_ == Kind::large) return T(bits_[k]);
+    return T(std::bit_cast<double>(bits_[k]));
   }
   void become_real() {
-    for (std::size_t k = 0; k < bits_.size(); ++k) bits_[k] = bits_of(real_at(k));
+    NumberList real;
+    real.bits_.reserve(bits_.capacity());
+    for (std::size_t k = 0; k < bits_.size(); ++k) real.push_real(real_at<double>(k), real_at<float>(k));
+    bits_ = std::move(real.bits_), rounded_ = std::move(real.rounded_);
     kind_ = Kind::real;
   }
   template <class T>
@@ -107,15 +124,25 @@ class NumberList {
   template <class T>
   std::string write_real(std::byte* to) const {
     if (kind_ == Kind::flags) return "has booleans, its datatype takes numbers";
+    auto next = rounded_.begin();
     for (std::size_t k = 0; k < size(); ++k) {
-      const double value = real_at(k);
-      if (!std::isfinite(T(value))) return "has a number outside of its datatype";
-      put(to, k, T(value));
+      T value = real_at<T>(k);
+      if constexpr (std::is_same_v<T, float>)
+        if (next != rounded_.end() && next->place == k) value = next++->value;
+      if (!std::isfinite(value)) return "has a number outside of its datatype";
+      put(to, k, value);
     }
     return {};
   }
 
+  // A float32 that is not the nearest to the float64 in its place, which is rounded already.
+  struct Rounded {
+    std::size_t place;
+    float value;
+  };
+
   std::vector<std::uint64_t> bits_;
+  std::vector<Rounded> rounded_;
   Kind kind_ = Kind::none;
   bool negative_ = false;
 };

@@ -51,6 +51,9 @@ struct ServedOptions {
   long max_queue_size = 1024;
   /// Threads that compute batches of this model.
   int instances = 1;
+  /// A batch that took at most this long lately is computed by the thread that read its last request, without a change
+  /// of threads: that thread reads and writes nothing meanwhile. With 0, and with a max_queue_delay, never.
+  std::chrono::microseconds max_direct_time{1000};
 };
 
 }  // namespace tenon

@@ -31,7 +31,7 @@ class Server {
   explicit Server(ServeOptions options = {}) : hub_(std::make_shared<serving::Hub>()) {
     check(options);
     hub_->options = std::move(options);
-    while (int(io_.size()) < hub_->options.threads) io_.push_back(std::make_unique<serving::IoThread>());
+    while (int(io_.size()) < hub_->options.threads) io_.push_back(std::make_unique<serving::IoThread>(io_.size()));
     listen();
   }
   Server(const Server&) = delete;
@@ -139,21 +139,20 @@ class Server {
   }
   void accept() {
     serving::IoThread& io = *io_[next_io_++ % io_.size()];
-    acceptor_.async_accept(io.context,
-                           [this, &io](boost::system::error_code error, boost::asio::ip::tcp::socket socket) {
-                             if (hub_->stopping || !acceptor_.is_open()) return;
-                             if (error) return accept_later();
-                             if (hub_->connections.fetch_add(1) >= hub_->options.max_connections) {
-                               hub_->connections.fetch_sub(1), hub_->refused_connections.fetch_add(1);
-                             } else {
-                               socket.set_option(boost::asio::ip::tcp::no_delay(true), error);
-                               const auto shared = std::make_shared<boost::asio::ip::tcp::socket>(std::move(socket));
-                               boost::asio::post(io.context, [hub = hub_, &io, shared] {
-                                 std::make_shared<serving::Session>(hub, io, std::move(*shared))->next();
-                               });
-                             }
-                             accept();
-                           });
+    acceptor_.async_accept(io.context, [this, &io](boost::system::error_code error, serving::Socket socket) {
+      if (hub_->stopping || !acceptor_.is_open()) return;
+      if (error) return accept_later();
+      if (hub_->connections.fetch_add(1) >= hub_->options.max_connections) {
+        hub_->connections.fetch_sub(1), hub_->refused_connections.fetch_add(1);
+      } else {
+        socket.set_option(boost::asio::ip::tcp::no_delay(true), error);
+        const auto shared = std::make_shared<serving::Socket>(std::move(socket));
+        boost::asio::post(io.context, [hub = hub_, &io, shared] {
+          std::make_shared<serving::Session>(hub, io, std::move(*shared))->next();
+        });
+      }
+      accept();
+    });
   }
   // The process has no more descriptors, for example.
   void accept_later() {
@@ -186,7 +185,7 @@ class Server {
 
   // Members are made in their order, and the acceptor needs a context.
   boost::asio::io_context& io_context() {
-    if (io_.empty()) io_.push_back(std::make_unique<serving::IoThread>());
+    if (io_.empty()) io_.push_back(std::make_unique<serving::IoThread>(io_.size()));
     return io_.front()->context;
   }
 };

@@ -28,6 +28,8 @@ class ThreadPool {
 
   /// Number of threads that a job may use, the caller included. 1 needs no worker.
   int threads() const;
+  /// Whether jobs of this thread run all parts inline, for a program that has work for the other processors.
+  static bool& alone();
   void set_threads(int count);
 
   void run(int parts, Work work, void* context);
@@ -69,7 +71,7 @@ class Workers final : public ThreadPool {
 
   [[gnu::noinline]] void run(int parts, Work work, void* context) {
     const int workers = math::min(parts, threads()) - 1;  // read once: another thread may change it
-    if (workers <= 0 || busy_.exchange(true, MemoryOrder::acquire)) {
+    if (workers <= 0 || alone() || busy_.exchange(true, MemoryOrder::acquire)) {
       for (int part = 0; part < parts; ++part) work(context, part);
       return;
     }
@@ -187,7 +189,13 @@ class Workers final : public ThreadPool {
 TENON_INLINE ThreadPool& ThreadPool::instance() {
   return *detail::Workers::current().load(detail::MemoryOrder::acquire);
 }
-TENON_INLINE int ThreadPool::threads() const { return static_cast<const detail::Workers&>(*this).threads(); }
+TENON_INLINE bool& ThreadPool::alone() {
+  thread_local bool value = false;
+  return value;
+}
+TENON_INLINE int ThreadPool::threads() const {
+  return alone() ? 1 : static_cast<const detail::Workers&>(*this).threads();
+}
 TENON_INLINE void ThreadPool::set_threads(int count) { static_cast<detail::Workers&>(*this).set_threads(count); }
 TENON_INLINE void ThreadPool::run(int parts, Work work, void* context) {
   static_cast<detail::Workers&>(*this).run(parts, work, context);
