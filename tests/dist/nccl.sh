@@ -56,6 +56,8 @@ no-function:libnccl.so.2 (NCCL 2.28.3) has no function ncclSend, which dist::ini
 old:dist::init("nccl") needs NCCL 2.14.0 or newer, and libnccl.so.2 is 2.7.8: install a newer one
 on-cpu:Device target should be 'GPU' to init nccl, but got CPU: call set_context
 no-header:dist::init("nccl"): this program has no calls of NCCL: include <tenon/backend/cuda/nccl.hpp>
+by-mpi:AllGather on GPU needs dist::init("nccl"): the ranks of its group send by MPI, from the memory of the host.
+different:Rank 0 calls all_gather of 12 bytes, rank 1 calls all_to_all of 12 bytes: they run different calls.
 no-id:ncclGetUniqueId of rank 0: unhandled system error
 ends:Rank 1 has ended, and rank 0 waits for an exchange of GPUs.
 fails:NCCL 2.28.3 failed on rank 1 of 2, which waits for an exchange of GPUs: unhandled system error

@@ -35,9 +35,15 @@ void make_mistake(std::string_view mistake) {
   if (mistake == "on-cpu") set_context({.device_target = "CPU"});
   if (mistake == "no-header") dist::detail::device_backend() = nullptr;
   if (mistake == "no-id") emulator::failing_function = "ncclGetUniqueId";
-  dist::init("nccl", {.timeout_seconds = mistake == "stuck" || mistake == "late" ? 0.5 : 0});
+  dist::init(mistake == "by-mpi" ? "mpi" : "nccl",
+             {.timeout_seconds = mistake == "stuck" || mistake == "late" ? 0.5 : 0});
   const int rank = dist::get_rank();
   if (rank == 1 && mistake == "ends") return;
+  if (mistake == "by-mpi" || mistake == "different") {
+    using dist::detail::Called;
+    const Called called{rank == 0 ? Called::all_gather : Called::all_to_all, 0, -1, 0, 12};
+    kernel::cuda::NcclCall(dist::communicator(), "AllGather", called).wait();
+  }
   if (rank == 1 && mistake == "fails") emulator::failing_function = "ncclGroupEnd";
   if (rank == 1 && mistake.starts_with("cuda")) emulator::failing_function = mistake;
   if (rank == 1 && mistake == "breaks") emulator::nccl_faults.groups_until_break = 1;
