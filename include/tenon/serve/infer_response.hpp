@@ -1,9 +1,11 @@
 // The response of an inference: JSON, and the bytes of tensors that were asked for as bytes.
 #pragma once
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,16 +27,20 @@ namespace detail {
 /// JSON has no form for.
 template <class T>
 bool append_elements(std::string& to, const std::byte* bytes, std::size_t count) {
-  char digits[40];
+  constexpr std::size_t longest = 40;  // of a number with its comma
+  char some[2048];                     // many are appended at once
+  char* at = some;
   for (std::size_t k = 0; k < count; ++k) {
     T value;
     std::memcpy(&value, bytes + k * sizeof(T), sizeof(T));
     if constexpr (std::is_floating_point_v<T>)
       if (!std::isfinite(value)) return false;
-    if (k) to += ',';
-    if constexpr (std::is_same_v<T, bool>) to += value ? "true" : "false";
-    else to.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+    if (std::size_t(std::end(some) - at) < longest) to.append(some, at), at = some;
+    if (k) *at++ = ',';
+    if constexpr (std::is_same_v<T, bool>) at = std::ranges::copy(std::string_view(value ? "true" : "false"), at).out;
+    else at = std::to_chars(at, std::end(some), value).ptr;
   }
+  to.append(some, at);
   return true;
 }
 inline bool append_data(std::string& to, Dtype dtype, const std::byte* bytes, std::size_t count) {
