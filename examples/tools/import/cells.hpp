@@ -175,6 +175,22 @@ inline void layer_norm(const NodeView& n) {
   call.member = std::move(member);
 }
 
+/// The rows of a table that the ids of a constant say: a constant, too.
+inline void chosen_rows(const NodeView& n, const ReadTensor& table, const Value& ids, const Shape& shape) {
+  ReadTensor rows{table.name, table.type, {}, {}};  // under its name they are trained
+  for (const Extent& each : shape) rows.extents.push_back(each.factor);
+  const auto width = std::size_t(table.extents[1]) * sizeof(float);
+  const std::vector<double> all = ids.tensor ? elements_of(*ids.tensor) : std::vector<double>();
+  const std::size_t count = ids.whole ? ids.whole->size() : all.size();
+  if (count * width > std::size_t(1) << 28) n.refuse("its rows need more than 256 MB");
+  for (std::size_t i = 0; i < count; ++i) {
+    const Extent id = ids.whole ? (*ids.whole)[i] : Extent(whole_element(*ids.tensor, i, all[i]));
+    if (!id.is_number()) n.refuse("a row that it looks up depends on a dynamic axis");
+    rows.bytes += table.bytes.substr(n.axis(id.factor, std::size_t(table.extents[0])) * width, width);
+  }
+  n.g.made.push_back(std::move(rows));
+  describe_constant(n.out(0, shape, 1), n.g.made.back());
+}
 /// Rows of a table of the file.
 inline void embedding(const NodeView& n) {
   const ReadTensor& table = constant_tensor(n, 0);
@@ -185,6 +201,10 @@ inline void embedding(const NodeView& n) {
   Member member{"embedding", "", {{"embedding_table", table}}, ""};
   const std::string sizes = number("Words", long(table.extents[0])) + ", " + number("Width", long(table.extents[1]));
   const Special special = ids.special;
+  if (special != Special::counting && ids.call < 0 && ids.origin < 0 && (ids.whole || (ids.tensor && ids.type == 7))) {
+    const bool is_plain = std::all_of(shape.begin(), shape.end(), [](const Extent& each) { return each.is_number(); });
+    if (is_plain) return chosen_rows(n, table, ids, shape);
+  }
   Value& y = n.out(0, shape, 1);
   if (special == Special::counting) {  // code comes with the sum that reads it
     member.kind = "position";

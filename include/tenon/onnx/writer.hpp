@@ -11,6 +11,7 @@
 #include <tenon/onnx/rules/product.hpp>
 #include <tenon/onnx/rules/recurrent.hpp>
 #include <tenon/onnx/rules/reduce.hpp>
+#include <tenon/onnx/rules/resample.hpp>
 
 namespace tenon::inline TENON_ABI::onnx {
 
@@ -19,7 +20,7 @@ inline constexpr std::uint64_t most_bytes = 1'900'000'000;
 
 [[gnu::cold]] inline const Rule* find_rule(const Node& node) {
   for (const std::span<const Rule> rules : std::initializer_list<std::span<const Rule>>{
-           elementwise_rules, movement_rules, product_rules, recurrent_rules, reduce_rules})
+           elementwise_rules, movement_rules, product_rules, recurrent_rules, reduce_rules, resample_rules})
     for (const Rule& rule : rules)
       if (node.op->id == rule.id) return &rule;
   return nullptr;

@@ -6,6 +6,7 @@
 #include <tenon/onnx.hpp>
 
 #include "control.hpp"
+#include "resample.hpp"
 
 using namespace tenon;
 
@@ -204,6 +205,8 @@ int main(int, char** argument) {
   try_export<Selection>("choices", filled<Rows>(5));
   try_export<Movement>("moves", filled<Rows>(5));
   try_export<Reductions>("sums", filled<Rows>(5));
+  try_export<resampling::Resized>("resized", image);
+  try_export<resampling::Moved>("moved", image);
   try_export<control::Memory>("memory", filled<Sequence>(3));
   try_export<control::Several>("several", filled<Sequence>(3));
   try_export<control::Nested>("nested", filled<Sequence>(3));
