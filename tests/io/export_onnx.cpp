@@ -114,6 +114,28 @@ TEST_CASE("parameters that a message cannot hold are in a second file") {
 }
 
 namespace {
+struct Either : nn::Cell<Either> {
+  nn::Dense<4, 4> dense;
+  constexpr auto construct(auto x) const {
+    return cond(reduce_mean(x) > 0.0f, [&](auto v) { return relu(dense(v)); }, [](auto v) { return v * 2.0f; }, x);
+  }
+};
+}  // namespace
+
+TEST_CASE("a condition is one node, and its parameters are the model's") {
+  const Folder folder;
+  export_onnx(Either(), folder / "either.onnx", Tensor<float, Shape<dyn, 4>>::empty(1));
+  const File file(folder / "either.onnx");
+  std::string operations;
+  for (const ::onnx::NodeMessage& node : file.graph.nodes) operations += node.operation + " ";
+  CHECK(operations == "ReduceMean Greater If Identity ");
+  int found = 0;
+  for (const ::onnx::TensorMessage& tensor : file.graph.initializers) found += tensor.name.starts_with("dense.");
+  CHECK(found == 2);
+  CHECK(file.values == std::map<std::string, std::string>{{"input_0", " n 4"}, {"output", " n 4"}});
+}
+
+namespace {
 struct Sorted : nn::Cell<Sorted> {
   constexpr auto construct(auto x) const { return std::get<0>(sort(x)); }
 };
