@@ -16,6 +16,7 @@
 #include <tenon/debug/log_files.hpp>
 #include <tenon/io/ckpt.hpp>
 #include <tenon/io/event_file.hpp>
+#include <tenon/io/keras.hpp>
 #include <tenon/io/npz.hpp>
 #include <tenon/io/print_file.hpp>
 #include <tenon/io/pt.hpp>
@@ -184,6 +185,7 @@ extern "C" int LLVMFuzzerTestOneInput(const unsigned char* bytes, std::size_t co
       case 13: return read_vocabularies(file);
       case 14: return read_pt(file);
       case 15: return read_onnx(file);
+      case 16: return check(io::Keras(file, "f", limit).tensors(), limit);
       default: {
         std::vector<std::vector<double>> values;
         std::vector<std::string> names;

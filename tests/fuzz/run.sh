@@ -56,11 +56,13 @@ cp -f "$root"/tests/io/pt_files/*.pt corpus
 } >corpus/pickle
 # files of ONNX
 cp -f "$root"/tests/io/onnx_files/*.onnx corpus
+# files of Keras
+cp -f "$root"/tests/io/keras_files/*.h5 corpus
 names='ckpt npz npy safetensors callback_state print_file event_file dump_config log_variables idx cifar csv_and_text
-  tf_record vocabulary pt onnx'
-for reader in ${TENON_READER:-$(seq 0 15)}; do
+  tf_record vocabulary pt onnx keras'
+for reader in ${TENON_READER:-$(seq 0 16)}; do
   most=4000
-  [ "$reader" -ne 15 ] || most=10000  # a graph has many nodes
+  case $reader in 15) most=10000 ;; 16) most=15000 ;; esac  # a graph has many nodes, HDF5 large groups
   TENON_READER=$reader ./readers -max_total_time="$seconds" -max_len=$most -rss_limit_mb=1000 -print_final_stats=1 \
     corpus >log 2>&1 || {
     tail -n 60 log
