@@ -1,6 +1,5 @@
 // nn::LSTM beside the same layer written with scan() in user code, in graph mode: both compute the same numbers, and
-// the program prints how many times as long the second one takes. `scan FOLDER [ROUNDS]`; FOLDER gets a file of weights.
-#include <cmath>
+// the program prints how many times as long the second one takes: `scan FOLDER [ROUNDS]`. FOLDER gets the weights.
 
 #include <tenon/more.hpp>
 

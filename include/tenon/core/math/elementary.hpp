@@ -168,7 +168,7 @@ TENON_DEVICE inline float tanh(float x) {
   const float size = __builtin_fabsf(x), square = x * x;
   const float near = fmadd(x * square, detail::polynomial(c, square), x);
   const float far = 1.0f - 2.0f / (exp(size + size) + 1.0f);
-  return __builtin_copysignf(size < 0.65f ? near : far, x);
+  return __builtin_copysignf(detail::choose(size < 0.65f, near, far), x);
 }
 TENON_DEVICE inline double tanh(double x) { return tenon::detail::libm::tanh(x); }
 
