@@ -1,5 +1,6 @@
 // nn::LSTM beside the same layer written with scan() in user code, in graph mode: both compute the same numbers, and
 // the program prints how many times as long the second one takes: `scan FOLDER [ROUNDS]`. FOLDER gets the weights.
+#include <cmath>
 
 #include <tenon/more.hpp>
 
