@@ -1,5 +1,5 @@
 // Weights of Keras: what it saved gives its predictions in Tenon, other forms are read or refused, damaged files end
-// with an error. TENON_KERAS_FILES names a folder with another keras_files.zip, as keras_files.sh does.
+// with an error. TENON_KERAS_FILES names a folder with another keras_files.zip, as keras.sh does.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #if !defined(TENON_WITH_ZLIB) && __has_include(<zlib.h>)
 #define TENON_WITH_ZLIB 1
