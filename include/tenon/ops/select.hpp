@@ -14,7 +14,8 @@ TENON_EXACT_BEGIN
 struct Select : Elementwise<Select, "Select"> {
   template <class V>
   static constexpr V eval(bool condition, V a, V b) {
-    return condition ? a : b;
+    if constexpr (std::is_same_v<V, float>) return math::detail::choose(condition, a, b);
+    else return condition ? a : b;
   }
 
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence& error) {

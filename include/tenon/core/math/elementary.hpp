@@ -52,7 +52,7 @@ namespace detail {
 inline constexpr float ln2_high = 0x1.62ep-1f, ln2_low = 3.19461849453094e-05f;
 inline constexpr float infinity = std::numeric_limits<float>::infinity();
 // condition ? a : b, without the branch that a compiler may make of it, which would keep the loop around it scalar.
-[[gnu::always_inline]] TENON_DEVICE inline float choose(bool condition, float a, float b) {
+[[gnu::always_inline]] TENON_DEVICE constexpr float choose(bool condition, float a, float b) {
   const std::uint32_t mask = 0u - static_cast<std::uint32_t>(condition);
   return std::bit_cast<float>((std::bit_cast<std::uint32_t>(a) & mask) | (std::bit_cast<std::uint32_t>(b) & ~mask));
 }

@@ -1,6 +1,8 @@
 // Unrolled loops over elements, in blocks of a constant length, which compilers turn into vector instructions at -O2 as
 // well.
 #pragma once
+#include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include <tenon/core/simd/simd_half.hpp>
@@ -42,21 +44,40 @@ template <class V, class T>
     for (int l = 0; l < block_length; ++l) to[l] = static_cast<T>(values[l]);
   }
 }
+// Numbers as wide as floats: of a loop with bools g++ makes no vectors, or short ones.
+[[gnu::always_inline]] inline void load_block(const bool* from, std::uint32_t (&values)[block_length]) {
+  constexpr int width = simd_width<float> < block_length ? simd_width<float> : block_length;
+  using Bytes [[gnu::vector_size(width)]] = unsigned char;
+  using Numbers [[gnu::vector_size(width * 4)]] = std::uint32_t;
+#pragma GCC unroll 4
+  for (int l = 0; l < block_length; l += width) {
+    Bytes bytes;
+    std::memcpy(&bytes, from + l, sizeof bytes);
+    const Numbers numbers = __builtin_convertvector(bytes, Numbers);
+    std::memcpy(values + l, &numbers, sizeof numbers);
+  }
+}
+/// Whether a block of these is converted before it is used.
+template <class T>
+inline constexpr bool is_converted = is_half<T> || std::is_same_v<T, bool>;
 // An operand of map_unrolled: single elements, or those of a block. 16-bit floats come as float32.
 template <bool moves, class T>
 struct Operand {
   const T* from;
   using Value = std::conditional_t<is_half<T>, float, T>;
-  Value block[is_half<T> && moves ? block_length : 1];
+  using Kept = std::conditional_t<std::is_same_v<T, bool>, std::uint32_t, Value>;
+  Kept block[is_converted<T> && moves ? block_length : 1];
   [[gnu::always_inline]] void load(long i) {
-    if constexpr (is_half<T> && moves) load_block(from + i, block);
+    if constexpr (is_converted<T> && moves) load_block(from + i, block);
   }
   [[gnu::always_inline]] Value in_block([[maybe_unused]] long i, [[maybe_unused]] int l) const {
-    if constexpr (!moves) return block[0];
-    else if constexpr (is_half<T>) return block[l];
+    if constexpr (is_converted<T>) return static_cast<Value>(block[moves ? l : 0]);
+    else if constexpr (!moves) return block[0];
     else return from[i + l];
   }
-  [[gnu::always_inline]] Value one(long i) const { return moves ? static_cast<Value>(from[i]) : block[0]; }
+  [[gnu::always_inline]] Value one(long i) const {
+    return moves ? static_cast<Value>(from[i]) : static_cast<Value>(block[0]);
+  }
 };
 }  // namespace detail
 
@@ -77,7 +98,8 @@ inline void store_unrolled(T* y, long count, F f) {
 /// also at -O2, and out may be one of the operands. f gets 16-bit floats as float32, and may return them so.
 template <bool... Moves, class Result, class F, class... T>
 [[gnu::always_inline]] inline void map_unrolled(Result* out, long count, F f, const T*... in) {
-  if constexpr ((is_half<T> || ...) || is_half<Result>) {
+  constexpr bool floats_of_bools = ((std::is_same_v<T, bool> && Moves && std::is_same_v<Result, float>) || ...);
+  if constexpr (floats_of_bools || (is_half<T> || ...) || is_half<Result>) {
     if (count <= 0) return;
     [&](detail::Operand<Moves, T>... operand) __attribute__((always_inline)) {
       const long whole = count - count % block_length;
@@ -88,7 +110,7 @@ template <bool... Moves, class Result, class F, class... T>
         detail::store_block(value, out + i);
       }
       for (long i = whole; i < count; ++i) out[i] = static_cast<Result>(f(operand.one(i)...));
-    }(detail::Operand<Moves, T>{in, {static_cast<typename detail::Operand<Moves, T>::Value>(in[0])}}...);
+    }(detail::Operand<Moves, T>{in, {static_cast<typename detail::Operand<Moves, T>::Kept>(in[0])}}...);
   } else {
     store_unrolled(out, count,
                    [&](long i) __attribute__((always_inline)) { return static_cast<Result>(f(in[Moves ? i : 0]...)); });

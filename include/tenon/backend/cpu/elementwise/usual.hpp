@@ -25,7 +25,7 @@ template <class Op, bool... Moves, class Result, class F, class... T>
       detail::store_block(value, out + i);
     }
     for (long i = whole; i < count; ++i) out[i] = static_cast<Result>(f(operand.one(i)...));
-  }(detail::Operand<Moves, T>{in, {static_cast<typename detail::Operand<Moves, T>::Value>(in[0])}}...);
+  }(detail::Operand<Moves, T>{in, {static_cast<typename detail::Operand<Moves, T>::Kept>(in[0])}}...);
 }
 
 }  // namespace tenon::kernel
