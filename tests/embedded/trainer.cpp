@@ -1,4 +1,5 @@
 // embedded::Trainer and embedded::Predictor give the losses, weights, and outputs of a Model of the same source.
+// headers: yes
 #include <doctest/doctest.h>
 
 #include <bit>

@@ -153,9 +153,18 @@ constexpr bool runs_here() {
 }
 }  // namespace detail
 
+#if TENON_DEFINES || defined(TENON_EMBEDDED)
+inline constexpr bool has_kernels = true;
+#else
+inline constexpr bool has_kernels = false;
+#endif
+
 /// A Compiled graph for one sample. Its memory is the caller's.
 template <class Graph>
 struct Table {
+  static_assert(has_kernels || !Graph::graph.count,
+                "embedded.hpp plans memory with the kernels of the headers: compile this program without Tenon's "
+                "compiled part (-DTENON_HEADER_ONLY=ON)");
   static_assert(detail::runs_here<Graph>(),
                 "on a microcontroller a graph has no effects on the host, and no updates that may be left out");
   static constexpr auto rows = detail::make_rows<Graph>();
