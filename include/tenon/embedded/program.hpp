@@ -153,7 +153,7 @@ constexpr bool runs_here() {
 }
 }  // namespace detail
 
-#if TENON_DEFINES || defined(TENON_EMBEDDED)
+#if defined(TENON_EMBEDDED) || TENON_DEFINES
 inline constexpr bool has_kernels = true;
 #else
 inline constexpr bool has_kernels = false;
