@@ -1,6 +1,6 @@
 // Reads the JSON of an inference request while nlohmann_json meets its parts: no tree of values is built, and nothing
-// is kept beyond what the model's inputs hold. Plain numbers of the data are read past nlohmann_json, which finds the
-// text behind them.
+// is kept beyond what the model's inputs hold. This reader takes plain numbers of the data from the text itself;
+// nlohmann_json goes on where they end.
 #pragma once
 #include <cstddef>
 #include <cstdint>

@@ -78,7 +78,7 @@ class NumberList {
  private:
   enum class Kind : unsigned char { none, flags, whole, large, real };  // large: whole, not negative, above 2^63
 
-  // Whether a float64 may lie amid two float32 although the number that it stands for does not.
+  // Whether rounding the text to float64 and then to float32 may give another float32 than rounding it once.
   static bool may_round_twice(double value) {
     constexpr std::uint64_t lost = (std::uint64_t{1} << 29) - 1, half = std::uint64_t{1} << 28;
     return (std::bit_cast<std::uint64_t>(value) & lost) == half ||

@@ -237,7 +237,7 @@ class NcclRanks final : public dist::detail::DeviceRanks {
   cudaEvent_t before_ = nullptr, after_ = nullptr;  // the exchanges since the last wait()
   bool waits_ = false;
   int device_ = -1;
-  std::string broken_;  // why nobody is reached any more
+  std::string broken_;  // after a failure: its sentence, which each later call throws again
 };
 
 /// MPI for the host, NCCL for the GPU.
