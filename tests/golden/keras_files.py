@@ -4,6 +4,8 @@ Those in tests/io/keras_files are from Keras 3.15.1 and seed 7. Needs keras, h5p
 net.weights.h5      save_weights of a network with each kind of layer that load_keras_weights knows, trained for a step
 net.h5, net.keras   save of it
 forms.h5            arrays of other dtypes, and chunked ones, by h5py
+compact.h5          arrays whose elements lie in the headers, by h5py
+gru_*.h5            weights of a GRU(2) as Keras 3 saves them, by h5py
 bad_*.h5            what is refused: links, other files, filters, newer forms
 predictions.npz     inputs, outputs
 """
@@ -66,6 +68,19 @@ with h5py.File(os.path.join(folder, "forms.h5"), "w") as file:
     file["none"] = numpy.zeros((0, 3), "float32")
     ramp = ramp.astype("float32")
     file.create_dataset("random", data=random.integers(0, 256, 64).astype("uint8"), chunks=(8,), compression="gzip")
+
+with h5py.File(os.path.join(folder, "compact.h5"), "w") as file:
+    for name, value in (("one", [7]), ("scalar", 2.5), ("ramp", ramp)):
+        value = numpy.asarray(value, "float32")
+        layout = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+        layout.set_layout(h5py.h5d.COMPACT)
+        space = h5py.h5s.create_simple(value.shape) if value.shape else h5py.h5s.create(h5py.h5s.SCALAR)
+        array = h5py.h5d.create(file.id, name.encode(), h5py.h5t.py_create(value.dtype), space, layout)
+        array.write(h5py.h5s.ALL, h5py.h5s.ALL, value)
+for name, shapes in (("bias", ((4, 6), (2, 6), (2, 6))), ("plain", ((4, 6), (2, 6)))):
+    with h5py.File(os.path.join(folder, f"gru_{name}.h5"), "w") as file:
+        for i, shape in enumerate(shapes):
+            file[f"layers/gru/cell/vars/{i}"] = random.normal(0, 1, shape).astype("float32")
 
 
 def bad(name):

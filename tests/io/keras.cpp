@@ -139,6 +139,41 @@ TEST_CASE("dtypes, chunks, gzip, shuffle, empty arrays") {
   CHECK(shape_text(file.find("none")->shape()) == "[0, 3]");
   CHECK(file.find("random")->count() == 64);
   CHECK(file.tensors().size() == dtypes.size() + 3);
+
+  const io::Keras compact(std::string_view(files().at("compact.h5")), "compact.h5");
+  CHECK(values(*compact.find("one")) == std::vector<double>{7});
+  CHECK(values(*compact.find("scalar")) == std::vector<double>{2.5});
+  CHECK(values(*compact.find("ramp")) == ramp);
+}
+
+namespace {
+template <bool has_bias>
+struct WithGru : nn::Cell<WithGru<has_bias>> {
+  nn::GRU<4, 2, nn::GRUConfig{.has_bias = has_bias}> gru;
+  constexpr auto construct(auto x) const { return std::get<0>(gru(x)); }
+};
+/// A GRU alone gets what it gets as a part of a network, its gates in Tenon's order.
+template <bool has_bias>
+void check_gru(const std::string& path) {
+  const WithGru<has_bias> part;
+  const nn::GRU<4, 2, nn::GRUConfig{.has_bias = has_bias}> alone;
+  load_keras_weights(path, part);
+  load_keras_weights(path, alone, {{"", "gru"}});
+  const auto wanted = named_parameters(part), found = named_parameters(alone);
+  REQUIRE(found.size() == (has_bias ? 4 : 2));
+  for (std::size_t i = 0; i < found.size(); ++i) CHECK(values(found[i].tensor) == values(wanted[i].tensor));
+  const io::Keras file(path);
+  const std::vector<double> kernel = values(*file.find("layers/gru/cell/vars/1"));  // z, r, h; Tenon's are r, z, h
+  CHECK(values(found[1].tensor) == std::vector<double>{kernel[2], kernel[8], kernel[3], kernel[9], kernel[0], kernel[6],
+                                                       kernel[1], kernel[7], kernel[4], kernel[10], kernel[5],
+                                                       kernel[11]});
+}
+}  // namespace
+
+TEST_CASE("a recurrent cell that is the whole network") {
+  const Folder folder;
+  check_gru<true>(write(folder, "gru_bias.h5"));
+  check_gru<false>(write(folder, "gru_plain.h5"));
 }
 
 TEST_CASE("what Keras does not write is refused, and no other file is opened") {

@@ -108,6 +108,12 @@ TEST_CASE("pickles by hand") {
   const std::string row = "K\4\x85", ones = "K\1\x85", none = "K\0"s;
   const std::string good = file_of(dictionary(none, row, ones));
   CHECK(values(*io::Pt(std::string_view(good), "f", "").find("w")) == std::vector<double>{0, 1, 2, 3});
+  // along an axis of extent 1 a stride of 2^62 leads nowhere
+  const std::string far = "\x8a\x08\0\0\0\0\0\0\0\x40"s,
+                    column = file_of(dictionary(none, "K\1K\4\x86", far + "K\1\x86")),
+                    line = file_of(dictionary(none, "K\4K\1\x86", "K\1" + far + "\x86"));
+  for (const std::string& file : {column, line})
+    CHECK(values(*io::Pt(std::string_view(file), "f", "").find("w")) == std::vector<double>{0, 1, 2, 3});
   const std::pair<std::string, std::string> bad[]{
       {dictionary("K\1", row, ones), "reaches beyond its storage"},
       {dictionary(none, row, "K\2\x85"), "reaches beyond its storage"},

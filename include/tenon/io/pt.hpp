@@ -90,15 +90,15 @@ inline const PickledValue& state_of(const Pickle& pickle, std::string_view key, 
 inline void copy_strided(const PickledTensor& tensor, std::string_view storage, const AnyTensor& to) {
   const std::size_t size = size_of(to.dtype);
   std::array<std::int64_t, AnyTensor::max_axes> index{};
-  const char* from = storage.data() + std::size_t(tensor.offset) * size;
+  std::uint64_t from = std::uint64_t(tensor.offset);  // of an axis of extent 1 a stride can be any number: it wraps
   char* out = static_cast<char*>(to.data);
   for (std::uint64_t left = to.bytes() / size; left > 0; --left, out += size) {
-    std::memcpy(out, from, size);
+    std::memcpy(out, storage.data() + from * size, size);
     for (int axis = to.rank; axis-- > 0;) {
       const std::size_t k = std::size_t(axis);
-      from += tensor.strides[k] * std::int64_t(size);
+      from += std::uint64_t(tensor.strides[k]);
       if (++index[k] < tensor.extents[k]) break;
-      from -= tensor.strides[k] * tensor.extents[k] * std::int64_t(size);
+      from -= std::uint64_t(tensor.strides[k]) * std::uint64_t(tensor.extents[k]);
       index[k] = 0;
     }
   }
@@ -141,16 +141,16 @@ inline Pt::Pt(std::string_view file, const std::string& path, std::string_view k
     if (member.name.ends_with("/data.pkl")) folder = member.name.substr(0, member.name.size() - 8);
   if (folder.empty())
     throw_bad_pickle(path, "it is a zip archive without 'data.pkl', so torch.save has not written it");
+  const SortedNames names(members);
   std::vector<bool> is_checked(members.size());
   const auto content = [&](std::string_view name) -> std::string_view {
-    for (std::size_t i = 0; i < members.size(); ++i) {
-      if (members[i].name != folder + std::string(name)) continue;
-      if (members[i].deflated) throw_bad_pickle(path, "its archive is compressed, which torch.save does not do");
-      if (!is_checked[i]) check_content(members[i], members[i].packed, path);
-      is_checked[i] = true;
-      return members[i].packed;
-    }
-    throw_bad_pickle(path, text("its archive lacks ", printable(folder + std::string(name))));
+    const std::size_t i = names.find(folder + std::string(name));
+    if (i == SortedNames::none)
+      throw_bad_pickle(path, text("its archive lacks ", printable(folder + std::string(name))));
+    if (members[i].deflated) throw_bad_pickle(path, "its archive is compressed, which torch.save does not do");
+    if (!is_checked[i]) check_content(members[i], members[i].packed, path);
+    is_checked[i] = true;
+    return members[i].packed;
   };
   bool is_swapped = false;
   for (const ZipMember& member : members)

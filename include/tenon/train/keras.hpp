@@ -206,7 +206,8 @@ inline std::vector<io::NamedTensor> keras_parameters(const io::Keras& file, cons
     KerasLayerReader reader(file, path, cell, layer);
     std::int64_t hidden = -1;
     for (const auto& [name, tensor] : parameters)
-      if (cell_of(name) == cell && tensor.rank == 2 && name.find(".weight_hh") != name.npos) hidden = tensor.extent[1];
+      if (cell_of(name) == cell && tensor.rank == 2 && name.find("weight_hh") == (cell.empty() ? 0 : cell.size() + 1))
+        hidden = tensor.extent[1];
     for (const auto& [name, tensor] : parameters) {
       if (cell_of(name) != cell) continue;
       data.push_back(reader.values(std::string_view(name).substr(name.rfind('.') + 1), tensor, hidden));

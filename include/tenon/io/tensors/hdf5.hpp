@@ -257,9 +257,9 @@ class Hdf5Reader {
     const std::uint64_t version = number(message, 0, 1), kind = number(message, 1, 1);
     if (version != 3 || kind > 2) fail_at(array.name, "is stored in a form that is not read, such as a virtual array");
     if (kind != 2 && (array.shuffled || array.deflated)) fail_at(array.name, "is packed and in one piece");
-    if (kind == 0) array.content = part(message, 4, number(message, 2, 2));
-    const std::uint64_t at = number(message, 2, 8);
-    if (kind == 1 && at != nowhere) array.content = bytes(at, number(message, 10, 8));
+    if (kind == 0) array.content = part(message, 4, number(message, 2, 2));  // a single float32 has 8 bytes with all
+    if (kind == 1 && number(message, 2, 8) != nowhere)
+      array.content = bytes(number(message, 2, 8), number(message, 10, 8));
     if (kind != 2) return;
     array.is_chunked = true;
     const std::uint64_t axes = number(message, 2, 1), tree = number(message, 3, 8);
