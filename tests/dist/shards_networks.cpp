@@ -225,8 +225,15 @@ TEST_CASE("what set_auto_parallel_context says to it") {
     return (warning.empty() ? "" : "warned, ") + sentence;
   };
   CHECK(heard("parallel_mode", "semi_auto_parallel") ==
-        "DataParallel: the parallel_mode is 'semi_auto_parallel', and Tenon has 'data_parallel' alone: ranks "
-        "share the batches, not the network.");
+        "DataParallel: in the parallel_mode 'semi_auto_parallel' operators have strategies; here the cells of the "
+        "network are the strategy, nn::ColumnParallelDense for a Dense with its outputs in slices, "
+        "nn::RowParallelDense with its inputs, nn::VocabParallelEmbedding for the rows of a table: use them, and set "
+        "'hybrid_parallel'.");
+  CHECK(heard("parallel_mode", "auto_parallel") ==
+        "DataParallel: the parallel_mode 'auto_parallel' searches for a strategy, which Tenon does not: take "
+        "nn::ColumnParallelDense, nn::RowParallelDense, and nn::VocabParallelEmbedding for the layers that shall be in "
+        "slices, and set 'hybrid_parallel'.");
+  CHECK(heard("parallel_mode", "hybrid_parallel").starts_with("Model.train: rank 1 has other weights"));
   CHECK(heard("parallel_mode", "data_parallel").starts_with("Model.train: rank 1 has other weights"));
   CHECK(heard("device_num", "3") == "DataParallel: set_auto_parallel_context has set device_num to 3, and it is 2 "
                                     "here: leave it out, dist::init knows it.");

@@ -35,7 +35,7 @@ BEGIN {
   # a training step without a heap
   allowed["embedded"] = "target graph lowering run call ops nn train"
   allowed["embedded.hpp"] = "embedded nn ops"
-  allowed["dist.hpp"] = "dist ops train"
+  allowed["dist.hpp"] = "dist ops nn train"
   # a Model behind a server
   allowed["serve"]   = "train dataset io"
   allowed["serve.hpp"] = "serve"

@@ -150,12 +150,15 @@ inline int place_in(const std::vector<int>& ranks, int rank) {
   while (place < int(ranks.size()) && ranks[std::size_t(place)] != rank) ++place;
   return place;
 }
+[[gnu::cold, gnu::noinline]] inline void check_group_name(std::string_view who, const std::string& name) {
+  if (name.empty() || name.size() > 127)
+    throw_error<ValueError>(who, ": a name of ", name.size(), " bytes; it has 1 to 127.");
+  for (const Group& known : world().groups)
+    if (known.name == name) throw_error<ValueError>(who, ": there is a group '", name, "' already.");
+}
 [[gnu::cold, gnu::noinline]] inline void check_new_group(const std::string& name, const std::vector<int>& ranks) {
   const Group& all = group_named(world_group);
-  if (name.empty() || name.size() > 127)
-    throw_error<ValueError>("create_group: a name of ", name.size(), " bytes; it has 1 to 127.");
-  for (const Group& known : world().groups)
-    if (known.name == name) throw_error<ValueError>("create_group: there is a group '", name, "' already.");
+  check_group_name("create_group", name);
   if (ranks.empty()) throw_error<ValueError>("create_group: the group '", name, "' has no ranks.");
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (ranks[i] < 0 || ranks[i] >= all.ranks.size())

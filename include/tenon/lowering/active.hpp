@@ -22,8 +22,9 @@ namespace tenon::inline TENON_ABI::detail {
       while (target->op->view || target->op->effect) target = &program.node[target->operand[0]];
       // A look at a value is no reason to compute it. What a moment becomes is one if its parameter is not frozen.
       if (node.op->host_effect) needed[std::size_t(id)] = 1;
-      else if (only_looks(*target)) needed[std::size_t(id)] = needed[std::size_t(node.operand[1])];
-      else if (is<ops::ParameterLeaf>(*target)) needed[std::size_t(id)] = !(frozen && frozen[target->immediate]);
+      else if (only_looks(*target)) {
+        if (node.operands > 1) needed[std::size_t(id)] = needed[std::size_t(node.operand[1])];
+      } else if (is<ops::ParameterLeaf>(*target)) needed[std::size_t(id)] = !(frozen && frozen[target->immediate]);
       else if (is<ops::StateLeaf>(*target)) needed[std::size_t(id)] |= !(frozen && frozen[node.scope]);
     }
     if (needed[std::size_t(id)])

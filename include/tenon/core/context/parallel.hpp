@@ -24,6 +24,7 @@ void reset_ps_context();
 
 namespace detail {
 inline constexpr const char* one_process = "several processes train with dist::DataParallel";
+inline constexpr const char* compiled_buckets = "dist::DataParallel plans its messages at compile time";
 inline constexpr const char* on_servers = "dist::ParameterServer reads MS_ROLE and other variables";
 inline constexpr ContextKey parallel_keys[]{
     {"device_num", KeyKind::whole, KeyEffect::kept, "1", "1 .. 4096", "", one_process, Tool::data_parallel},
@@ -46,8 +47,8 @@ inline constexpr ContextKey parallel_keys[]{
     {"dataset_strategy", KeyKind::text, KeyEffect::kept, "data_parallel", "", "", one_process},
     {"enable_parallel_optimizer", KeyKind::flag, KeyEffect::kept, "False", "", "", one_process},
     {"parallel_optimizer_config", KeyKind::object, KeyEffect::kept, "{}", "", "", one_process},
-    {"all_reduce_fusion_config", KeyKind::indices, KeyEffect::kept, "[]", "", "", one_process},
-    {"comm_fusion", KeyKind::object, KeyEffect::kept, "{}", "", "", one_process},
+    {"all_reduce_fusion_config", KeyKind::indices, KeyEffect::kept, "[]", "", "", compiled_buckets},
+    {"comm_fusion", KeyKind::object, KeyEffect::kept, "{}", "", "", compiled_buckets},
     {"enable_alltoall", KeyKind::flag, KeyEffect::kept, "False", "", "", one_process},
     {"pipeline_stages", KeyKind::whole, KeyEffect::kept, "1", "1 .. 4096", "", one_process},
     {"grad_accumulation_step", KeyKind::whole, KeyEffect::kept, "1", "1 .. 2147483647", "", one_process},

@@ -25,6 +25,9 @@ inline constexpr bool is_scratch = false;
 /// Whether it is that of a table whose gradient is one of rows: nn::EmbeddingLookup.
 template <class Init>
 inline constexpr bool is_of_rows = false;
+/// Whether it is that of a parameter of which each rank of a group has a slice: nn::SliceOf.
+template <class Init>
+inline constexpr bool is_sliced = false;
 }  // namespace detail
 
 /// A tensor that belongs to a cell. It is a move-only handle: the bytes live in the network's arena.
@@ -46,6 +49,11 @@ struct Parameter : ParameterHandle, ops::Value<Parameter<T, S, Init, Trainable>>
   static constexpr bool listed = !setting && !detail::is_scratch<std::remove_cvref_t<decltype(Init)>>;
   static constexpr bool freezes = detail::is_freezing<std::remove_cvref_t<decltype(Init)>>;
   static constexpr bool of_rows = detail::is_of_rows<std::remove_cvref_t<decltype(Init)>>;
+  static constexpr bool sliced = detail::is_sliced<std::remove_cvref_t<decltype(Init)>>;
+  static constexpr SliceEntry slice(int entry) requires(sliced)
+  {
+    return Init.slice(entry);
+  }
   static void initializer(void* data, const TensorType& t, std::uint64_t key, const ParameterHandle& own) {
     if constexpr (setting) *static_cast<T*>(data) = static_cast<const Parameter&>(own).value();
     else Init.fill(static_cast<T*>(data), t, key);

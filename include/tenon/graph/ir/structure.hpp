@@ -32,6 +32,15 @@ struct Entry {
   std::string_view pytorch_name{};  // of a parameter, if PyTorch calls it otherwise
 };
 
+class Builder;
+/// A parameter of which each rank of a group has a slice (nn/parallel): what a step asks it for.
+struct SliceEntry {
+  int entry = 0, axis = 0, slices = 1;
+  std::uint64_t group = 0;                     // a hash of its name
+  int (*sum)(Builder&, int value) = nullptr;   // appends the sum over the ranks
+  int (*agree)(Builder&, int flag) = nullptr;  // appends that a flag is set on all ranks if it is on one
+};
+
 /// What PyTorch calls a parameter of a cell.
 struct PytorchName {
   std::string_view name, pytorch_name;
@@ -48,6 +57,7 @@ namespace detail {
 struct Collector {
   std::vector<Entry> entries;
   std::vector<FixedMember> members;
+  std::vector<SliceEntry> slices;
   bool frozen = false;
 
   // Adds `object` and what is below it.
@@ -65,7 +75,8 @@ struct Collector {
       entry.of_rows = X::of_rows;
       entry.dims = X::dims;
       entry.initialize = X::initializer;
-      add(entry);
+      [[maybe_unused]] const int self = add(entry);
+      if constexpr (X::sliced) slices.push_back(X::slice(self));
     } else if constexpr (AnyCell<X>) {
       const int self = add(Entry{&object, type_number<X>, name, tenon::class_name<X>(), index, parent});
       const bool before = frozen;
@@ -132,12 +143,12 @@ constexpr Collector collect() {
   return all;
 }
 struct Counts {
-  int entries, members;
+  int entries, members, slices;
 };
 template <class Net>
 constexpr Counts count_parts() {
   const Collector all = collect<Net>();
-  return {int(all.entries.size()), int(all.members.size())};
+  return {int(all.entries.size()), int(all.members.size()), int(all.slices.size())};
 }
 }  // namespace detail
 
@@ -176,6 +187,14 @@ struct Structure {
   }
   /// What is neither a cell nor a parameter.
   static constexpr auto members = make_members();
+
+  /// The slice that a rank has of a parameter, or one of 1 slice: all of it.
+  static constexpr SliceEntry slice(int entry) {
+    if constexpr (counts.slices > 0)
+      for (const SliceEntry& one : detail::collect<Net>().slices)
+        if (one.entry == entry) return one;
+    return {};
+  }
 };
 
 /// Index of the object at `address` with type number `type`, searched from `hint` on; -1 if it is not part of the

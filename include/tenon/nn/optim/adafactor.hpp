@@ -97,6 +97,7 @@ struct AdaFactorWith {
   ParameterGroups groups{};
 
   static constexpr std::string_view name = "AdaFactor";
+  static constexpr bool whole_parameters = true;
   static constexpr int slots = use_first_moment ? 4 : 3;
   static constexpr std::string_view slot_names[4]{"exp_avg_sq_row", "exp_avg_sq_col", "exp_avg_sq", "exp_avg"};
   static constexpr TensorType slot_type(int slot, const TensorType& parameter) {

@@ -90,13 +90,21 @@ inline constexpr Clipping clipping_of = decltype(clipping_in(static_cast<const O
 template <Clipping clipping>
 class TracedClip {
  public:
-  /// Takes note of a gradient, in the order of the parameters.
-  constexpr void see(Builder& b, int gradient) {
+  /// Takes note of a gradient, in the order of the parameters. `sliced`: it is that of a slice.
+  constexpr void see(Builder& b, int gradient, bool sliced) {
     if constexpr (clipping == Clipping::by_global_norm) {
-      if (sum_ < 0)
-        sum_ = b.leaf(&info<ops::StateLeaf>, type_of<double, Shape<>>, std::uint64_t(gradient_squares_state));
-      sum_ = b.template call<ops::AddSquares>(NoConfig{}, sum_, gradient);
+      int& sum = sliced ? slice_sum_ : sum_;
+      if (sum < 0)
+        sum = b.leaf(&info<ops::StateLeaf>, type_of<double, Shape<>>,
+                     std::uint64_t(sliced ? slice_squares_state : gradient_squares_state));
+      sum = b.template call<ops::AddSquares>(NoConfig{}, sum, gradient);
     }
+  }
+  /// After all gradients: the norm is that of all slices.
+  constexpr void join(Builder& b, const SliceEntry& slice) {
+    if (slice_sum_ < 0) return;
+    slice_sum_ = slice.sum(b, slice_sum_);
+    sum_ = sum_ < 0 ? slice_sum_ : b.template call<ops::Add>(NoConfig{}, sum_, slice_sum_);
   }
   /// The gradient as the update gets it.
   constexpr int gradient(Builder& b, int gradient) {
@@ -110,9 +118,12 @@ class TracedClip {
     } else return gradient;
   }
   /// The numbers of its update.
-  constexpr int numbers(Builder& b, int numbers, int gradient) {
+  constexpr int numbers(Builder& b, int numbers, int gradient, const SliceEntry& slice) {
     int sum = sum_;
-    if constexpr (clipping == Clipping::by_norm) sum = b.template call<ops::SumOfSquares>(NoConfig{}, gradient);
+    if constexpr (clipping == Clipping::by_norm) {
+      sum = b.template call<ops::SumOfSquares>(NoConfig{}, gradient);
+      if (slice.slices > 1) sum = slice.sum(b, sum);
+    }
     if constexpr (clipping == Clipping::by_norm || clipping == Clipping::by_global_norm)
       return b.template call<ops::ClipNumbers>(NoConfig{}, numbers, sum, largest(b));
     else return numbers;
@@ -123,7 +134,7 @@ class TracedClip {
   static constexpr int largest(Builder& b) {
     return b.leaf(&info<ops::StateLeaf>, type_of<float, Shape<>>, std::uint64_t(gradient_clip_state));
   }
-  int sum_ = -1;
+  int sum_ = -1, slice_sum_ = -1;
 };
 }  // namespace detail
 

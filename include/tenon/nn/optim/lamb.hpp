@@ -76,6 +76,7 @@ struct Lamb {
   ParameterGroups groups{};
 
   static constexpr std::string_view name = "Lamb";
+  static constexpr bool whole_parameters = true;
   static constexpr int slots = 2;
   static constexpr std::string_view slot_names[2]{"moment1", "moment2"};
   void check() const {

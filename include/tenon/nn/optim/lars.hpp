@@ -62,6 +62,7 @@ struct LARS : Inside {
   LARS(Inside optimizer, LARSConfig config = {}) : Inside(std::move(optimizer)), lars(config) {}
 
   static constexpr std::string_view name = "LARS";
+  static constexpr bool whole_parameters = true;
   void check() const {
     Inside::check();
     check_not_negative(name, "epsilon", lars.epsilon);

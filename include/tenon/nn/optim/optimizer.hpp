@@ -57,6 +57,8 @@ inline constexpr TensorType no_slot{{0}, 1, Dtype::float32};
 ///   static constexpr TensorType slot_type(int slot, const TensorType& parameter)
 ///                                                       what a slot is, if not a tensor like the parameter; a type of
 ///                                                       no elements (no_slot): this parameter has no such slot
+///   static constexpr bool whole_parameters = true       how an element changes depends on others of its parameter, so
+///                                                       that slices of it (nn/parallel) are refused
 template <class O>
 concept Optimizer = requires(const O& o, Numbers& n) {
   { O::slots } -> std::convertible_to<int>;

@@ -1,7 +1,7 @@
 // What set_auto_parallel_context says to a Model with dist::DataParallel.
 #pragma once
 #include <tenon/core/context/parallel.hpp>
-#include <tenon/dist/communicator.hpp>
+#include <tenon/dist/world.hpp>
 #if TENON_DEFINES
 #include <string>
 #endif
@@ -20,10 +20,16 @@ inline const HasTool has_data_parallel(Tool::data_parallel);
 #if TENON_DEFINES
 [[gnu::noinline]] TENON_INLINE void check_parallel_context(const dist::Communicator& ranks) {
   const std::string mode = get_auto_parallel_context("parallel_mode");
-  if (mode != "stand_alone" && mode != "data_parallel")
-    throw_error<ValueError>("DataParallel: the parallel_mode is '", mode,
-                            "', and Tenon has 'data_parallel' alone: "
-                            "ranks share the batches, not the network.");
+  const bool hybrid = mode == "hybrid_parallel";
+  if (mode == "semi_auto_parallel")
+    throw_error<ValueError>("DataParallel: in the parallel_mode 'semi_auto_parallel' operators have strategies; here "
+                            "the cells of the network are the strategy, nn::ColumnParallelDense for a Dense with its "
+                            "outputs in slices, nn::RowParallelDense with its inputs, nn::VocabParallelEmbedding for "
+                            "the rows of a table: use them, and set 'hybrid_parallel'.");
+  if (mode == "auto_parallel")
+    throw_error<ValueError>("DataParallel: the parallel_mode 'auto_parallel' searches for a strategy, which Tenon does "
+                            "not: take nn::ColumnParallelDense, nn::RowParallelDense, and nn::VocabParallelEmbedding "
+                            "for the layers that shall be in slices, and set 'hybrid_parallel'.");
   const auto check = [](const char* key, int own) {
     const std::string set = get_auto_parallel_context(key);
     if (set != kept_parallel_keys().table[kept_parallel_keys().table.find("Get auto parallel", key)].usual &&
@@ -31,8 +37,10 @@ inline const HasTool has_data_parallel(Tool::data_parallel);
       throw_error<ValueError>("DataParallel: set_auto_parallel_context has set ", key, " to ", set, ", and it is ", own,
                               " here: leave it out, dist::init knows it.");
   };
-  check("device_num", ranks.size());
-  check("global_rank", ranks.rank());
+  // In hybrid mode those of the program: the group has the ranks with one slice.
+  const dist::Communicator all = hybrid && dist::is_initialized() ? dist::communicator() : ranks;
+  check("device_num", all.size());
+  check("global_rank", all.rank());
 }
 [[gnu::noinline]] TENON_INLINE bool broadcasts_parameters() {
   return get_auto_parallel_context("parameter_broadcast") == "True";

@@ -92,6 +92,24 @@ inline constexpr bool has_tables = [] {
   return any;
 }();
 
+/// Whether ranks have slices of a network's parameters (nn/parallel).
+template <class Net>
+inline constexpr bool has_slices = Structure<Net>::counts.slices > 0;
+
+/// The group of the slices; all have one, or there is an error.
+template <class Net>
+constexpr SliceEntry group_of_slices(Builder& b) {
+  SliceEntry first;
+  for (int e = 0; e < Structure<Net>::count; ++e) {
+    const SliceEntry slice = Structure<Net>::slice(e);
+    if (slice.slices == 1) continue;
+    if (first.slices > 1 && slice.group != first.group)
+      b.fail(Sentence{} << "the parameters of a network are in slices of two groups: a Model needs them in one");
+    first = slice;
+  }
+  return first;
+}
+
 /// Appends the optimizer's update of one parameter, with the gradient as `clip` leaves it. It waits for `flag` and does
 /// not happen if that is set; -1: no flag.
 template <class Net, class Optimizer, nn::Clipping clipping>
@@ -105,7 +123,11 @@ constexpr void append_update(Builder& b, int entry, int parameter, int gradient,
     if (const TensorType type = Layout::slot_type(s, Structure<Net>::table.entry[entry].dims); type.count(1) > 0)
       slot[s] = b.leaf(&info<ops::StateLeaf>, type, std::uint64_t(Layout::table.slot[entry][s]));
   int numbers = b.leaf(&info<ops::StateLeaf>, nn::numbers_type, std::uint64_t(Layout::table.numbers[entry]));
-  numbers = clip.numbers(b, numbers, gradient);
+  numbers = clip.numbers(b, numbers, gradient, Structure<Net>::slice(entry));
+  if constexpr (has_slices<Net> && requires { Optimizer::whole_parameters; })
+    if (Structure<Net>::slice(entry).slices > 1)
+      b.fail(Sentence{} << Optimizer::name << " looks at a whole parameter, of which each rank has a slice: take "
+                        << "another optimizer, such as nn::AdamWeightDecay");
   gradient = clip.gradient(b, gradient);
   if (flag >= 0) numbers = b.template call<ops::Guard>(NoConfig{}, numbers, flag);
   if constexpr (has_tables<Net> && requires { Optimizer::update_rows(b, parameter, gradient, slot, numbers); }) {
@@ -149,7 +171,12 @@ constexpr void append_updates(Builder& b, EntryGradients<Net>& all) {
     for (const EntryGradient& one : all) flag = append_check(b, one.entry, flag, one.gradient);
   else if constexpr (nn::detail::accumulates<Optimizer>) flag = overflow_flag(b);
   nn::detail::TracedClip<nn::detail::clipping_of<Optimizer>> clip;
-  for (const EntryGradient& one : all) clip.see(b, one.gradient);
+  for (const EntryGradient& one : all) clip.see(b, one.gradient, Structure<Net>::slice(one.entry).slices > 1);
+  if constexpr (has_slices<Net>) {
+    const SliceEntry slices = group_of_slices<Net>(b);
+    if (flag >= 0) flag = slices.agree(b, flag);
+    clip.join(b, slices);
+  }
   for (const EntryGradient& one : all)
     append_update<Net, Optimizer>(b, one.entry, one.parameter, one.gradient, clip, flag);
 }
@@ -178,7 +205,7 @@ class TrainState {
   void loss_scale(float scale) { write(loss_scale_state, scale); }
   float loss_scale() const { return read<float>(loss_scale_state); }
   void gradient_clip(float most) { write(gradient_clip_state, most); }
-  void gradient_squares(double sum) { write(gradient_squares_state, sum); }
+  void gradient_squares(double sum) { write(gradient_squares_state, sum), write(slice_squares_state, sum); }
   void first_gradient(bool first) { write(first_gradient_state, static_cast<float>(first)); }
   void overflow(std::int32_t flag) { write(overflow_state, flag); }
   std::int32_t overflow() const { return read<std::int32_t>(overflow_state); }
