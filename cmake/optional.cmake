@@ -2,8 +2,8 @@
 # the project. Installed with the package. What is found becomes a target: tenon::zlib, which tenon::tenon links by
 # itself, or one that a program links that includes its header: tenon::xtensor, tenon::protozero, tenon::openssl,
 # tenon::png, tenon::json, tenon::jpeg, tenon::sqlite, tenon::lmdb, tenon::redis, tenon::zmq,
-# tenon::serve, tenon::dist; or, with what nvcc needs to know, tenon::cuda.
-set(tenon_components zlib xtensor protozero openssl png json jpeg sqlite lmdb redis zmq serve dist cuda)
+# tenon::serve, tenon::tls, tenon::dist; or, with what nvcc needs to know, tenon::cuda.
+set(tenon_components zlib xtensor protozero openssl png json jpeg sqlite lmdb redis zmq serve tls dist cuda)
 
 # Looks for a component's library and makes its target. `scope`: GLOBAL for all folders of the project, or nothing.
 # Sets tenon_missing to a sentence if there is no such component or library, else to nothing.
@@ -75,7 +75,7 @@ function(tenon_find_component name scope)
   elseif(name STREQUAL "zmq")
     set(about "ZeroMQ" "libzmq3-dev" "parameter servers")
     tenon_find_files(TENON_ZMQ zmq.h zmq)
-  elseif(name STREQUAL "serve")
+  elseif(name MATCHES "^(serve|tls)$")
     set(about "Boost 1.74 or newer with nlohmann_json" "libboost-dev nlohmann-json3-dev" "<tenon/serve.hpp>")
     find_package(Boost 1.74 QUIET ${scope})
     find_package(nlohmann_json QUIET ${scope})
@@ -85,6 +85,15 @@ function(tenon_find_component name scope)
       set(found TRUE)
     endif()
     set(links Boost::headers nlohmann_json::nlohmann_json Threads::Threads)
+    if(name STREQUAL "tls")
+      set(about "Boost 1.74 or newer with nlohmann_json and OpenSSL" "libboost-dev nlohmann-json3-dev libssl-dev"
+        "<tenon/serve/tls.hpp>")
+      find_package(OpenSSL QUIET ${scope})
+      if(NOT OPENSSL_FOUND)
+        set(found FALSE)
+      endif()
+      list(APPEND links OpenSSL::SSL)
+    endif()
   elseif(name STREQUAL "dist")
     # programs open it themselves, and compile without it: this says that they can run here
     set(about "MPI" "openmpi-bin" "several processes")

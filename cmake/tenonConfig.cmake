@@ -1,7 +1,8 @@
-# find_package(tenon [COMPONENTS zlib xtensor protozero openssl png json jpeg sqlite lmdb redis zmq serve dist cuda]):
-# defines tenon::tenon, tenon::diagnostics, tenon::debugger, and the function tenon_compiled(target). Programs that link
-# tenon::tenon get the compiled part, unless TENON_HEADER_ONLY is set (compiled.cmake). A component is an optional
-# library that a program insists on (optional.cmake). zlib is used without being asked for, too, where it is found.
+# find_package(tenon [COMPONENTS zlib xtensor protozero openssl png json jpeg sqlite lmdb redis zmq serve tls dist
+# cuda]): defines tenon::tenon, tenon::diagnostics, tenon::debugger, and the function tenon_compiled(target). Programs
+# that link tenon::tenon get the compiled part, unless TENON_HEADER_ONLY is set (compiled.cmake). A component is an
+# optional library that a program insists on (optional.cmake). zlib is used without being asked for, too, where it is
+# found.
 include("${CMAKE_CURRENT_LIST_DIR}/optional.cmake")
 
 tenon_find_component(zlib "")

@@ -117,6 +117,7 @@ libraries_of() {
       redis) echo libhiredis-dev redis-server ;;
       zmq) echo libzmq3-dev ;;
       serve) echo libboost-dev nlohmann-json3-dev ;;
+      tls) echo libboost-dev nlohmann-json3-dev libssl-dev ;;
       cli11) echo libcli11-dev ;;
     esac
   done

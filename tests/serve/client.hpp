@@ -6,6 +6,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdlib>
 #include <string>
 #include <string_view>
@@ -18,6 +19,28 @@ struct Reply {
   int status = 0;
   std::string head, body;
 };
+
+/// The next response of what `more` receives, which returns the number of bytes, 0 at the end, -1 for an error.
+inline Reply receive_reply(std::string& read, auto more) {
+  const auto receive = [&] {
+    char bytes[4096];
+    const std::ptrdiff_t count = more(bytes, sizeof bytes);
+    if (count > 0) read.append(bytes, std::size_t(count));
+    return count > 0;
+  };
+  std::size_t end;
+  while ((end = read.find("\r\n\r\n")) == read.npos)
+    if (!receive()) return {};
+  Reply reply{0, read.substr(0, end + 4), {}};
+  reply.status = std::atoi(reply.head.c_str() + 9);
+  const std::size_t length = reply.head.find("\r\nContent-Length: ");
+  const std::size_t bytes = length == reply.head.npos ? 0 : std::strtoul(reply.head.c_str() + length + 18, nullptr, 10);
+  while (read.size() < end + 4 + bytes)
+    if (!receive()) return {};
+  reply.body = read.substr(end + 4, bytes);
+  read.erase(0, end + 4 + bytes);
+  return reply;
+}
 
 /// A connection, which waits for at most five seconds.
 class Connection {
@@ -43,37 +66,20 @@ class Connection {
   }
   /// The next response.
   Reply receive() {
-    std::size_t end;
-    while ((end = read_.find("\r\n\r\n")) == read_.npos)
-      if (!more()) return {};
-    Reply reply{0, read_.substr(0, end + 4), {}};
-    reply.status = std::atoi(reply.head.c_str() + 9);
-    const std::size_t length = reply.head.find("\r\nContent-Length: ");
-    const std::size_t bytes =
-        length == reply.head.npos ? 0 : std::strtoul(reply.head.c_str() + length + 18, nullptr, 10);
-    while (read_.size() < end + 4 + bytes)
-      if (!more()) return {};
-    reply.body = read_.substr(end + 4, bytes);
-    read_.erase(0, end + 4 + bytes);
-    return reply;
+    return receive_reply(read_, [this](char* bytes, std::size_t most) { return receive_some(bytes, most); });
   }
   /// Whether the server has closed its side.
   bool is_closed() {
     read_.clear();
-    return !more() && end_;
+    char bytes[4096];
+    return receive_some(bytes, sizeof bytes) == 0;
   }
 
  private:
-  bool more() {
-    char bytes[4096];
-    const ssize_t count = ::recv(socket_, bytes, sizeof bytes, 0);
-    end_ = count == 0;
-    if (count > 0) read_.append(bytes, std::size_t(count));
-    return count > 0;
-  }
+  std::ptrdiff_t receive_some(char* bytes, std::size_t most) const { return ::recv(socket_, bytes, most, 0); }
 
   int socket_;
-  bool is_open_ = false, end_ = false;
+  bool is_open_ = false;
   std::string read_;
 };
 

@@ -28,12 +28,8 @@ class Server {
  public:
   /// Listens, but does not answer before start(). Throws ValueError for settings that are out of range, RuntimeError if
   /// the address or port cannot be used.
-  explicit Server(ServeOptions options = {}) : hub_(std::make_shared<serving::Hub>()) {
-    check(options);
-    hub_->options = std::move(options);
-    while (int(io_.size()) < hub_->options.threads) io_.push_back(std::make_unique<serving::IoThread>(io_.size()));
-    listen();
-  }
+  explicit Server(ServeOptions options = {})
+      : Server(std::move(options), open_session<serving::Plain, serving::Socket>) {}
   Server(const Server&) = delete;
   ~Server() { stop(); }
 
@@ -85,7 +81,7 @@ class Server {
     for (auto& io : io_)
       boost::asio::post(io->context, [this, &io] {
         if (&io == &io_.front()) close_acceptor();
-        each_session(*io, [](serving::Session& session) { session.close_if_idle(); });
+        each_session(*io, [](serving::Connection& session) { session.close_if_idle(); });
       });
     hub_->registry.drain();
     const auto until = serving::Clock::now() + hub_->options.stop_time;
@@ -93,7 +89,7 @@ class Server {
       std::this_thread::sleep_for(std::chrono::milliseconds(5));
     for (auto& io : io_)
       boost::asio::post(io->context, [&io] {
-        each_session(*io, [](serving::Session& session) { session.close(); });
+        each_session(*io, [](serving::Connection& session) { session.close(); });
         io->context.stop();
       });
     for (std::thread& thread : threads_) thread.join();
@@ -107,6 +103,21 @@ class Server {
     signals.async_wait([](boost::system::error_code, int) {});
     context.run();
     stop();
+  }
+
+ protected:
+  /// Begins a connection on a socket that a client has opened.
+  using Open = std::function<void(const std::shared_ptr<serving::Hub>&, serving::IoThread&, serving::Socket)>;
+
+  Server(ServeOptions options, Open open) : hub_(std::make_shared<serving::Hub>()), open_(std::move(open)) {
+    check(options);
+    hub_->options = std::move(options);
+    while (int(io_.size()) < hub_->options.threads) io_.push_back(std::make_unique<serving::IoThread>(io_.size()));
+    listen();
+  }
+  template <class Transport, class... Parts>
+  static void open_session(const std::shared_ptr<serving::Hub>& hub, serving::IoThread& io, Parts&&... stream) {
+    std::make_shared<serving::Session<Transport>>(hub, io, std::forward<Parts>(stream)...)->begin();
   }
 
  private:
@@ -147,9 +158,7 @@ class Server {
       } else {
         socket.set_option(boost::asio::ip::tcp::no_delay(true), error);
         const auto shared = std::make_shared<serving::Socket>(std::move(socket));
-        boost::asio::post(io.context, [hub = hub_, &io, shared] {
-          std::make_shared<serving::Session>(hub, io, std::move(*shared))->next();
-        });
+        boost::asio::post(io.context, [hub = hub_, &io, shared, &open = open_] { open(hub, io, std::move(*shared)); });
       }
       accept();
     });
@@ -166,14 +175,15 @@ class Server {
     acceptor_.close(ignored);
     timer_.cancel();
   }
-  static void each_session(serving::IoThread& io, const std::function<void(serving::Session&)>& f) {
-    std::vector<std::shared_ptr<serving::Session>> sessions;
-    for (serving::Session* session : io.sessions)
+  static void each_session(serving::IoThread& io, const std::function<void(serving::Connection&)>& f) {
+    std::vector<std::shared_ptr<serving::Connection>> sessions;
+    for (serving::Connection* session : io.sessions)
       if (auto alive = session->weak_from_this().lock()) sessions.push_back(std::move(alive));
     for (const auto& session : sessions) f(*session);
   }
 
   std::shared_ptr<serving::Hub> hub_;
+  Open open_;
   std::vector<std::unique_ptr<serving::IoThread>> io_;
   boost::asio::ip::tcp::acceptor acceptor_{io_context()};
   boost::asio::steady_timer timer_{io_context()};

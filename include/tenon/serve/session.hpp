@@ -2,82 +2,69 @@
 #pragma once
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <charconv>
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <string>
-#include <unordered_set>
 #include <utility>
 
-#include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/dispatch.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <tenon/serve/answers.hpp>
+#include <tenon/serve/hub.hpp>
 
 namespace tenon::inline TENON_ABI::serving {
 
-/// What all connections of a server share.
-struct Hub {
-  ServeOptions options;
-  Registry registry;
-  std::atomic<bool> stopping = false;
-  std::atomic<long> connections = 0, refused_connections = 0;
-  std::atomic<std::size_t> body_bytes = 0;
+/// How a connection carries bytes: as they are. The header <tenon/serve/tls.hpp> has another way.
+struct Plain {
+  using Stream = Socket;
 
-  std::string metrics() const {
-    std::string text;
-    append_metric_head(text, "tenon_connections", "Connections", "gauge");
-    text += "tenon_connections " + std::to_string(connections.load()) + '\n';
-    append_metric_head(text, "tenon_refused_connections", "Connections closed because there were too many", "counter");
-    text += "tenon_refused_connections " + std::to_string(refused_connections.load()) + '\n';
-    return text;
+  static Socket& socket(Socket& stream) { return stream; }
+  /// Calls `then` with an error or none when bytes can be carried.
+  static void open(Socket& stream, auto then) {
+    boost::system::error_code error;
+    stream.non_blocking(true, error);  // a response is written at once as far as the system takes it
+    then(boost::system::error_code());
   }
+  /// Writes what the system takes at once; returns how many bytes.
+  static std::size_t write_now(Socket& stream, const auto& buffers, boost::system::error_code& error) {
+    const std::size_t sent = stream.write_some(buffers, error);
+    if (error == boost::asio::error::would_block) return error = {}, 0;
+    return error ? 0 : sent;
+  }
+  /// Says that no more bytes follow, and calls `then`.
+  static void end(Socket&, auto then) { then(); }
 };
 
-class Session;
-/// A thread of the server with its connections, which only this thread touches.
-struct IoThread {
-  explicit IoThread(std::size_t which) : number(which) {}
-
-  std::size_t number;
-  std::unordered_set<Session*> sessions;  // before the context, whose end may end some
-  boost::asio::io_context context{1};
-  boost::asio::steady_timer timer{context};  // looks after times of connections
-  bool watches = false;
-};
-
-/// A socket that knows its executor, whose copies then cost nothing.
-using Socket = boost::asio::basic_stream_socket<boost::asio::ip::tcp, boost::asio::io_context::executor_type>;
-
-class Session : public std::enable_shared_from_this<Session> {
+template <class Transport>
+class Session final : public Connection {
   using Error = boost::system::error_code;
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
 
  public:
   /// `hub` counts the connection already.
-  Session(std::shared_ptr<Hub> hub, IoThread& io, Socket socket)
-      : hub_(std::move(hub)), io_(io), socket_(std::move(socket)) {
-    Error ignored;
-    socket_.non_blocking(true, ignored);  // a response is written at once as far as the system takes it
-    io_.sessions.insert(this);
-    if (!io_.watches) watch(io_, *hub_);
+  template <class... Parts>
+  Session(std::shared_ptr<Hub> hub, IoThread& io, Parts&&... stream)
+      : Connection(std::move(hub), io), stream_(std::forward<Parts>(stream)...) {}
+  ~Session() override { give_back_bytes(); }
+
+  /// Prepares the connection and reads requests.
+  void begin() {
+    idle_ = true;
+    expires_after(options().read_time);
+    Transport::open(stream_, [self = self()](Error error) { error ? self->linger() : self->next(); });
   }
-  Session(const Session&) = delete;
-  ~Session() {
-    give_back_bytes();
-    io_.sessions.erase(this);
-    hub_->connections.fetch_sub(1);
+  void close() override {
+    Error ignored;
+    socket().close(ignored);
   }
 
+ private:
   /// Waits for the first byte of a request.
   void next() {
     give_back_bytes();
@@ -90,36 +77,11 @@ class Session : public std::enable_shared_from_this<Session> {
     if (idle_) read_some(8192);
     else parse();
   }
-  void close_if_idle() {
-    if (idle_) close();
-  }
-  void close() {
-    Error ignored;
-    socket_.close(ignored);
-  }
-
- private:
-  const ServeOptions& options() const { return hub_->options; }
-
-  // A timer for each wait would cost more than a short model: one looks at all connections, some times in the shortest.
-  static void watch(IoThread& io, const Hub& hub) {
-    const ServeOptions& o = hub.options;
-    io.watches = true;
-    io.timer.expires_after(std::clamp<std::chrono::milliseconds>(
-        std::min({o.idle_time, o.read_time, o.write_time}) / 8, std::chrono::milliseconds(1), std::chrono::seconds(1)));
-    io.timer.async_wait([&io, &hub](Error error) {
-      io.watches = false;
-      if (error) return;
-      const auto now = Clock::now();
-      for (Session* session : io.sessions)
-        if (session->until_ <= now) session->close();
-      if (!io.sessions.empty()) watch(io, hub);
-    });
-  }
-  void expires_after(std::chrono::milliseconds time) { until_ = Clock::now() + time; }
+  std::shared_ptr<Session> self() { return std::static_pointer_cast<Session>(shared_from_this()); }
+  Socket& socket() { return Transport::socket(stream_); }
 
   void read_some(std::size_t most) {
-    socket_.async_read_some(buffer_.prepare(most), [self = shared_from_this()](Error error, std::size_t bytes) {
+    stream_.async_read_some(buffer_.prepare(most), [self = self()](Error error, std::size_t bytes) {
       if (error) return self->end_of_input(error);
       if (std::exchange(self->idle_, false)) self->expires_after(self->options().read_time);
       self->buffer_.commit(bytes);
@@ -180,9 +142,8 @@ class Session : public std::enable_shared_from_this<Session> {
   }
   void say_continue() {
     static constexpr std::string_view line = "HTTP/1.1 100 Continue\r\n\r\n";
-    boost::asio::async_write(
-        socket_, boost::asio::buffer(line.data(), line.size()),
-        [self = shared_from_this()](Error error, std::size_t) { error ? self->close() : self->read_body(); });
+    boost::asio::async_write(stream_, boost::asio::buffer(line.data(), line.size()),
+                             [self = self()](Error error, std::size_t) { error ? self->close() : self->read_body(); });
   }
   void read_body() {
     expires_after(options().read_time);
@@ -240,7 +201,7 @@ class Session : public std::enable_shared_from_this<Session> {
       write(error_answer(503, "out of memory, try again later"));
       return Batcher::Submitted::taken;
     }
-    job->done = [self = shared_from_this(), version](std::unique_ptr<Job> done) {
+    job->done = [self = self(), version](std::unique_ptr<Job> done) {
       // `version` must not end in its own thread
       boost::asio::dispatch(self->io_.context, [self, version, job = std::shared_ptr<Job>(std::move(done))] {
         self->write_result(*version, *job);
@@ -250,7 +211,7 @@ class Session : public std::enable_shared_from_this<Session> {
   }
   // After the requests that have arrived: they are one batch.
   void compute_soon(const std::shared_ptr<Version>& version) {
-    boost::asio::post(io_.context, [self = shared_from_this(), version] {
+    boost::asio::post(io_.context, [self = self(), version] {
       if (version->batcher.compute_here(self->io_.number)) self->compute_soon(version);
     });
   }
@@ -290,14 +251,12 @@ class Session : public std::enable_shared_from_this<Session> {
     head_.append("\r\nContent-Length: " + std::to_string(answer.body.size()) + "\r\n\r\n");
     body_ = std::move(answer.body);
     Error error;
-    std::size_t sent = socket_.write_some(response(0), error);
-    if (error && error != boost::asio::error::would_block) return close();
-    if (error) sent = 0;
+    const std::size_t sent = Transport::write_now(stream_, response(0), error);
+    if (error) return close();
     if (sent == head_.size() + body_.size()) return written();
     expires_after(options().write_time);
-    boost::asio::async_write(socket_, response(sent), [self = shared_from_this()](Error failed, std::size_t) {
-      failed ? self->close() : self->written();
-    });
+    boost::asio::async_write(stream_, response(sent),
+                             [self = self()](Error failed, std::size_t) { failed ? self->close() : self->written(); });
   }
   // What is left of the response.
   std::array<boost::asio::const_buffer, 2> response(std::size_t sent) const {
@@ -307,18 +266,20 @@ class Session : public std::enable_shared_from_this<Session> {
     if (closes_) return linger();
     if (buffer_.size() == 0) return next();
     // the next request is here already, and others have their turn first
-    boost::asio::post(io_.context, [self = shared_from_this()] { self->next(); });
+    boost::asio::post(io_.context, [self = self()] { self->next(); });
   }
   // Reads for a moment what the client still sends, for closing at once could take the response back.
   void linger() {
-    Error ignored;
-    socket_.shutdown(Socket::shutdown_send, ignored);
-    buffer_.consume(buffer_.size());
     expires_after(std::min<std::chrono::milliseconds>(options().read_time, std::chrono::seconds(2)));
-    discard(std::size_t{1} << 20);
+    Transport::end(stream_, [self = self()] {
+      Error ignored;
+      self->socket().shutdown(Socket::shutdown_send, ignored);
+      self->buffer_.consume(self->buffer_.size());
+      self->discard(std::size_t{1} << 20);
+    });
   }
   void discard(std::size_t most) {
-    socket_.async_read_some(buffer_.prepare(8192), [self = shared_from_this(), most](Error error, std::size_t bytes) {
+    socket().async_read_some(buffer_.prepare(8192), [self = self(), most](Error error, std::size_t bytes) {
       if (error || bytes >= most) return self->close();
       self->discard(most - bytes);
     });
@@ -329,16 +290,13 @@ class Session : public std::enable_shared_from_this<Session> {
     body_ = {};
   }
 
-  std::shared_ptr<Hub> hub_;
-  IoThread& io_;
-  Socket socket_;
+  typename Transport::Stream stream_;
   boost::beast::flat_buffer buffer_;
   std::optional<Parser> parser_;
-  std::string head_, body_;                             // of the response
-  Clock::time_point until_ = Clock::time_point::max();  // when it is closed
+  std::string head_, body_;  // of the response
   std::size_t held_bytes_ = 0;
   int requests_ = 0;
-  bool idle_ = false, closes_ = false;
+  bool closes_ = false;
 };
 
 }  // namespace tenon::serving
