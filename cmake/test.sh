@@ -138,7 +138,7 @@ tools_of() {
     compile/cost*) echo time ;;
     instructions) echo valgrind ;;
     debugger/gdb) echo gdb ;;
-    dist/mpirun | dist/nccl* | example/data_parallel) echo openmpi-bin mpich ;;
+    dist/mpirun | dist/nccl* | dist/networks | dist/killed | example/data_parallel) echo openmpi-bin mpich ;;
     docs/snippets) echo openmpi-bin libzmq3-dev libboost-dev nlohmann-json3-dev libxtensor-dev libdlpack-dev \
       libeigen3-dev ;;
     embedded/lenet) echo gcc-arm-none-eabi libstdc++-arm-none-eabi-newlib qemu-system-arm ;;
