@@ -20,6 +20,7 @@ using support::bands, support::Losses, support::Outcome;
 struct Training {
   long samples, batch, epochs;
   int shards;
+  bool parallel_optimizer = false;
 };
 
 template <class Net, class Image, nn::Reduction reduction = nn::Reduction::mean, class Optimizer, class... Parts>
@@ -38,27 +39,28 @@ Outcome trained_by(int ranks, Mode mode, const Training& how, const Optimizer& o
   const ContextScope scope({.mode = mode, .num_threads = 1, .seed = 11});
   std::vector<Outcome> outcomes(static_cast<std::size_t>(ranks));
   dist::run_ranks(ranks, [&](const dist::Communicator& group) {
-    outcomes[std::size_t(group.rank())] =
-        trained<Net, Image, reduction>(how, optimizer, parts..., dist::DataParallel{how.shards, group});
+    outcomes[std::size_t(group.rank())] = trained<Net, Image, reduction>(
+        how, optimizer, parts..., dist::DataParallel{how.shards, group, how.parallel_optimizer});
   });
   for (const Outcome& outcome : outcomes) CHECK(outcome == outcomes[0]);
   return outcomes[0];
 }
 
-/// All bits are the same on one rank, on these numbers of ranks, and operator by operator on 1 and on 3.
+/// All bits are the same on one rank, on these numbers of ranks, and operator by operator on 1 and on 3; also where
+/// ranks divide the moments, on the first of these numbers and on the last.
 template <class Net, class Image, nn::Reduction reduction = nn::Reduction::mean, class Optimizer, class... Parts>
-void check_ranks(const std::vector<int>& numbers, const Training& how, const Optimizer& optimizer,
-                 const Parts&... parts) {
+void check_ranks(const std::vector<int>& numbers, Training how, const Optimizer& optimizer, const Parts&... parts) {
   const Outcome alone = trained_by<Net, Image, reduction>(1, Mode::graph, how, optimizer, parts...);
   CHECK(alone.losses.back() < 0.6 * alone.losses.front());  // two dead networks are equal, too
-  for (const int ranks : numbers) {
+  const auto check = [&](int ranks, Mode mode) {
     CAPTURE(ranks);
-    CHECK(trained_by<Net, Image, reduction>(ranks, Mode::graph, how, optimizer, parts...) == alone);
-  }
-  for (const int ranks : {1, 3}) {
-    CAPTURE(ranks);
-    CHECK(trained_by<Net, Image, reduction>(ranks, Mode::pynative, how, optimizer, parts...) == alone);
-  }
+    CHECK(trained_by<Net, Image, reduction>(ranks, mode, how, optimizer, parts...) == alone);
+  };
+  for (const int ranks : numbers) check(ranks, Mode::graph);
+  for (const int ranks : {1, 3}) check(ranks, Mode::pynative);
+  how.parallel_optimizer = true;
+  for (const int ranks : {1, numbers.front(), numbers.back()}) check(ranks, Mode::graph);
+  check(3, Mode::pynative);
 }
 
 }  // namespace shards

@@ -31,15 +31,18 @@ struct StopAt {
   }
 };
 
+enum class Moments { of_all, divided };
+
 /// Trains on some ranks until `stop`, from the file of the run before if there is one. Returns the bytes of all ranks.
-std::vector<std::string> trained(int ranks, long stop, const std::string& folder, Mode mode = Mode::graph) {
+std::vector<std::string> trained(int ranks, long stop, const std::string& folder, Mode mode = Mode::graph,
+                                 Moments moments = Moments::of_all) {
   const ContextScope scope({.mode = mode, .num_threads = 1, .seed = 5});
   const auto before = latest_checkpoint("m0", folder);
   std::vector<std::string> bits(static_cast<std::size_t>(ranks));
   dist::run_ranks(ranks, [&](const dist::Communicator& group) {
     Dropping net;
     Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Adam{.learning_rate = 0.01f},
-                dist::DataParallel{.shards = 4, .group = group}};
+                dist::DataParallel{.shards = 4, .group = group, .parallel_optimizer = moments == Moments::divided}};
     if (before) load_training(*before, model);
     const auto data = small::samples(50) | dataset::shuffle(50, 3) | dataset::batch(11);
     model.train(3, data, ModelCheckpoint(text("m", group.rank()), folder, {.save_checkpoint_steps = 2}), StopAt{stop});
@@ -56,19 +59,24 @@ std::string fresh_folder(const char* name) {
   return path.string();
 }
 
-}  // namespace
-
-TEST_CASE("ranks change while training, within epochs") {
+void check_changes_of_ranks(Moments moments) {
   const std::string folder = fresh_folder("tenon_shards_resumed"), alone = fresh_folder("tenon_shards_alone");
   const std::vector<std::string> undisturbed = trained(1, 0, alone);
-  trained(3, 4, folder);
+  trained(3, 4, folder, Mode::graph, moments);
   REQUIRE(latest_checkpoint("m0", folder));  // else each run would begin anew, with the same bits
-  trained(1, 7, folder, Mode::pynative);
-  trained(5, 11, folder);
-  const std::vector<std::string> last = trained(2, 0, folder);
+  trained(1, 7, folder, Mode::pynative, moments);
+  trained(5, 11, folder, Mode::graph, moments);
+  const std::vector<std::string> last = trained(2, 0, folder, Mode::graph, moments);
   for (const std::string& bits : last) CHECK(bits == undisturbed[0]);
   for (const auto& file : std::filesystem::directory_iterator(folder))
     CHECK(file.path().filename().string().find("m0") != std::string::npos);
   std::filesystem::remove_all(folder);
   std::filesystem::remove_all(alone);
+}
+
+}  // namespace
+
+TEST_CASE("ranks change while training, within epochs") { check_changes_of_ranks(Moments::of_all); }
+TEST_CASE("so they do where each has the moments of some parameters alone") {
+  check_changes_of_ranks(Moments::divided);
 }

@@ -78,9 +78,9 @@ class CollectiveCall {
   static constexpr const char* names[]{"broadcast",  "all_gather",        "reduce_scatter", "all_reduce",
                                        "all_to_all", "neighbor_exchange", "send_receive"};
   static constexpr const char* ops[]{"sum", "max", "min", "prod"};
-  static constexpr const char* training_calls[]{"Model.train", "a step of Model.train",
-                                                "the end of a step of Model.train", "Model.train",
-                                                "a step of Model.train"};
+  static constexpr const char* training_calls[]{
+      "Model.train", "a step of Model.train", "the end of a step of Model.train",
+      "Model.train", "a step of Model.train", "a step of Model.train"};
   if (kind == training) return training_calls[what];
   std::string detail;
   if (kind == reduce_scatter || kind == all_reduce) detail = text("<", ops[what], ">");

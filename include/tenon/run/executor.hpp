@@ -38,9 +38,9 @@ class Executor {
     n_ = -1;
   }
   /// Says which parameters are frozen, one flag per entry, or null for none. Takes effect with the next run. `version`
-  /// is for the caller, to know what he said last.
-  void freeze(const bool* frozen, unsigned version = 0) {
-    const std::vector<int> active = detail::active_nodes(*program_, frozen);
+  /// is for the caller, to know what he said last. `elsewhere`: as in active_nodes().
+  void freeze(const bool* frozen, unsigned version = 0, const bool* elsewhere = nullptr) {
+    const std::vector<int> active = detail::active_nodes(*program_, frozen, elsewhere);
     for (Resolved& r : resolved_) r.active = active[std::size_t(program_->instruction[&r - resolved_.begin()].node)];
     freeze_version_ = version;
     n_ = -1;

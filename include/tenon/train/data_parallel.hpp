@@ -43,6 +43,9 @@ inline Communicator group_of_training() {
 /// shards  sums are added along one binary tree over them, so that weights, moments, and losses have the same bits on
 ///         any number of ranks, in both modes. 0: one per rank, with the bits of that number of ranks
 /// group   the ranks, by default all of the program (dist::init), or this process alone
+/// parallel_optimizer
+///         each rank has the moments of some parameters alone, makes the updates of these, and sends the others the
+///         weights (ZeRO-1). The bits are the same
 ///
 /// gradient       that of the mean over the batch: a loss that is a mean over samples counts by their number. A loss
 ///                per sample, or one that ends with reduce_sum, is a sum
@@ -50,11 +53,14 @@ inline Communicator group_of_training() {
 /// random         numbers belong to (step, shard)
 /// losses         are those of the whole batch; loss scale, overflow, and clipping see the sum
 /// evaluation     takes place in each rank, all of it
-/// throws         ValueError for less than 0 shards, and as Model does; BatchNorm needs two samples in each shard
-/// Source: MindSpore's ParallelMode.DATA_PARALLEL with gradients_mean
+/// throws         ValueError for less than 0 shards, for parallel_optimizer on a GPU, and as Model does; BatchNorm
+///                needs two samples in each shard
+/// Source: MindSpore's ParallelMode.DATA_PARALLEL with gradients_mean, and its enable_parallel_optimizer; Rajbhandari
+/// and others, arXiv 1910.02054 (ZeRO)
 struct DataParallel {
   int shards = 0;
   Communicator group = detail::group_of_training();
+  bool parallel_optimizer = false;
 };
 }  // namespace dist
 
@@ -77,10 +83,25 @@ class ParallelStep<dist::DataParallel> {
     if (how.shards < 0)
       throw_error<ValueError>("DataParallel: shards must be 1 or more, or 0 for one per rank, got ", how.shards, ".");
     check_parallel_context(how.group);
+    if (divides_optimizer(how.parallel_optimizer, how.group))
+      divided_ = Owned<DividedState>(new DividedState(how.group));
+  }
+  /// A flag per entry that another rank updates, or null.
+  const bool* elsewhere() const { return divided_ ? divided_->elsewhere() : nullptr; }
+  /// The training state, if the ranks divide it. `check` gets the bytes for which this rank needs memory.
+  template <class Optimizer, class Layout>
+  std::byte* divided_state(const ParameterList& parameters, FunctionRef<long> check) {
+    if (!divided_) return nullptr;
+    constexpr int moments = Optimizer::slots - (nn::detail::accumulates<Optimizer> ? 1 : 0);
+    divided_->deal(parameters,
+                   {Layout::table.numbers, Layout::table.slot, Optimizer::slots, moments, Layout::table.bytes});
+    check(divided_->own_bytes());
+    return divided_->reserve();
   }
   int rank() const { return sum_.group().rank(); }
   /// True on all ranks if it is on one.
   bool any_rank(bool yes) const {
+    if (divided_) return divided_->meet(yes);
     const std::int32_t own = yes;
     for (const std::int32_t one : told(sum_.group(), Agreement::stop, own)) yes |= one != 0;
     return yes;
@@ -92,20 +113,32 @@ class ParallelStep<dist::DataParallel> {
     if (sum_.group().size() == 1) return true;
     AgreedRun own{epochs, data.size(), runner.state_.step()};
     find_shard(data, own);
-    dealt_ = detail::agree_on_run(sum_.group(), what, own,
-                                  model_lines(Runner::optimizer_type::name, shards_, ParameterList(*runner.net_)));
+    std::vector<std::string> model = model_lines(Runner::optimizer_type::name, shards_, ParameterList(*runner.net_));
+    if (divided_) model[0] += ", with parallel_optimizer";
+    dealt_ = detail::agree_on_run(sum_.group(), what, own, model);
     if (dealt_ && !one_per_rank_)
       throw_error<ValueError>(what, ": each rank has another shard of the data, so that a batch depends on the number "
                                     "of ranks: use DataParallel without .shards, or give all ranks the same data set.");
     return true;
   }
-  // Each rank has the whole state.
-  void fetch_state(const auto&) const {}
+  /// Each rank has the whole state then. Where ranks divide it all call this, or are in a run, between steps.
+  void fetch_state(const auto&) const {
+    if (divided_) divided_->fetch();
+  }
+  /// What the others call between runs if not all have to have it.
+  void give_state() const { divided_->meet_once(); }
+  /// Whether this rank has memory for something in the state.
+  bool is_here(const void* data) const { return !divided_ || divided_->is_here(data); }
   void end_run(const auto&) const {}
+  void leave_run() const {
+    if (divided_) divided_->meet(false);
+  }
   /// At the end of an epoch: the same if another rank has one more batch.
   template <class Runner>
   void agree_on_end(const Runner& runner) const {
-    if (sum_.group().size() > 1) agree_on_step(sum_.group(), {0, runner.state_.step()}, dealt_);
+    if (sum_.group().size() == 1) return;
+    if (divided_) divided_->meet(false);
+    agree_on_step(sum_.group(), {0, runner.state_.step()}, dealt_);
   }
   long smallest(long n) const { return dealt_ ? n : n < shards_ ? 1 : n / shards_; }
 
@@ -118,6 +151,7 @@ class ParallelStep<dist::DataParallel> {
     const FlushDenormals flush;
     const ParameterList parameters(*runner.net_);
     DealtBatch batch{row.n, 0};
+    if (divided_) divided_->meet(false);
     if (sum_.group().size() > 1)
       batch = agree_on_step(sum_.group(),
                             {row.n, runner.state_.step(), number_of_samples(row), weights_to_compare(parameters),
@@ -145,7 +179,8 @@ class ParallelStep<dist::DataParallel> {
     steps_.numbers.finish(numbers());
     outputs.clear();
     steps_.numbers.each_output([&](const AnyTensor& output) { outputs.add(output); });
-    steps_.update(runner, parameters, facts.reached, sum_.block());
+    steps_.update(runner, parameters, facts.reached, sum_.block(), divided_.get());
+    if (divided_) divided_->exchange_weights(parameters);
   }
 
  private:
@@ -169,6 +204,7 @@ class ParallelStep<dist::DataParallel> {
   bool compared_ = false;              // are the weights of the ranks
   dist::detail::ShardSum sum_;
   ShardSteps steps_;
+  Owned<DividedState> divided_;  // null: each rank has the whole training state
 };
 }  // namespace detail
 

@@ -334,7 +334,10 @@ class Model {
   long global_step() const { return runner_.state().step(); }
   /// The optimizer's moments, named as in MindSpore's checkpoints: "moments.conv1.weight". The views are valid as long
   /// as the Model.
-  std::vector<io::NamedTensor> optimizer_state() const { return optimizer_state(detail::Look::change); }
+  std::vector<io::NamedTensor> optimizer_state() const {
+    if constexpr (shares_training) runner_.parallel().fetch_state(runner_);
+    return own_state(detail::Look::change);
+  }
 
  private:
   friend struct detail::TrainingFile;
@@ -350,8 +353,8 @@ class Model {
     return runs;
   }
 
-  std::vector<io::NamedTensor> optimizer_state(detail::Look look) const {
-    if constexpr (shares_training) runner_.parallel().fetch_state(runner_);
+  // The moments that this process has.
+  std::vector<io::NamedTensor> own_state(detail::Look look) const {
     return detail::named_state<Net, Optimizer>(runner_.state(), look);
   }
 

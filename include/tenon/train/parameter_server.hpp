@@ -177,6 +177,7 @@ class ParallelStep<dist::ParameterServer> {
   void fetch_state(const Runner& runner) const {
     if (link_ && step_ > 0) fetch(runner, link_->next(Ask::state, step_, [](RequestHead&) {}), {});
   }
+  void leave_run() const {}
   /// The end of a run that went well: workers have all moments then, servers all weights.
   template <class Runner>
   [[gnu::cold]] void end_run(const Runner& runner) {

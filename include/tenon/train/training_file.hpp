@@ -37,9 +37,31 @@ struct TrainingFile {
     std::vector<io::NamedTensor> all = named_parameters_of(ParameterList(*model.net_), parameter_name, look);
     if (const Snapshot* const own = model.progress_.own)  // the network has others now
       for (std::size_t i = 0; i < all.size(); ++i) all[i].tensor.data = own->values(i);
-    for (io::NamedTensor& moment : model.optimizer_state(look)) all.push_back(std::move(moment));
+    if constexpr (M::shares_training)
+      if (look == Look::read) model.runner_.parallel().fetch_state(model.runner_);
+    for (io::NamedTensor& moment : model.own_state(look)) all.push_back(std::move(moment));
     return all;
   }
+  /// Whether this process writes a file that is saved now. Where ranks divide the moments, all of them save one between
+  /// runs, and rank 0 writes it.
+  template <class M>
+  static bool is_written_here(const M& model) {
+    if constexpr (runner_divides<M>) {
+      const auto& parallel = model.runner_.parallel();
+      if (model.progress_.running || !parallel.elsewhere() || parallel.rank() == 0) return true;
+      parallel.give_state();
+      return false;
+    } else return true;
+  }
+  /// Takes the data of moments that other ranks have off a list to be loaded.
+  template <class M>
+  static void leave_out_others(const M& model, std::vector<io::NamedTensor>& all) {
+    if constexpr (runner_divides<M>)
+      for (io::NamedTensor& named : all)
+        if (!model.runner_.parallel().is_here(named.tensor.data)) named.tensor.data = nullptr;
+  }
+  template <class M>
+  static constexpr bool runner_divides = M::runner_type::divides_state;
   [[gnu::cold]] void add_to(std::vector<io::NamedTensor>& all);
   /// The contents of a file of MindSpore, which was written after an epoch of a run that has ended.
   template <class M>
@@ -157,11 +179,15 @@ class TrainingCopy {
 /// With `#include <tenon/train/ckpt.hpp>` a path that ends with ".ckpt" gets a checkpoint that MindSpore reads: its
 /// optimizer finds moments, global_step, learning_rate, momentum, and powers of beta under its names.
 ///
+/// Where ranks divide the moments (dist::DataParallel{.parallel_optimizer = true}), a rank may save in any hook;
+/// between runs all ranks call it, and rank 0 writes the file.
+///
 /// values     additional numbers and texts: metadata of safetensors, MindSpore's append_dict of .ckpt
 /// throws     ValueError for another suffix, RuntimeError if the file cannot be written
 template <class M>
 void save_training(M& model, const std::string& path, const std::vector<io::NamedValue>& values = {}) {
-  detail::save_training_of(detail::TrainingSource(model), path, values);
+  if (detail::TrainingFile::is_written_here(model))
+    detail::save_training_of(detail::TrainingSource(model), path, values);
 }
 
 /// Restores a Model with the same network, optimizer, and data to its state when the file was written. If that was
@@ -184,6 +210,7 @@ void load_training(const std::string& path, M& model) {
   file.add_to(own);
   detail::read_training(path, own, false);
   std::vector<io::NamedTensor> all = detail::TrainingFile::tensors(model, detail::Look::change);
+  detail::TrainingFile::leave_out_others(model, all);
   if (file.counts[0] == 0)
     if (const detail::MindSporeNumbers theirs = detail::read_mindspore_numbers(path); theirs.global_step >= 0) {
       if (ParameterArena* const arena = list.arena()) arena->change();

@@ -8,9 +8,10 @@ namespace tenon::inline TENON_ABI {
 
 /// Sets a key of MindSpore's context of the same name: `set_auto_parallel_context("parallel_mode", "data_parallel")`.
 /// Values are checked and kept. A Model with dist::DataParallel among its parts shares its training, whatever this
-/// says; it reads parallel_mode, device_num, global_rank, and parameter_broadcast (docs/distributed.md). Of what has
-/// no effect a warning says so, unless it is the default. Throws TypeError for a text that is no int, bool, list, or
-/// dict where one is needed, ValueError for an unknown key or a value that is not legal, with those that are.
+/// says; it reads parallel_mode, device_num, global_rank, parameter_broadcast, and enable_parallel_optimizer
+/// (docs/distributed.md). Of what has no effect a warning says so, unless it is the default. Throws TypeError for a
+/// text that is no int, bool, list, or dict where one is needed, ValueError for an unknown key or a value that is not
+/// legal, with those that are.
 void set_auto_parallel_context(const std::string& key, const std::string& value);
 /// What was set, or the default. Throws ValueError for an unknown key.
 std::string get_auto_parallel_context(const std::string& key);
@@ -45,7 +46,7 @@ inline constexpr ContextKey parallel_keys[]{
     {"strategy_ckpt_config", KeyKind::object, KeyEffect::kept, "{}", "", "", one_process},
     {"full_batch", KeyKind::flag, KeyEffect::kept, "False", "", "", one_process},
     {"dataset_strategy", KeyKind::text, KeyEffect::kept, "data_parallel", "", "", one_process},
-    {"enable_parallel_optimizer", KeyKind::flag, KeyEffect::kept, "False", "", "", one_process},
+    {"enable_parallel_optimizer", KeyKind::flag, KeyEffect::kept, "False", "", "", one_process, Tool::data_parallel},
     {"parallel_optimizer_config", KeyKind::object, KeyEffect::kept, "{}", "", "", one_process},
     {"all_reduce_fusion_config", KeyKind::indices, KeyEffect::kept, "[]", "", "", compiled_buckets},
     {"comm_fusion", KeyKind::object, KeyEffect::kept, "{}", "", "", compiled_buckets},

@@ -51,7 +51,8 @@ inline constexpr std::string_view torch_save_advice = "torch.save writes such fi
                                                       "then load_checkpoint(\"model.pt\", net) reads them, and "
                                                       "io::Pt(path) without a network";
 
-/// Copies the tensors of a file into the views of the same names, as load_safetensors says.
+/// Copies the tensors of a file into the views of the same names, as load_safetensors says. One without data is only
+/// compared.
 LoadReport load_tensors(const HeldTensors& file, std::span<const NamedTensor> into, bool strict);
 
 /// Throws ValueError for a view that cannot be copied, and for a name that two of the tensors have. `act`: "load".
@@ -184,7 +185,7 @@ TENON_INLINE LoadReport load_tensors(const HeldTensors& file, std::span<const Na
     if (!found && foreign_of(needed) == SortedNames::none) continue;  // missing
     if (!found || found->dtype != needed.tensor.dtype || !detail::same_shape(*found, needed.tensor))
       report.mismatched.push_back(std::string(needed.name));
-    else if (found->bytes() != 0) std::memcpy(needed.tensor.data, found->data, found->bytes());
+    else if (found->bytes() != 0 && needed.tensor.data) std::memcpy(needed.tensor.data, found->data, found->bytes());
   }
   return report;
 }

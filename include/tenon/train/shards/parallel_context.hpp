@@ -1,5 +1,6 @@
 // What set_auto_parallel_context says to a Model with dist::DataParallel.
 #pragma once
+#include <tenon/core/context.hpp>
 #include <tenon/core/context/parallel.hpp>
 #include <tenon/dist/world.hpp>
 #if TENON_DEFINES
@@ -16,6 +17,9 @@ inline const HasTool has_data_parallel(Tool::data_parallel);
 [[gnu::cold]] void check_parallel_context(const dist::Communicator& ranks);
 /// Whether the ranks begin with the weights of rank 0.
 [[gnu::cold]] bool broadcasts_parameters();
+/// Whether each rank has the moments of some parameters alone: if DataParallel or the context says so, and there are
+/// others. Throws ValueError on another target than the CPU.
+[[gnu::cold]] bool divides_optimizer(bool asked, const dist::Communicator& ranks);
 
 #if TENON_DEFINES
 [[gnu::noinline]] TENON_INLINE void check_parallel_context(const dist::Communicator& ranks) {
@@ -44,6 +48,14 @@ inline const HasTool has_data_parallel(Tool::data_parallel);
 }
 [[gnu::noinline]] TENON_INLINE bool broadcasts_parameters() {
   return get_auto_parallel_context("parameter_broadcast") == "True";
+}
+[[gnu::noinline]] TENON_INLINE bool divides_optimizer(bool asked, const dist::Communicator& ranks) {
+  if (!asked && get_auto_parallel_context("enable_parallel_optimizer") != "True") return false;
+  if (get_context().target() != TargetId::cpu)
+    throw_error<ValueError>("DataParallel: ", asked ? "parallel_optimizer" : "enable_parallel_optimizer",
+                            " divides the memory of CPUs, and the device_target is ", get_context().device_target,
+                            ": leave it out.");
+  return ranks.size() > 1;
 }
 #endif  // TENON_DEFINES
 

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstring>
 
+#include <tenon/train/shards/divided_state.hpp>
 #include <tenon/train/shards/shard_graph.hpp>
 #include <tenon/train/shards/shard_numbers.hpp>
 #include <tenon/train/step/step_runner.hpp>
@@ -51,17 +52,20 @@ struct ShardSteps {
       take([&](int k) { return AnyTensor(executor.output_type(k), row.n, executor.output(k)); });
     }
   }
-  /// The optimizer's updates from the sums in a block, of the parameters that `reached` says.
+  /// The optimizer's updates from the sums in a block, of the parameters that `reached` says, or those of this rank.
   template <class Runner>
-  void update(Runner& runner, const ParameterList& parameters, const bool* reached, std::byte* block) {
+  void update(Runner& runner, const ParameterList& parameters, const bool* reached, std::byte* block,
+              DividedState* divided = nullptr) {
     using Net = typename Runner::network_type;
     using Optimizer = typename Runner::optimizer_type;
     using Update = Compiled<UpdateStep<Net, Optimizer, Runner::drops_overflow, true>, Runner::model_options.passes>;
     for (int e = 0; e < parameters.entries(); ++e)
       runner.gradients_[e] =
           reached[e] && parameters.handle(e).requires_grad() ? block + SumLayout<Net>::table.offset[e] : nullptr;
-    run_updates<Net, Optimizer>(runner.bound(runner.executors_.get(program_here<Update>())), parameters,
-                                runner.gradients_);
+    Executor& executor = runner.bound(runner.executors_.get(program_here<Update>()));
+    if (!divided) return run_updates<Net, Optimizer>(executor, parameters, runner.gradients_);
+    divided->restrict(executor, parameters, nn::detail::accumulates<Optimizer> ? runner.gradients_ : nullptr);
+    executor.run(runner.gradients_, 1);
   }
 
  private:

@@ -2,7 +2,9 @@
 #pragma once
 #include <type_traits>
 
+#include <tenon/nn/parameters.hpp>
 #include <tenon/train/amp.hpp>
+#include <tenon/train/step/state.hpp>
 
 namespace tenon::inline TENON_ABI::detail {
 
@@ -46,5 +48,25 @@ class ParallelStep {
   /// The samples of the smallest part of a batch that a graph sees at once.
   static constexpr long smallest(long n) { return n; }
 };
+
+/// Whether a Model may have a part of the training state alone, and other processes the others.
+template <class Step>
+inline constexpr bool divides_state = requires(const Step& step) { step.elsewhere(); };
+/// A flag per entry whose moments another process has, or null for none.
+template <class Step>
+const bool* moments_elsewhere([[maybe_unused]] const Step& step) {
+  if constexpr (divides_state<Step>) return step.elsewhere();
+  else return nullptr;
+}
+/// A new training state: zeros. Throws OutOfMemory if there is no room for it.
+template <class Net, class Optimizer, class Step>
+TrainState training_state(const ParameterList& parameters, [[maybe_unused]] Step& step) {
+  using Layout = StateLayout<Net, Optimizer>;
+  const auto checked = [&](long bytes) { return check_training_memory(parameters, Layout::table.numbers, bytes); };
+  if constexpr (divides_state<Step>)
+    if (std::byte* const zeros = step.template divided_state<Optimizer, Layout>(parameters, checked))
+      return TrainState(Layout::table.bytes, get_context().seed, zeros);
+  return TrainState(checked(Layout::table.bytes), get_context().seed);
+}
 
 }  // namespace tenon::detail

@@ -70,6 +70,11 @@ struct Run : RunInfo {
   {
     model.runner_.parallel().agree_on_end(model.runner_);
   }
+  /// After the hooks of the end: until then a rank may ask the others for their moments.
+  void leave() requires(M::shares_training)
+  {
+    model.runner_.parallel().leave_run();
+  }
   const auto& loss_fn() const { return prototype<typename detail::LossOf<M>::type>; }
   Run(M& m, Mode how, long batches, std::vector<AnyTensor> (*columns)(const void* row)) : model(m) {
     mode = how, batch_num = batches, columns_of = columns;
@@ -133,11 +138,14 @@ double tell_epoch_begin(RunInfo& run, List& list, const Progress& progress) {
   return start;
 }
 /// Tells of the end, also of a run that diverged, and then throws.
-template <class List>
-void tell_end(RunInfo& run, List& list, Running<List>& running, const ParameterList& parameters) {
+template <class Run, class List>
+void tell_end(Run& run, List& list, Running<List>& running, const ParameterList& parameters) {
   if constexpr (List::any_turn)
     if (list.ends_with_others()) running.keep_own(parameters);
-  end_run(run, [&] { list.template tell<End>(); });
+  end_run(run, [&] {
+    list.template tell<End>();
+    if constexpr (requires { run.leave(); }) run.leave();
+  });
 }
 
 /// For a scope the network has the weights that an evaluation judges, if a callback has others than its own.

@@ -184,12 +184,12 @@ constexpr void append_updates(Builder& b, EntryGradients<Net>& all) {
 /// The bytes of a training state.
 class TrainState {
  public:
-  TrainState(long bytes, std::uint64_t seed) : bytes_(bytes), data_(std::size_t(bytes), "the moments of an optimizer") {
-    std::memset(address(), 0, std::size_t(bytes));
-    random()[0] = seed;
-  }
+  TrainState(long bytes, std::uint64_t seed)
+      : TrainState(bytes, seed, TargetBytes(std::size_t(bytes), "the moments of an optimizer")) {}
+  /// Of zeros that are somebody else's.
+  TrainState(long bytes, std::uint64_t seed, std::byte* zeros) : bytes_(bytes), address_(zeros) { random()[0] = seed; }
   /// For kernels.
-  std::byte* address() const { return data_.address(); }
+  std::byte* address() const { return address_; }
   /// For the host, all of it or a part: what it reads between steps passes here.
   std::byte* data() const { return detail::home(address()); }
   std::byte* data(long offset, std::size_t bytes, detail::Look look) const {
@@ -217,6 +217,11 @@ class TrainState {
   }
 
  private:
+  TrainState(long bytes, std::uint64_t seed, TargetBytes data)
+      : bytes_(bytes), data_(std::move(data)), address_(data_.address()) {
+    std::memset(address(), 0, std::size_t(bytes));
+    random()[0] = seed;
+  }
   template <class T>
   T read(long offset) const {
     return *reinterpret_cast<const T*>(data(offset, sizeof(T), detail::Look::read));
@@ -227,7 +232,8 @@ class TrainState {
   }
 
   long bytes_;
-  TargetBytes data_;
+  TargetBytes data_{};
+  std::byte* address_;
 };
 
 namespace detail {
@@ -251,14 +257,15 @@ std::vector<io::NamedTensor> named_state(const TrainState& state, Look look = Lo
 /// Sets all elements of a slot.
 [[gnu::cold]] void fill_slot(const AnyTensor& slot, float value);
 
-/// Gives the moments of a new training state the values that the optimizer starts with.
+/// Gives the moments of a new training state the values that the optimizer starts with. `elsewhere`, if not null: a
+/// flag per entry, whose moments stay as they are.
 template <class Net, class Optimizer>
-void fill_state(const TrainState& state, const Optimizer& optimizer) {
+void fill_state(const TrainState& state, const Optimizer& optimizer, const bool* elsewhere = nullptr) {
   if constexpr (requires { optimizer.initial(0); }) {
     using Layout = StateLayout<Net, Optimizer>;
     for (int e = 0; e < Layout::entries; ++e)
       for (int s = 0; s < Optimizer::slots; ++s)
-        if (Layout::table.numbers[e])
+        if (Layout::table.numbers[e] && !(elsewhere && elsewhere[e]))
           fill_slot(AnyTensor(Layout::slot_type(s, Structure<Net>::table.entry[e].dims), 1,
                               state.data() + Layout::table.slot[e][s]),
                     optimizer.initial(s));

@@ -40,6 +40,7 @@ class StepRunner {
   /// Of the graph of a step; where ranks share it, without the optimizer, and with a loss that has a weight.
   using Updates = typename ParallelStep<Parallel>::template UpdateOf<Net, Optimizer>;
   static constexpr MixedPrecision step_precision = ParallelStep<Parallel>::precision(precision);
+  static constexpr bool divides_state = tenon::detail::divides_state<ParallelStep<Parallel>>;
   template <class... C>
   using TrainGraph =
       TriedGraph<TrainStepIn<Net, Loss, Updates, step_precision, typename ColumnKey<C>::type...>, options.passes>;
@@ -55,16 +56,14 @@ class StepRunner {
       : net_(&net),
         mode_(mode),
         target_(get_context().target()),
-        state_(check_training_memory(ParameterList(net), StateLayout<Net, Optimizer>::table.numbers,
-                                     StateLayout<Net, Optimizer>::table.bytes),
-               get_context().seed),
+        parallel_(parallel),
+        state_(training_state<Net, Optimizer>(ParameterList(net), parallel_)),
         scale_(scale),
-        rules_(make_rules(optimizer)),
-        parallel_(parallel) {
+        rules_(make_rules(optimizer)) {
     if constexpr (!options.graph) mode_ = Mode::pynative;
     if constexpr (!options.pynative) mode_ = Mode::graph;
     check_exact_rounding();
-    fill_state<Net>(state_, optimizer);
+    fill_state<Net>(state_, optimizer, moments_elsewhere(parallel_));
     bind();
   }
   /// Binds the parameters, again if a part of the network was replaced since. Throws ValueError if a number among the
@@ -383,6 +382,7 @@ class StepRunner {
   Net* net_;
   Mode mode_;
   TargetId target_;
+  [[no_unique_address]] ParallelStep<Parallel> parallel_;
   TrainState state_;
   [[no_unique_address]] ScaleOf<precision> scale_;
   ExecutorCache executors_;
@@ -393,7 +393,6 @@ class StepRunner {
   long rated_step_ = -1;                  // the step after which the rates of rules_ are those of the last update
   Storage train_scratch_, eval_scratch_;  // of unrolled code
   [[no_unique_address]] CountedSteps counts_{};
-  [[no_unique_address]] ParallelStep<Parallel> parallel_;
 };
 
 }  // namespace tenon::detail
