@@ -14,5 +14,6 @@
 #include <tenon/ops/print.hpp>
 #include <tenon/train/callbacks.hpp>
 #include <tenon/train/checkpoint.hpp>
+#include <tenon/train/slice_files.hpp>
 #include <tenon/vision/axis_weights.hpp>
 #include <tenon/vision/exif_orientation.hpp>

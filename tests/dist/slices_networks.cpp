@@ -6,10 +6,15 @@
 #include <tenon/nn/optim/adam.hpp>
 #include <tenon/nn/optim/clip.hpp>
 #include <tenon/nn/optim/momentum.hpp>
+#include <tenon/nn/optim/sgd.hpp>
+#include <tenon/ops/attention.hpp>
 #include <tenon/ops/gelu.hpp>
+#include <tenon/ops/reshape.hpp>
+#include <tenon/ops/transpose.hpp>
 #include <tenon/train/data_parallel.hpp>
 
 using namespace slices;
+using support::bands;
 
 namespace {
 
@@ -18,6 +23,43 @@ const nn::ClipByGlobalNorm clipped{nn::Adam{.learning_rate = 0.01f}, 0.1f};
 struct Overflows {
   std::vector<bool>& value;
   void step_end(tenon::RunInfo& run) { value.push_back(run.overflow); }
+};
+
+/// Two layers in slices, with nothing before them.
+template <int Slices>
+struct Pair : nn::Cell<Pair<Slices>> {
+  nn::ColumnParallelDense<6, 16, Slices, "slices"> up;
+  nn::RowParallelDense<16, 4, Slices, "slices"> down;
+  constexpr auto construct(auto x) const { return down(relu(up(x))); }
+};
+
+/// A block of a transformer: heads of attention, then two layers, each with a residual.
+template <int Slices>
+struct Block : nn::Cell<Block<Slices>> {
+  static constexpr int size = 16, heads = 4, each = size / heads;
+  nn::VocabParallelEmbedding<12, size, Slices, "slices"> table;
+  nn::LayerNorm<Shape<size>> first, second;
+  nn::ColumnParallelDense<size, size, Slices, "slices"> query, key, value;
+  nn::RowParallelDense<size, size, Slices, "slices"> out;
+  nn::ColumnParallelDense<size, 4 * size, Slices, "slices"> up;
+  nn::RowParallelDense<4 * size, size, Slices, "slices"> down;
+  nn::Dense<size, 4> head;
+
+  constexpr auto construct(auto ids) const {
+    const auto x = table(ids);
+    const auto normal = first(x);
+    const auto seen = x + out(joined(attention(own(query(normal)), own(key(normal)), own(value(normal)))));
+    return head(reduce_mean<1>(seen + down(gelu(up(second(seen))))));
+  }
+
+ private:
+  // The heads of this rank: [n, heads, words, each].
+  static constexpr auto own(const auto& x) {
+    return transpose<0, 2, 1, 3>(reshape<Shape<dyn, 6, heads / Slices, each>>(x));
+  }
+  static constexpr auto joined(const auto& x) {
+    return reshape<Shape<dyn, 6, size / Slices>>(transpose<0, 2, 1, 3>(x));
+  }
 };
 
 }  // namespace
@@ -44,4 +86,102 @@ TEST_CASE("slices and replicas: the bits depend on the numbers of slices and sha
                              << distance(whole, four));
   CHECK(distance(whole, two) < 1e-5);
   CHECK(distance(whole, four) < 1e-5);
+}
+
+TEST_CASE("an overflow in one slice skips the step on all ranks") {
+  const auto data = bands<Shape<6>>(32) | dataset::batch(16);
+  for (const Mode mode : {Mode::graph, Mode::pynative}) {
+    const ContextScope scope({.mode = mode, .num_threads = 1, .seed = 11});
+    dist::run_ranks(2, [&](const dist::Communicator& ranks) {
+      dist::create_mesh({{"slices", 2}});
+      Pair<2> net;
+      net.init_parameters();
+      // gradients of the hidden units of rank 1 overflow, those of rank 0 and the loss do not
+      if (ranks.rank() == 1)
+        for (float& weight : net.down.weight.values()) weight *= 1e35f;
+      const std::vector<float> before(net.up.weight.values().begin(), net.up.weight.values().end());
+      Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f},
+                  FixedLossScaleManager<true>{.loss_scale = 65536}};
+      std::vector<bool> overflowed;
+      Overflows record{overflowed};
+      model.train(1, data, record);
+      REQUIRE(overflowed == std::vector<bool>{true, true});
+      REQUIRE(std::equal(before.begin(), before.end(), net.up.weight.values().begin()));
+    });
+  }
+}
+TEST_CASE("a norm over all slices leaves out frozen parameters") {
+  const auto data = bands<Shape<6>>(32) | dataset::batch(16);
+  const auto train = [&]<int Slices>(std::integral_constant<int, Slices>, Mode mode) {
+    const ContextScope scope({.mode = mode, .num_threads = 1, .seed = 11});
+    std::vector<float> bias;
+    const auto run = [&] {
+      Pair<Slices> net;
+      net.init_parameters();
+      net.up.weight.requires_grad(false);
+      Model model{net, nn::SoftmaxCrossEntropyWithLogits{},
+                  nn::ClipByGlobalNorm{nn::SGD{.learning_rate = 1.0f}, 0.01f}};
+      model.train(2, data);
+      const auto values = net.down.bias.values();
+      if (Slices == 1 || dist::get_rank() == 0) bias.assign(values.begin(), values.end());
+    };
+    if constexpr (Slices == 1) run();
+    else
+      dist::run_ranks(Slices, [&](const dist::Communicator&) {
+        dist::create_mesh({{"slices", Slices}});
+        run();
+      });
+    return bias;
+  };
+  const auto whole = train(std::integral_constant<int, 1>(), Mode::graph);
+  for (const Mode mode : {Mode::graph, Mode::pynative}) {
+    const auto two = train(std::integral_constant<int, 2>(), mode);
+    for (std::size_t i = 0; i < whole.size(); ++i) CHECK(two[i] == doctest::Approx(whole[i]).epsilon(1e-6));
+  }
+}
+TEST_CASE("a block of a transformer with its heads in slices") {
+  const auto data = sentences(64) | dataset::batch(16);
+  const ContextScope scope({.mode = Mode::graph, .num_threads = 1, .seed = 11});
+  const auto losses = [&]<int Slices>(std::integral_constant<int, Slices>, Mode mode) {
+    const ContextScope scope({.mode = mode, .num_threads = 1, .seed = 11});
+    std::vector<Trained> all(Slices);
+    const auto run = [&](int rank) {
+      all[std::size_t(rank)] = trained<Block<Slices>>(data, 4, nn::Adam{.learning_rate = 0.01f});
+    };
+    if constexpr (Slices == 1) run(0);
+    else
+      dist::run_ranks(Slices, [&](const dist::Communicator& ranks) {
+        dist::create_mesh({{"slices", Slices}});
+        run(ranks.rank());
+      });
+    for (const Trained& one : all) {
+      CHECK(one.losses == all[0].losses);
+      CHECK(one.values.at("first.gamma") == all[0].values.at("first.gamma"));
+      CHECK(one.values.at("head.weight") == all[0].values.at("head.weight"));
+    }
+    return all[0].losses;
+  };
+  const auto whole = losses(std::integral_constant<int, 1>(), Mode::graph);
+  const auto two = losses(std::integral_constant<int, 2>(), Mode::graph);
+  const auto four = losses(std::integral_constant<int, 4>(), Mode::graph);
+  CHECK(losses(std::integral_constant<int, 4>(), Mode::pynative) == four);
+  CHECK(whole.back() < 0.7 * whole.front());
+  for (std::size_t step = 0; step < whole.size(); ++step) {
+    CHECK(two[step] == doctest::Approx(whole[step]).epsilon(1e-5));
+    CHECK(four[step] == doctest::Approx(whole[step]).epsilon(1e-5));
+  }
+}
+TEST_CASE("mixed precision has equal bits in both modes, and a loss scale that all ranks have") {
+  const auto data = sentences(64) | dataset::batch(16);
+  const auto train = [&](Mode mode) {
+    return trained_in_slices<2>(mode, 1, [&](const auto&) {
+      return trained<Words<2>>(data, 4, nn::ClipByNorm{nn::Adam{.learning_rate = 0.01f}, 0.1f},
+                               amp<AmpLevel::O2, float16>,
+                               DynamicLossScaleManager{.init_loss_scale = 16777216 * 16.f, .scale_window = 3});
+    });
+  };
+  const Trained graph = train(Mode::graph);
+  CHECK(graph.losses.back() < 0.95 * graph.losses.front());
+  CHECK(graph.losses[0] == graph.losses[4]);  // the first updates were skipped
+  CHECK(train(Mode::pynative) == graph);
 }

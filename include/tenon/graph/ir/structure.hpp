@@ -57,7 +57,9 @@ namespace detail {
 struct Collector {
   std::vector<Entry> entries;
   std::vector<FixedMember> members;
-  std::vector<SliceEntry> slices;
+  SliceEntry* slices = nullptr;  // where to write them, if keeps_slices says so: no vector, which is a class more
+  int slice_count = 0;
+  bool keeps_slices = false;
   bool frozen = false;
 
   // Adds `object` and what is below it.
@@ -76,7 +78,10 @@ struct Collector {
       entry.dims = X::dims;
       entry.initialize = X::initializer;
       [[maybe_unused]] const int self = add(entry);
-      if constexpr (X::sliced) slices.push_back(X::slice(self));
+      if constexpr (X::sliced) {
+        if (keeps_slices) slices[slice_count] = X::slice(self);
+        ++slice_count;
+      }
     } else if constexpr (AnyCell<X>) {
       const int self = add(Entry{&object, type_number<X>, name, tenon::class_name<X>(), index, parent});
       const bool before = frozen;
@@ -136,8 +141,9 @@ struct Collector {
 };
 
 template <class Net>
-constexpr Collector collect() {
+constexpr Collector collect(SliceEntry* slices = nullptr, bool keeps_slices = false) {
   Collector all;
+  all.slices = slices, all.keeps_slices = keeps_slices;
   all.entries.reserve(256);
   all.visit(prototype<Net>, "network", -1, -1);
   return all;
@@ -148,8 +154,14 @@ struct Counts {
 template <class Net>
 constexpr Counts count_parts() {
   const Collector all = collect<Net>();
-  return {int(all.entries.size()), int(all.members.size()), int(all.slices.size())};
+  return {int(all.entries.size()), int(all.members.size()), all.slice_count};
 }
+template <class Net, int count>
+inline constexpr auto slices_in = [] {
+  std::array<SliceEntry, std::size_t(count)> all;
+  collect<Net>(&all[0], true);
+  return all;
+}();
 }  // namespace detail
 
 /// Tables of a network type: `Structure<Net>::entries[i]`, `::bytes` of its arena, `::trainable` parameters.
@@ -191,7 +203,7 @@ struct Structure {
   /// The slice that a rank has of a parameter, or one of 1 slice: all of it.
   static constexpr SliceEntry slice(int entry) {
     if constexpr (counts.slices > 0)
-      for (const SliceEntry& one : detail::collect<Net>().slices)
+      for (const SliceEntry& one : detail::slices_in<Net, counts.slices>)
         if (one.entry == entry) return one;
     return {};
   }
