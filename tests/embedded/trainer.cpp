@@ -117,3 +117,16 @@ TEST_CASE("embedded: a label that is no class changes nothing") {
   learner.step(momentum, samples.of(0), samples.y[0]);
   CHECK(std::memcmp(before.data(), learner.parameters().data(), before.size()) == 0);
 }
+
+TEST_CASE("embedded: groups of parameters, which are not supported, are refused and not left out") {
+  const Samples samples;
+  static embedded::Trainer<Net, Loss, nn::Momentum, Image, Label> learner;
+  nn::Momentum momentum{.learning_rate = 0.05f, .momentum = 0.9f};
+  momentum.groups = {{.params = {"fc.*"}, .learning_rate = 0.0f}};
+  learner.start(5);
+  const std::vector<std::byte> before(learner.parameters().begin(), learner.parameters().end());
+  CHECK_THROWS_WITH_AS(learner.step(momentum, samples.of(0), samples.y[0]),
+                       doctest::Contains("Momentum: embedded::Trainer has no groups of parameters"), ValueError);
+  CHECK(learner.steps() == 0);
+  CHECK(std::memcmp(before.data(), learner.parameters().data(), before.size()) == 0);
+}

@@ -206,6 +206,8 @@ class Trainer {
   std::uint64_t* random() { return reinterpret_cast<std::uint64_t*>(state_); }
   void write_numbers(const Optimizer& optimizer) {
     optimizer.check();
+    if (optimizer.groups.size() != 0)  // in a program without exceptions there is no such member to set
+      throw_error<ValueError>(Optimizer::name, ": embedded::Trainer has no groups of parameters; leave .groups out.");
     nn::Numbers n;
     n.learning_rate() = optimizer.learning_rate.at(steps());
     n.gradient_scale() = 1 / optimizer.loss_scale;

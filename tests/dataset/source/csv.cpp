@@ -128,6 +128,9 @@ TEST_CASE("numbers of all dtypes") {
   CHECK_FALSE(value<bool>(" 0"));
   CHECK(value<float>("3.4e38") == 3.4e38f);
   CHECK(value<float>("-1e-60") == 0.0f);
+  CHECK(value<float>("1e-400") == 0.0f);
+  CHECK(value<double>("-1e-400") == 0.0);
+  CHECK(value<double>("1e-320") == 1e-320);
   CHECK(value<double>("0.1") == 0.1);
   CHECK(std::isnan(value<double>("nan")));
   CHECK(value<float>("-inf") == -INFINITY);

@@ -11,17 +11,17 @@
 
 namespace tenon::inline TENON_ABI::dataset::detail {
 
-/// Whether all of the text is one number. Reals: also inf and nan; what is nearer to 0 than float can say becomes 0.
+/// Whether all of the text is one number. Reals: also inf and nan; what is nearer to 0 than T can say becomes 0.
 template <class T>
 bool number_from(std::string_view text, T& number) {
   const char *begin = text.data(), *end = begin + text.size();
   if (text.size() > 1 && text[0] == '+' && text[1] != '-') ++begin;
   const auto [stop, error] = std::from_chars(begin, end, number);
   if (error == std::errc{}) return stop == end && begin != end;
-  if constexpr (std::is_same_v<T, float>) {
-    double wide = 0;
+  if constexpr (std::is_same_v<T, float> || std::is_same_v<T, double>) {
+    long double wide = 0;  // from_chars does not say whether a number is too large or too small
     if (error != std::errc::result_out_of_range || !number_from(text, wide) || std::abs(wide) > 1) return false;
-    number = static_cast<float>(wide);
+    number = static_cast<T>(wide);
     return true;
   }
   return false;
