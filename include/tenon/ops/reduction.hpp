@@ -9,6 +9,7 @@ namespace tenon::inline TENON_ABI::ops {
 /// Settings of a reduction: a bit per axis of the operand, and whether reduced axes stay with extent 1.
 struct ReduceAxes {
   int mask = 0, keep_dims = 0, wrong_axis = 0;
+  static constexpr int twice = 1 << 16;  // added to a wrong axis that the list has twice
 };
 /// From a list of axes, counted from the end if negative; an empty list means all.
 template <int... Axes>
@@ -17,6 +18,7 @@ constexpr ReduceAxes reduce_axes(int rank, bool keep_dims) {
   [[maybe_unused]] const auto add = [&](int axis) {
     const int positive = normalized_axis(axis, rank);
     if (positive < 0) c.wrong_axis = axis ? axis : max_rank;
+    else if (c.mask >> positive & 1) c.wrong_axis = ReduceAxes::twice + positive;
     else c.mask |= 1 << positive;
   };
   (add(Axes), ...);
@@ -45,7 +47,11 @@ struct Reduction : Operator<Op, Name> {
     const TensorType& x = in[0];
     TensorType y;
     y.dtype = x.dtype;
-    if (c.wrong_axis) error << Op::name << " got the axis " << c.wrong_axis << " for " << x << " of rank " << x.rank;
+    if (c.wrong_axis >= Config::twice)
+      error << Op::name << " got the axis " << c.wrong_axis - Config::twice << " twice for " << x
+            << "; reduce_sum_keep and its like keep reduced axes";
+    else if (c.wrong_axis)
+      error << Op::name << " got the axis " << c.wrong_axis << " for " << x << " of rank " << x.rank;
     for (int axis = 0; axis < x.rank; ++axis) {
       if (!(c.mask >> axis & 1)) y.extent[y.rank++] = x.extent[axis];
       else if (c.keep_dims) y.extent[y.rank++] = 1;
