@@ -28,6 +28,32 @@ TEST_CASE("roll: both directions, every axis, more than a turn, and along n") {
   CHECK(roll<1, 0>(Tensor<float, Shape<dyn, 3>>::empty(0)).count() == 0);
 }
 
+TEST_CASE("pieces of lines: elements of every size, short and long pieces on both sides") {
+  const auto check = []<class T, int length, int turn>(std::type_identity<T>, std::integral_constant<int, length>,
+                                                       std::integral_constant<int, turn>) {
+    for (const long n : {1, 20}) {
+      auto x = Tensor<T, Shape<dyn, length>>::empty(n);
+      for (long i = 0; i < x.count(); ++i) x.data()[i] = static_cast<T>(i * 7 / 3 % 128);
+      const auto rolled = roll<turn, 1>(x);
+      const auto flipped = flip<1>(x);
+      for (long i = 0; i < x.count(); ++i) {
+        const long line = i / length * length, at = i - line;
+        CHECK_UNARY(rolled.data()[i] == x.data()[line + (at + length - turn) % length]);
+        CHECK_UNARY(flipped.data()[i] == x.data()[line + length - 1 - at]);
+      }
+    }
+  };
+  const auto turns = [&]<class T, int length>(std::type_identity<T> type, std::integral_constant<int, length> extent) {
+    check(type, extent, std::integral_constant<int, 3>());
+    check(type, extent, std::integral_constant<int, -2>());
+  };
+  turns(std::type_identity<bool>(), std::integral_constant<int, 150>());
+  turns(std::type_identity<float16>(), std::integral_constant<int, 70>());
+  turns(std::type_identity<float>(), std::integral_constant<int, 37>());
+  turns(std::type_identity<float>(), std::integral_constant<int, 301>());
+  check(std::type_identity<double>(), std::integral_constant<int, 65>(), std::integral_constant<int, 31>());
+}
+
 TEST_CASE("borders of every kind") {
   const auto x = tensor_of<std::int32_t, Shape<4>>({1, 2, 3, 4});
   CHECK(same_bits(pad_reflect<Margin{3, 2}>(x), tensor_of<std::int32_t, Shape<9>>({4, 3, 2, 1, 2, 3, 4, 3, 2})));

@@ -178,7 +178,7 @@ class DirectConv {
     for (long q = 0, width; q < columns; q += width) {
       const long left = columns - q;
       width = rows == 1 && left >= tile_columns<A>(1) ? tile_columns<A>(1) : next_columns<A>(left);
-      if (width > columns) width = tile_step<A>;
+      if (width > columns) width = filled_columns<A>(columns);
       if (width > left) q = columns - width;
       tile.b = pixels + q, tile.out = to + q;
       fetch_result(tile.out, rows, width);

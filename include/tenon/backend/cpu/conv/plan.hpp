@@ -16,10 +16,13 @@ namespace detail {
 // Weights that are packed together for all rows of a band: of 16-bit floats and integers, a third of those of channels.
 inline constexpr long conv_weight_bytes = 384 << 10;
 
-// Columns of the next tile: whole vectors as long as there are columns for them.
+// Columns of the next tile: whole vectors as long as there are columns for them, and one more for a rest that would
+// take a whole one by itself.
 template <class A>
 constexpr long next_columns(long left) {
-  return left >= simd_width<A> ? covered_columns<A>(left / simd_width<A> * simd_width<A>) : covered_columns<A>(left);
+  const long rest = left % simd_width<A>;
+  const bool half = tile_step<A> < simd_width<A> && left > rest && rest <= tile_step<A>;
+  return covered_columns<A>(half && rest > 0 ? left - rest : left);
 }
 
 template <class A>

@@ -1,6 +1,8 @@
 // Resampling along an axis, and the gradient: lists of places and weights, then rows or elements.
 #pragma once
 #include <tenon/backend/cpu/movement/picks.hpp>
+#include <tenon/backend/cpu/movement/pieces.hpp>
+#include <tenon/backend/cpu/movement/strided.hpp>
 
 namespace tenon::inline TENON_ABI {
 
@@ -67,6 +69,11 @@ struct ResampleAxis {
     }
     const T* const from = a.operand<T>(0);
     T* const to = a.result<T>();
+    // of short lines wide vectors are faster by numbers
+    if constexpr (!weighted)
+      if (x.inner == 1 && !(by_picks<Call> && simd_bytes > 32 && out < short_line<T>) &&
+          copied_in_pieces(list, a.operand<Moved<T>>(0), a.result<Moved<T>>(), x, begin, end))
+        return;
     if constexpr (by_picks<Call>) {
       Picks picks(room, out);
       if (picks.fill(list, x.count))
