@@ -1,7 +1,7 @@
 #!/bin/sh
 # Trainings of five networks and ResNet-18 leave equal bits on one process and on ranks that talk through shared memory,
 # through tcp between two hosts (network namespaces, so root), on the CPU and the emulator of a GPU at once, and on GPUs
-# that send by an emulated NCCL: `networks.sh COMPILER`.
+# that send by an emulated NCCL; on CPUs also where ranks divide the moments: `networks.sh COMPILER`.
 set -u
 compiler=$1
 dir=$(mktemp -d) || exit 1
@@ -38,6 +38,7 @@ for launcher in mpirun.openmpi mpirun.mpich; do
   command -v $launcher >/dev/null || { echo "SKIPPED: there is no $launcher"; continue; }
   for ranks in 2 3 4 8; do
     equal "$dir/small" $ranks $launcher -n $ranks "$dir/cpu" CPU
+    equal "$dir/small" $ranks env DIVIDED=1 $launcher -n $ranks "$dir/cpu" CPU
   done
   equal "$dir/large" 3 $launcher -n 3 "$dir/cpu" CPU large
 
@@ -72,8 +73,11 @@ if ! command -v mpirun.openmpi >/dev/null || ! network 2>"$dir/errors"; then
   echo "SKIPPED: two hosts; they need root, iproute2, and Open MPI"
 else
   for ranks in 2 3 4; do
-    equal "$dir/small" $ranks ip netns exec $hosts-a mpirun.openmpi -H 10.81.0.1:$((ranks / 2)),10.81.0.2:2 \
-      --mca plm_rsh_agent "$dir/agent" --mca pml ob1 --mca btl tcp,self -n $ranks "$dir/cpu" CPU
+    for divided in '' '-x DIVIDED=1'; do
+      # shellcheck disable=SC2086  # options or none
+      equal "$dir/small" $ranks ip netns exec $hosts-a mpirun.openmpi -H 10.81.0.1:$((ranks / 2)),10.81.0.2:2 \
+        --mca plm_rsh_agent "$dir/agent" --mca pml ob1 --mca btl tcp,self $divided -n $ranks "$dir/cpu" CPU
+    done
   done
   ip -n $hosts-b -s link show veth0 | awk '/RX:/ { getline; print "the second host received", $1, "bytes"
     exit !($1 > 1000000) }' || fail "the ranks did not talk through the network"

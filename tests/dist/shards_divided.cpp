@@ -165,3 +165,73 @@ TEST_CASE("mistakes are sentences") {
           });
         }) == "Rank 0 has ended without the message that rank 1 waits for.");
 }
+
+namespace {
+/// What one of two ranks, or of `ranks`, hears that loads a training.
+std::string error_of_load(const std::string& path, int ranks = 2) {
+  std::string said;
+  dist::run_ranks(ranks, [&](const dist::Communicator& group) {
+    Mlp net;
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, adam,
+                dist::DataParallel{.shards = 4, .group = group, .parallel_optimizer = true}};
+    const std::string before = moments_of(model);
+    const std::string error = error_of([&] { load_training(path, model); });
+    if (error != "nothing") CHECK(moments_of(model) == before);
+    if (group.rank() == 0) said = error;
+  });
+  return said;
+}
+void save_parts(const std::string& path, int ranks, long epochs = 1) {
+  dist::run_ranks(ranks, [&](const dist::Communicator& group) {
+    Mlp net;
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, adam,
+                dist::DataParallel{.shards = 4, .group = group, .parallel_optimizer = true}};
+    model.train(epochs, bands<Shape<20>>(40) | dataset::batch(16));
+    save_training_in_parts(model, path);
+  });
+}
+}  // namespace
+
+TEST_CASE("parts of a training that do not belong together are sentences that name them") {
+  namespace fs = std::filesystem;
+  const ContextScope scope({.mode = Mode::graph, .num_threads = 1, .seed = 11});
+  const fs::path folder = fs::temp_directory_path() / "tenon_parts";
+  fs::remove_all(folder);
+  fs::create_directory(folder);
+  const std::string path = (folder / "run.safetensors").string(), stem = (folder / "run").string();
+  const auto part = [&](int rank, int ranks) { return text(stem, "-rank-", rank, "-of-", ranks, ".safetensors"); };
+  save_parts(path, 1);
+  CHECK(fs::exists(path));  // one rank: one file
+  save_parts(path, 3);
+  CHECK(!fs::exists(path));
+  Mlp net;
+  CHECK(error_of([&] { load_checkpoint(part(0, 3), net); }) == "nothing");  // the weights are in the first part
+  for (const int ranks : {1, 2, 3, 5}) CHECK(error_of_load(path, ranks) == "nothing");
+  fs::copy(part(2, 3), folder / "kept");
+  fs::remove(part(2, 3));
+  CHECK(error_of_load(path) == text("Cannot load '", path, "': its part '", part(2, 3), "' is missing."));
+  save_parts(path, 3, 2);
+  fs::rename(folder / "kept", part(2, 3));
+  CHECK(error_of_load(path) ==
+        text("Cannot load '", part(2, 3), "': it is not of the same save as '", part(0, 3), "'."));
+  fs::copy(part(1, 3), part(2, 3), fs::copy_options::overwrite_existing);
+  CHECK(error_of_load(path) ==
+        text("Cannot load '", part(2, 3), "': by what is in it, it is the part of rank 1 of 3."));
+  fs::resize_file(part(2, 3), fs::file_size(part(2, 3)) - 1);
+  CHECK(error_of_load(path).find(part(2, 3)) != std::string::npos);
+  save_parts(path, 2);  // removes those of three ranks
+  CHECK(!fs::exists(part(0, 3)));
+  CHECK(error_of_load(path, 4) == "nothing");
+  fs::copy(part(1, 2), part(1, 4));
+  CHECK(error_of_load(path) == text("Cannot load '", path, "': '", part(0, 2), "' and '", part(1, 4),
+                                    "' are parts of different numbers of ranks: remove those that are older."));
+  fs::rename(part(1, 4), path);
+  CHECK(error_of_load(path) ==
+        text("Cannot load '", path, "': it exists, and so do parts of it, '", part(0, 2), "': remove what is older."));
+  fs::remove_all(folder);
+  CHECK(error_of([&] { save_parts(path, 3); }).starts_with(text("Rank 1 could not save its part of '", path, "': ")));
+  CHECK(error_of([&] { save_parts("run.ckpt", 2); }) ==
+        "Cannot save 'run.ckpt' in parts: its name must end with '.safetensors'.");
+  CHECK(error_of([] { ModelCheckpoint("m", ".", {.async_save = true, .in_parts = true}); }) ==
+        "CheckpointConfig: files in_parts are safetensors, and no thread writes them: leave async_save out.");
+}

@@ -31,7 +31,7 @@ struct StopAt {
   }
 };
 
-enum class Moments { of_all, divided };
+enum class Moments { of_all, divided, in_parts };
 
 /// Trains on some ranks until `stop`, from the file of the run before if there is one. Returns the bytes of all ranks.
 std::vector<std::string> trained(int ranks, long stop, const std::string& folder, Mode mode = Mode::graph,
@@ -42,10 +42,13 @@ std::vector<std::string> trained(int ranks, long stop, const std::string& folder
   dist::run_ranks(ranks, [&](const dist::Communicator& group) {
     Dropping net;
     Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Adam{.learning_rate = 0.01f},
-                dist::DataParallel{.shards = 4, .group = group, .parallel_optimizer = moments == Moments::divided}};
+                dist::DataParallel{.shards = 4, .group = group, .parallel_optimizer = moments != Moments::of_all}};
     if (before) load_training(*before, model);
     const auto data = small::samples(50) | dataset::shuffle(50, 3) | dataset::batch(11);
-    model.train(3, data, ModelCheckpoint(text("m", group.rank()), folder, {.save_checkpoint_steps = 2}), StopAt{stop});
+    model.train(3, data,
+                ModelCheckpoint(text("m", group.rank()), folder,
+                                {.save_checkpoint_steps = 2, .in_parts = moments == Moments::in_parts}),
+                StopAt{stop});
     bits[std::size_t(group.rank())] = small::bits(net);
     for (const io::NamedTensor& moment : model.optimizer_state())
       bits[std::size_t(group.rank())].append(static_cast<const char*>(moment.tensor.data), moment.tensor.bytes());
@@ -80,3 +83,4 @@ TEST_CASE("ranks change while training, within epochs") { check_changes_of_ranks
 TEST_CASE("so they do where each has the moments of some parameters alone") {
   check_changes_of_ranks(Moments::divided);
 }
+TEST_CASE("so they do if each writes its moments to a file") { check_changes_of_ranks(Moments::in_parts); }

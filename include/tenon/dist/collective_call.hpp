@@ -79,8 +79,9 @@ class CollectiveCall {
                                        "all_to_all", "neighbor_exchange", "send_receive"};
   static constexpr const char* ops[]{"sum", "max", "min", "prod"};
   static constexpr const char* training_calls[]{
-      "Model.train", "a step of Model.train", "the end of a step of Model.train",
-      "Model.train", "a step of Model.train", "a step of Model.train"};
+      "Model.train",    "a step of Model.train", "the end of a step of Model.train",
+      "Model.train",    "a step of Model.train", "a step of Model.train",
+      "a save in parts"};
   if (kind == training) return training_calls[what];
   std::string detail;
   if (kind == reduce_scatter || kind == all_reduce) detail = text("<", ops[what], ">");

@@ -83,18 +83,19 @@ class ParallelStep<dist::DataParallel> {
     if (how.shards < 0)
       throw_error<ValueError>("DataParallel: shards must be 1 or more, or 0 for one per rank, got ", how.shards, ".");
     check_parallel_context(how.group);
-    if (divides_optimizer(how.parallel_optimizer, how.group))
-      divided_ = Owned<DividedState>(new DividedState(how.group));
+    divides_ = divides_optimizer(how.parallel_optimizer, how.group);
   }
   /// A flag per entry that another rank updates, or null.
   const bool* elsewhere() const { return divided_ ? divided_->elsewhere() : nullptr; }
   /// The training state, if the ranks divide it. `check` gets the bytes for which this rank needs memory.
   template <class Optimizer, class Layout>
   std::byte* divided_state(const ParameterList& parameters, FunctionRef<long> check) {
-    if (!divided_) return nullptr;
-    constexpr int moments = Optimizer::slots - (nn::detail::accumulates<Optimizer> ? 1 : 0);
-    divided_->deal(parameters,
-                   {Layout::table.numbers, Layout::table.slot, Optimizer::slots, moments, Layout::table.bytes});
+    if (!divides_) return nullptr;
+    StatePlaces places{Layout::table.numbers, Layout::table.slot, Optimizer::slots, Optimizer::slots,
+                       Layout::table.bytes,   Layout::slot_type,  nullptr};
+    if constexpr (nn::detail::accumulates<Optimizer>) --places.moments;  // without the sum
+    if constexpr (Optimizer::slots > 0) places.names = &Optimizer::slot_names[0];
+    divided_ = Owned<DividedState>(new DividedState(sum_.group(), parameters, places));
     check(divided_->own_bytes());
     return divided_->reserve();
   }
@@ -125,8 +126,13 @@ class ParallelStep<dist::DataParallel> {
   void fetch_state(const auto&) const {
     if (divided_) divided_->fetch();
   }
-  /// What the others call between runs if not all have to have it.
+  /// What the others call between runs if not all have to have it, or write it in parts.
   void give_state() const { divided_->meet_once(); }
+  /// Asks the others for parts of a file with their moments. False if there is no such part.
+  bool request_parts(const std::string& path, PartFacts& own) const {
+    if (divided_) own = divided_->request_parts(path);
+    return bool(divided_);
+  }
   /// Whether this rank has memory for something in the state.
   bool is_here(const void* data) const { return !divided_ || divided_->is_here(data); }
   void end_run(const auto&) const {}
@@ -202,6 +208,7 @@ class ParallelStep<dist::DataParallel> {
   long shards_;
   bool one_per_rank_, dealt_ = false;  // is the data: each rank's batch is its shard
   bool compared_ = false;              // are the weights of the ranks
+  bool divides_ = false;               // the moments
   dist::detail::ShardSum sum_;
   ShardSteps steps_;
   Owned<DividedState> divided_;  // null: each rank has the whole training state

@@ -13,7 +13,12 @@
 #include <tenon/io/tensors/named_value.hpp>
 #include <tenon/train/checkpoint.hpp>
 #include <tenon/train/file/mindspore_training.hpp>
+#include <tenon/train/file/part_facts.hpp>
+#include <tenon/train/file/read_training.hpp>
 #include <tenon/train/model.hpp>
+#if TENON_DEFINES
+#include <unistd.h>
+#endif
 
 namespace tenon::inline TENON_ABI {
 
@@ -33,14 +38,28 @@ struct TrainingFile {
   std::vector<nn::LearningRate> group_rates{};  // read from a file
 
   template <class M>
-  static std::vector<io::NamedTensor> tensors(M& model, Look look) {
+  static std::vector<io::NamedTensor> tensors(M& model, Look look, bool all_moments = true) {
     std::vector<io::NamedTensor> all = named_parameters_of(ParameterList(*model.net_), parameter_name, look);
     if (const Snapshot* const own = model.progress_.own)  // the network has others now
       for (std::size_t i = 0; i < all.size(); ++i) all[i].tensor.data = own->values(i);
     if constexpr (M::shares_training)
-      if (look == Look::read) model.runner_.parallel().fetch_state(model.runner_);
+      if (look == Look::read && all_moments) model.runner_.parallel().fetch_state(model.runner_);
     for (io::NamedTensor& moment : model.own_state(look)) all.push_back(std::move(moment));
     return all;
+  }
+  /// To be written: the parameters, and the moments of all ranks, or those that this rank has.
+  template <class M>
+  static std::vector<io::NamedTensor> own_tensors(M& model, bool all_moments) {
+    std::vector<io::NamedTensor> all = tensors(model, Look::read, all_moments);
+    if (!all_moments) {
+      leave_out_others(model, all);
+      std::erase_if(all, [](const io::NamedTensor& named) { return !named.tensor.data; });
+    }
+    return all;
+  }
+  template <class M>
+  static bool request_parts(void* model, const std::string& path, PartFacts& own) {
+    return static_cast<M*>(model)->runner_.parallel().request_parts(path, own);
   }
   /// Whether this process writes a file that is saved now. Where ranks divide the moments, all of them save one between
   /// runs, and rank 0 writes it.
@@ -50,8 +69,15 @@ struct TrainingFile {
       const auto& parallel = model.runner_.parallel();
       if (model.progress_.running || !parallel.elsewhere() || parallel.rank() == 0) return true;
       parallel.give_state();
+      parallel.give_state();
       return false;
     } else return true;
+  }
+  /// When rank 0 has written it: the others return then, too.
+  template <class M>
+  static void written([[maybe_unused]] const M& model) {
+    if constexpr (runner_divides<M>)
+      if (!model.progress_.running && model.runner_.parallel().elsewhere()) model.runner_.parallel().give_state();
   }
   /// Takes the data of moments that other ranks have off a list to be loaded.
   template <class M>
@@ -134,14 +160,17 @@ struct TrainingFile {
 /// A Model without its type, so that what saves is compiled once for all of them.
 struct TrainingSource {
   void* model = nullptr;
-  std::vector<io::NamedTensor> (*tensors)(void* model) = nullptr;
+  std::vector<io::NamedTensor> (*tensors)(void* model, bool all_moments) = nullptr;
   void (*take)(void* model, TrainingFile& file) = nullptr;
+  bool (*request_parts)(void* model, const std::string& path, PartFacts& own) = nullptr;  // null: there are none
 
   template <class M>
   explicit TrainingSource(M& of)
       : model(&of),
-        tensors([](void* m) { return TrainingFile::tensors(*static_cast<M*>(m), Look::read); }),
-        take([](void* m, TrainingFile& file) { file.take(*static_cast<M*>(m)); }) {}
+        tensors([](void* m, bool all) { return TrainingFile::own_tensors(*static_cast<M*>(m), all); }),
+        take([](void* m, TrainingFile& file) { file.take(*static_cast<M*>(m)); }) {
+    if constexpr (TrainingFile::runner_divides<M>) request_parts = TrainingFile::request_parts<M>;
+  }
 };
 /// A copy of a training at one moment: the training may continue while the copy is written.
 class TrainingCopy {
@@ -157,18 +186,14 @@ class TrainingCopy {
   std::vector<io::NamedTensor> tensors_;
   std::vector<AlignedBytes> bytes_;
 };
-/// `numbers` are written to a .ckpt.
-[[gnu::cold]] void write_training(const std::string& path, std::span<const io::NamedTensor> tensors,
-                                  const std::vector<io::NamedValue>& values, MindSporeNumbers numbers);
 [[gnu::cold]] void save_training_of(const TrainingSource& source, const std::string& path,
                                     const std::vector<io::NamedValue>& values);
-/// io::load_tensors of a file of either format; the values of save_training are not unexpected.
-[[gnu::cold]] void read_training(const std::string& path, std::span<const io::NamedTensor> into, bool strict);
-/// Takes moments of parameters without requires_grad off a list unless the file has them: MindSpore keeps none.
-[[gnu::cold]] void leave_out_frozen(std::vector<io::NamedTensor>& all, const ParameterList& list,
-                                    const std::string& path);
-/// read_training of a training of MindSpore, whose state has its names.
-[[gnu::cold]] void read_mindspore_training(const std::string& path, std::span<const io::NamedTensor> into);
+/// In parts, if ranks divide the moments, which replace a file that was there.
+[[gnu::cold]] void save_parts_of(const TrainingSource& source, const std::string& path,
+                                 const std::vector<io::NamedValue>& values);
+inline const bool writes_parts = (write_tensors = [](const std::string& path, std::span<const io::NamedTensor> all) {
+  io::save_safetensors(path, all);
+}, true);
 /// What callbacks had counted when a file was written, and the rates of groups.
 [[gnu::cold]] CallbackStates read_callback_states(const std::string& path);
 }  // namespace detail
@@ -186,8 +211,23 @@ class TrainingCopy {
 /// throws     ValueError for another suffix, RuntimeError if the file cannot be written
 template <class M>
 void save_training(M& model, const std::string& path, const std::vector<io::NamedValue>& values = {}) {
-  if (detail::TrainingFile::is_written_here(model))
-    detail::save_training_of(detail::TrainingSource(model), path, values);
+  if (!detail::TrainingFile::is_written_here(model)) return;
+  detail::save_training_of(detail::TrainingSource(model), path, values);
+  detail::TrainingFile::written(model);
+}
+
+/// The same where ranks divide the moments, without all of them on one rank: rank 2 of 4 writes its moments to
+/// `run-rank-2-of-4.safetensors`, and the rank that saves, which writes after the others, adds all else to its own.
+/// load_training takes `run.safetensors`, and joins the parts into any number of ranks. Parts of another number of
+/// ranks, and a file of that name, are removed. On one rank, or without DataParallel{.parallel_optimizer = true}, it is
+/// save_training.
+///
+/// throws     ValueError for another suffix, RuntimeError if a rank, which it names, cannot write its part
+template <class M>
+void save_training_in_parts(M& model, const std::string& path, const std::vector<io::NamedValue>& values = {}) {
+  if (!detail::TrainingFile::is_written_here(model)) return;
+  detail::save_parts_of(detail::TrainingSource(model), path, values);
+  detail::TrainingFile::written(model);
 }
 
 /// Restores a Model with the same network, optimizer, and data to its state when the file was written. If that was
@@ -198,8 +238,11 @@ void save_training(M& model, const std::string& path, const std::vector<io::Name
 /// numbers are functions), a fixed learning_rate, epoch_num. MindSpore saves no position within a run, so the next
 /// train() is a new run. A momentum or beta that differs from the optimizer's causes a warning.
 ///
+/// A training that was saved in parts has the path without the ranks. Any number of ranks loads it.
+///
 /// throws     KeyError, TypeError, ValueError, RuntimeError as load_checkpoint does, for a damaged file or a file that
-///            is no training of this Model; after an error nothing has changed
+///            is no training of this Model, for a part that is missing or of another save; after an error nothing has
+///            changed
 template <class M>
 void load_training(const std::string& path, M& model) {
   detail::refuse_torch_save(path);
@@ -211,7 +254,7 @@ void load_training(const std::string& path, M& model) {
   detail::read_training(path, own, false);
   std::vector<io::NamedTensor> all = detail::TrainingFile::tensors(model, detail::Look::change);
   detail::TrainingFile::leave_out_others(model, all);
-  if (file.counts[0] == 0)
+  if (file.counts[0] == 0 && detail::parts_of(path).empty())
     if (const detail::MindSporeNumbers theirs = detail::read_mindspore_numbers(path); theirs.global_step >= 0) {
       if (ParameterArena* const arena = list.arena()) arena->change();
       detail::leave_out_frozen(all, list, path);
@@ -257,7 +300,7 @@ namespace detail {
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE_CONSTRUCTOR TrainingCopy::TrainingCopy(const TrainingSource& source) {
   source.take(source.model, file_);
-  tensors_ = source.tensors(source.model);
+  tensors_ = source.tensors(source.model, true);
   for (io::NamedTensor& named : tensors_) {
     AlignedBytes& copy = bytes_.emplace_back(named.tensor.bytes(), "a copy of a training");
     std::memcpy(copy.data(), named.tensor.data, named.tensor.bytes());
@@ -270,80 +313,39 @@ namespace detail {
   static_cast<void>(is_ckpt_path("save", path));
   TrainingFile file;
   source.take(source.model, file);
-  std::vector<io::NamedTensor> all = source.tensors(source.model);
+  std::vector<io::NamedTensor> all = source.tensors(source.model, true);
   file.add_to(all);
   write_training(path, all, values, file.mindspore);
 }
-[[gnu::cold, gnu::noinline]] TENON_INLINE void write_training(const std::string& path,
-                                                              std::span<const io::NamedTensor> tensors,
-                                                              const std::vector<io::NamedValue>& values,
-                                                              MindSporeNumbers numbers) {
-  if (is_ckpt_path("save", path)) {
-    std::vector<io::NamedTensor> all(tensors.begin(), tensors.end());
-    numbers.add_to(all, values);
-    return ckpt_format->save(path, all, &values);
+[[gnu::cold, gnu::noinline]] TENON_INLINE void save_parts_of(const TrainingSource& source, const std::string& path,
+                                                             const std::vector<io::NamedValue>& values) {
+  PartFacts own;
+  static_cast<void>(part_path(path, own.rank, own.ranks));
+  if (!source.request_parts || !source.request_parts(source.model, path, own)) {
+    save_training_of(source, path, values);
+    return remove_parts(path);
   }
-  std::vector<std::pair<std::string, std::string>> metadata;
-  for (const io::NamedValue& value : values) metadata.emplace_back(value.name, io::text_of(value));
-  io::save_safetensors(path, tensors, std::move(metadata));
-}
-[[gnu::cold, gnu::noinline]] inline void read_training_of(const std::string& path,
-                                                          std::span<const io::NamedTensor> into, bool strict,
-                                                          bool mindspore) {
-  const bool numbers_are_tensors = is_ckpt_path("load", path);
-  read_checkpoint(path, [&](const io::HeldTensors& file) {
-    const io::SortedNames asked(into), held_names(file.tensors);
-    std::vector<io::NamedTensor> tensors;
-    for (io::NamedTensor named : file.tensors) {
-      if (mindspore) named.name = name_of_mindspore_state(named, held_names);
-      if (named.name.empty()) continue;
-      const bool is_value =
-          numbers_are_tensors && named.name.find('.') == named.name.npos &&
-          (named.tensor.rank == 0 || (named.tensor.count() == 1 && (mindspore || is_mindspore_number(named.name))));
-      if (!is_value || asked.find(named.name) != io::SortedNames::none) tensors.push_back(named);
-    }
-    const io::HeldTensors held{path, {tensors.data(), tensors.size()}, file.foreign};
-    if (strict)
-      if (const io::LoadReport report = io::detail::compare_names(held, into);
-          !report.missing.empty() || !report.unexpected.empty())
-        throw_error<KeyError>("'", path, "' holds a training of another network or optimizer.",
-                              io::detail::unmatched_text(report));
-    io::load_tensors(held, into, strict);
-  });
-}
-[[gnu::cold, gnu::noinline]] TENON_INLINE void read_training(const std::string& path,
-                                                             std::span<const io::NamedTensor> into, bool strict) {
-  read_training_of(path, into, strict, false);
-}
-[[gnu::cold, gnu::noinline]] TENON_INLINE void leave_out_frozen(std::vector<io::NamedTensor>& all,
-                                                                const ParameterList& list, const std::string& path) {
-  std::vector<std::string> frozen;
-  for (int e = 0; e < list.entries(); ++e)
-    if (list.table()[e].parameter && !list.handle(e).requires_grad()) frozen.push_back(parameter_name(list.table(), e));
-  if (frozen.empty()) return;
-  const io::SortedNames names(frozen);
-  read_checkpoint(path, [&](const io::HeldTensors& file) {
-    const io::SortedNames held(file.tensors);
-    std::erase_if(all, [&](const io::NamedTensor& named) {
-      const std::size_t dot = named.name.find('.');
-      return dot != named.name.npos && names.find(named.name.substr(dot + 1)) != io::SortedNames::none &&
-             held.find(named.name) == io::SortedNames::none;
-    });
-  });
-}
-[[gnu::cold, gnu::noinline]] TENON_INLINE void read_mindspore_training(const std::string& path,
-                                                                       std::span<const io::NamedTensor> into) {
-  read_training_of(path, into, true, true);
+  TrainingFile file;
+  source.take(source.model, file);
+  std::vector<io::NamedTensor> all = source.tensors(source.model, false);
+  file.add_to(all);
+  all.push_back(own.tensor());
+  write_training(part_path(path, own.rank, own.ranks), all, values, file.mindspore);
+  static_cast<void>(::unlink(path.c_str()));
+  remove_parts(path, own.ranks);
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE CallbackStates read_callback_states(const std::string& path) {
   CallbackStates states;
-  read_checkpoint(path, [&](const io::HeldTensors& file) {
+  std::vector<std::string> files = parts_of(path);
+  if (files.empty()) files.push_back(path);
+  const auto take = [&](const io::HeldTensors& file) {
     for (const io::NamedTensor& named : file.tensors)
       if ((named.name.starts_with(callback_state_prefix) || named.name == TrainingFile::rates_name ||
            named.name.starts_with(slot_entry_prefix)) &&
           named.tensor.dtype == Dtype::uint8)
         states.emplace_back(named.name, std::string(static_cast<const char*>(named.tensor.data), named.tensor.bytes()));
-  });
+  };
+  for (const std::string& one : files) read_checkpoint(one, take);
   return states;
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void TrainingFile::read_group_rates(long count, const std::string& path) {

@@ -1,7 +1,8 @@
 // Trains networks in eight shards on the ranks that mpirun has started, in both modes. Each rank prints a line per
 // network and mode with a number of all its weights, moments, and losses: tests/dist/networks.sh compares the lines.
 //
-//     program CPU|GPU [large]      large: ResNet-18, too; $BACKEND=nccl: by an emulated NCCL
+//     program CPU|GPU [large]      large: ResNet-18, too; $BACKEND=nccl: by an emulated NCCL;
+//                                  $DIVIDED: ranks divide the moments
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -31,7 +32,8 @@ void train(const char* name, long epochs, const auto& data, const auto& optimize
   for (const Mode mode : {Mode::graph, Mode::pynative}) {
     const ContextScope scope({.mode = mode, .seed = 11});
     Net net;
-    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, optimizer, parts..., dist::DataParallel{.shards = 8}};
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, optimizer, parts...,
+                dist::DataParallel{.shards = 8, .parallel_optimizer = std::getenv("DIVIDED") != nullptr}};
     std::vector<double> losses;
     support::Losses monitor{losses};
     model.train(epochs, data, monitor);

@@ -13,6 +13,8 @@
 #include <dirent.h>
 #include <algorithm>
 #include <charconv>
+
+#include <tenon/train/file/training_parts.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI::detail {
@@ -70,7 +72,8 @@ struct ReservedPrefix {
                                                                                std::string_view prefix) {
   CheckpointName found;
   if (!skip_run(name, prefix, found.run) || !skip_text(name, "-") || !skip_number(name, found.epoch) ||
-      !skip_text(name, "_") || !skip_number(name, found.step) || (name != ".safetensors" && name != ".ckpt"))
+      !skip_text(name, "_") || !skip_number(name, found.step) ||
+      (name != ".safetensors" && name != ".ckpt" && !is_first_part(name)))
     return {};
   return found;
 }
@@ -134,7 +137,7 @@ bool each_file(const std::string& directory, F f) {
   bool ended = false;
   for (const auto& [name, file] : files) {
     if (name.run != run) ended = io::LockFile::remove_abandoned(lock_of_run(prefix, run = name.run, directory));
-    if (ended) paths.push_back(io::join_path(directory, file));
+    if (ended) paths.push_back(io::join_path(directory, whole_name(file)));
   }
   return paths;
 }

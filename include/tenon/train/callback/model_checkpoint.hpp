@@ -41,6 +41,8 @@ struct CheckpointConfig {
   bool async_save = false;                                  // a thread writes a copy while the training continues
   // saved beside the training; "epoch_num" and "step_num" grow from the number given here, `{{"epoch_num"}}` from 0
   std::vector<io::NamedValue> append_info{};
+  bool in_parts =
+      false;  // save_training_in_parts: with moments that ranks divide, each rank writes a file; no async_save
 };
 
 namespace detail {
@@ -62,6 +64,7 @@ class CheckpointFiles {
   void saved(std::string path);
   const std::string& latest() const { return latest_; }
   bool in_background() const { return config_.async_save; }
+  bool in_parts() const { return config_.in_parts; }
 
  private:
   void reserve();
@@ -152,7 +155,7 @@ std::optional<std::string> latest_checkpoint(std::string_view prefix = "CKP", st
   step_ = run.cur_step_num;
   files_.begun(step_);
   if (!files_.in_background()) {
-    detail::save_training_of(training, on_its_way_, files_.values(run));
+    (files_.in_parts() ? detail::save_parts_of : detail::save_training_of)(training, on_its_way_, files_.values(run));
     return saved(run);
   }
   if (!writer_) writer_ = std::make_shared<detail::BackgroundWriter>();
@@ -202,6 +205,9 @@ constexpr std::string_view suffix(CheckpointFormat format) {
     logging::warning("CheckpointConfig: save_checkpoint_steps and save_checkpoint_seconds are 0: nothing is saved.");
   if (c.keep_checkpoint_max == 0 && c.keep_checkpoint_per_n_minutes == 0) config_.keep_checkpoint_max = 1;
   static_cast<void>(is_ckpt_path("save", text(prefix, suffix(c.format))));
+  if (c.in_parts && (c.async_save || c.format == CheckpointFormat::ckpt))
+    throw_error<ValueError>("CheckpointConfig: files in_parts are safetensors, and no thread writes them: leave ",
+                            c.async_save ? "async_save" : "format", " out.");
   if (process_rank.rank != 0) return;
   make_directory(directory_);
   reserve();
@@ -263,8 +269,9 @@ constexpr std::string_view suffix(CheckpointFormat format) {
   for (std::size_t i = most - kept_.size(); i < ended.size(); ++i) remove(ended[i]);
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void CheckpointFiles::remove(const std::string& path) const {
-  if (::unlink(path.c_str()) != 0 && errno != ENOENT)
-    logging::warning("ModelCheckpoint cannot remove '", path, "': ", std::strerror(errno), ".");
+  if (::unlink(path.c_str()) == 0) return;
+  if (errno == ENOENT) remove_parts(path);
+  else logging::warning("ModelCheckpoint cannot remove '", path, "': ", std::strerror(errno), ".");
 }
 }  // namespace detail
 
@@ -277,7 +284,7 @@ constexpr std::string_view suffix(CheckpointFormat format) {
     if (one.valid() && one > best) best = one, name = file;
   });
   if (!best.valid()) return {};
-  return io::join_path(std::string(directory), name);
+  return io::join_path(std::string(directory), detail::whole_name(name));
 }
 #endif  // TENON_DEFINES
 

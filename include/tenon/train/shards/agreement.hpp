@@ -33,7 +33,7 @@ struct AgreedStep {
   double rate = 0;            // of learning
 };
 
-enum class Agreement : std::int32_t { run, step, stop, model, moments = 5 };  // 4: dist/shared_blocks.hpp
+enum class Agreement : std::int32_t { run, step, stop, model, moments = 5, parts };  // 4: dist/shared_blocks.hpp
 /// What each rank has, one after the other, valid until the next call. A rank that is elsewhere in the program is a
 /// RuntimeError.
 const void* told(const dist::Communicator& ranks, Agreement which, const void* own, std::size_t bytes);

@@ -6,7 +6,10 @@
 #include <tenon/dist/communicator.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/nn/parameters.hpp>
+#include <tenon/train/file/part_facts.hpp>
 #if TENON_DEFINES
+#include <cstring>
+
 #include <tenon/dist/collective_call.hpp>
 #include <tenon/train/shards/agreement.hpp>
 #endif
@@ -15,11 +18,13 @@ namespace tenon::inline TENON_ABI::detail {
 
 /// Where a training state has what (StateLayout).
 struct StatePlaces {
-  const long* numbers;                // of each entry; 0: it is not trained
-  const long (*slot)[nn::max_slots];  // of each entry
-  int slots;                          // per parameter
-  int moments;                        // so many of them, the first, are divided
-  long bytes;                         // of all
+  const long* numbers;                                   // of each entry; 0: it is not trained
+  const long (*slot)[nn::max_slots];                     // of each entry
+  int slots;                                             // per parameter
+  int moments;                                           // so many of them, the first, are divided
+  long bytes;                                            // of all
+  TensorType (*type)(int slot, const TensorType& dims);  // of a slot
+  const std::string_view* names;                         // of the slots
 };
 
 /// The ranks are dealt whole parameters, the largest first, each to the rank that has least, so that an optimizer sees
@@ -27,10 +32,9 @@ struct StatePlaces {
 /// weights that it has updated, and moments when they are asked for.
 class DividedState {
  public:
-  explicit DividedState(const dist::Communicator& ranks) : ranks_(ranks) {}
-
   /// Deals the parameters.
-  [[gnu::cold]] void deal(const ParameterList& parameters, const StatePlaces& places);
+  [[gnu::cold]] DividedState(const dist::Communicator& ranks, const ParameterList& parameters,
+                             const StatePlaces& places);
   /// The bytes of the state for which this rank needs memory.
   long own_bytes() const { return own_bytes_; }
   /// The state: zeros.
@@ -47,9 +51,12 @@ class DividedState {
   /// before, any number of times.
   bool meet(bool yes);
   /// The state has all moments until this rank's next meet().
-  void fetch() { meet_once(false, true); }
+  void fetch() { meet_once(wants_moments); }
+  /// The others write their moments to parts of a file, as fetch() gets them. Returns what this rank's part says of
+  /// itself. Throws RuntimeError if one of them could not.
+  [[gnu::cold]] PartFacts request_parts(const std::string& path);
   /// What others call meanwhile, if they are not in meet(). True if one says yes.
-  bool meet_once(bool yes = false, bool wants = false);
+  bool meet_once(std::int32_t own = 0);
   /// False for a part of the state for which this rank has only addresses.
   bool is_here(const void* data) const;
   /// Gives the memory of the moments of others back.
@@ -69,32 +76,47 @@ class DividedState {
   };
   static constexpr int weights_tag = dist::most_tag + 11;
   static constexpr int not_dealt = -2;
+  static constexpr std::int32_t says_yes = 1, wants_moments = 2, wants_parts = 4;
+  // What is written where, as the rank says that asks for it.
+  struct PartRequest {
+    std::int64_t save = 0;
+    char path[1016]{};
+  };
+  struct PartAnswer {
+    char error[1024]{};
+  };
 
-  void find_pieces(const ParameterList& parameters, const StatePlaces& places);
+  void find_pieces();
   void send_moments() const;
+  void write_parts();
+  void write_part(const std::string& path, const PartFacts& facts) const;
 
   dist::Communicator ranks_;
+  ParameterList parameters_;
+  StatePlaces places_;
   ZeroPages pages_;
   Growing<Piece> pieces_;  // per entry
   Growing<bool> elsewhere_, idle_;
   Growing<std::int32_t> wishes_;  // of the ranks, when they last met
+  PartRequest request_;           // of this rank
+  std::string refusal_;           // of another rank, to write a part for this one
   Growing<dist::Pending> messages_;
   const Executor* told_ = nullptr;  // which updates there are
   unsigned told_version_ = 0;
-  long bytes_ = 0, own_bytes_ = 0;  // of the state
-  bool has_all_ = false;            // the moments of all
-  bool is_asked_ = false;           // for them, when the ranks last met
+  long own_bytes_ = 0;     // of the state
+  bool has_all_ = false;   // the moments of all
+  bool is_asked_ = false;  // for something, when the ranks last met
 };
 
 #if TENON_DEFINES
-[[gnu::cold, gnu::noinline]] TENON_INLINE void DividedState::find_pieces(const ParameterList& parameters,
-                                                                         const StatePlaces& places) {
-  pieces_.fill(std::size_t(parameters.entries()));
+[[gnu::cold, gnu::noinline]] TENON_INLINE void DividedState::find_pieces() {
+  const StatePlaces& places = places_;
+  pieces_.fill(std::size_t(parameters_.entries()));
   long after = places.bytes;
-  for (int e = parameters.entries(); e-- > 0;) {
+  for (int e = parameters_.entries(); e-- > 0;) {
     if (!places.numbers[e]) continue;
     Piece& piece = pieces_[std::size_t(e)];
-    piece.owner = not_dealt, piece.weights = parameters.table()[e].dims.bytes(1);
+    piece.owner = not_dealt, piece.weights = parameters_.table()[e].dims.bytes(1);
     if (places.slots == 0) continue;
     const long next = std::exchange(after, places.slot[e][0]);
     if (places.moments == 0) continue;
@@ -102,13 +124,15 @@ class DividedState {
     piece.end = places.moments < places.slots ? places.slot[e][places.moments] : next;
   }
 }
-[[gnu::cold, gnu::noinline]] TENON_INLINE void DividedState::deal(const ParameterList& parameters,
-                                                                  const StatePlaces& places) {
-  find_pieces(parameters, places);
+[[gnu::cold]] TENON_INLINE_CONSTRUCTOR DividedState::DividedState(const dist::Communicator& ranks,
+                                                                  const ParameterList& parameters,
+                                                                  const StatePlaces& places)
+    : ranks_(ranks), parameters_(parameters), places_(places) {
+  find_pieces();
   elsewhere_.fill(pieces_.size()), idle_.fill(pieces_.size());
   Growing<long> dealt;
   dealt.fill(std::size_t(ranks_.size()));
-  own_bytes_ = bytes_ = places.bytes;
+  own_bytes_ = places.bytes;
   for (;;) {
     Piece* largest = nullptr;
     for (Piece& piece : pieces_)
@@ -125,7 +149,7 @@ class DividedState {
   }
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE std::byte* DividedState::reserve() {
-  pages_ = ZeroPages(std::size_t(bytes_));
+  pages_ = ZeroPages(std::size_t(places_.bytes));
   for (const Piece& piece : pieces_)
     if (piece.owner == ranks_.rank())
       prefer_large_pages(pages_.data() + piece.begin, std::size_t(piece.end - piece.begin));
@@ -163,14 +187,14 @@ class DividedState {
   for (dist::Pending& message : messages_) message.wait();
 }
 
-[[gnu::noinline]] TENON_INLINE bool DividedState::meet_once(bool yes, bool wants) {
-  const std::int32_t own = std::int32_t(yes) | (std::int32_t(wants) << 1);
+[[gnu::noinline]] TENON_INLINE bool DividedState::meet_once(std::int32_t own) {
   std::int32_t all = 0;
   wishes_.clear();
   for (const std::int32_t one : told(ranks_, Agreement::stop, own)) all |= wishes_.push_back(one);
-  is_asked_ = all >= 2, has_all_ |= wants;
-  if (is_asked_) send_moments();
-  return all & 1;
+  is_asked_ = all > says_yes, has_all_ |= (own & wants_moments) != 0;
+  if (all & wants_moments) send_moments();
+  if (all & wants_parts) write_parts();
+  return all & says_yes;
 }
 [[gnu::noinline]] TENON_INLINE bool DividedState::meet(bool yes) {
   forget();
@@ -184,7 +208,7 @@ class DividedState {
   return true;
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void DividedState::send_moments() const {
-  const auto wants = [&](int rank) { return wishes_[std::size_t(rank)] >= 2; };
+  const auto wants = [&](int rank) { return (wishes_[std::size_t(rank)] & wants_moments) != 0; };
   for (std::size_t e = 0; e < pieces_.size(); ++e) {
     const Piece& piece = pieces_[e];
     const std::span<std::byte> moments(pages_.data() + piece.begin, std::size_t(piece.end - piece.begin));
@@ -198,6 +222,47 @@ class DividedState {
         if (rank != piece.owner && wants(rank)) call.send(rank, moments);
     call.wait();
   }
+}
+[[gnu::cold, gnu::noinline]] TENON_INLINE void DividedState::write_part(const std::string& path,
+                                                                        const PartFacts& facts) const {
+  std::vector<io::NamedTensor> all;
+  for (std::size_t e = 0; e < pieces_.size(); ++e)
+    for (int s = 0; s < places_.moments && pieces_[e].owner == ranks_.rank(); ++s)
+      if (const TensorType type = places_.type(s, parameters_.table()[e].dims); type.count(1) > 0)
+        all.push_back({text(places_.names[s], ".", parameter_name(parameters_.table(), int(e))),
+                       AnyTensor(type, 1, pages_.data() + places_.slot[e][s])});
+  PartFacts own = facts;
+  all.push_back(own.tensor());
+  if (!write_tensors) throw_error<RuntimeError>("this program does not include <tenon/train/training_file.hpp>.");
+  write_tensors(part_path(path, facts.rank, facts.ranks), all);
+}
+[[gnu::cold, gnu::noinline]] TENON_INLINE void DividedState::write_parts() {
+  for (int asker = 0; asker < ranks_.size(); ++asker) {
+    if (!(wishes_[std::size_t(asker)] & wants_parts)) continue;
+    const PartRequest request = told(ranks_, Agreement::parts, request_)[std::size_t(asker)];
+    PartAnswer answer;
+    if (asker != ranks_.rank()) try {
+        write_part(request.path, {PartFacts::known_version, ranks_.rank(), ranks_.size(), request.save});
+      } catch (const std::exception& error) {
+        std::strncpy(answer.error, error.what(), sizeof answer.error - 1);
+      }
+    const std::span<const PartAnswer> answers = told(ranks_, Agreement::parts, answer);
+    for (int rank = ranks_.size(); rank-- > 0 && asker == ranks_.rank();)
+      if (const char* const error = answers[std::size_t(rank)].error; *error)
+        refusal_ = text("Rank ", rank, " could not save its part of '", request.path, "': ", error);
+  }
+}
+[[gnu::cold, gnu::noinline]] TENON_INLINE PartFacts DividedState::request_parts(const std::string& path) {
+  static_cast<void>(part_path(path, 0, 1));
+  if (path.size() >= sizeof request_.path)
+    throw_error<ValueError>("Cannot save '", path, "' in parts: the path has more than ", sizeof request_.path - 1,
+                            " characters.");
+  request_ = {new_save(), {}};
+  path.copy(request_.path, path.size());
+  refusal_.clear();
+  meet_once(wants_parts);
+  if (!refusal_.empty()) throw RuntimeError(refusal_);
+  return {PartFacts::known_version, ranks_.rank(), ranks_.size(), request_.save};
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void DividedState::forget() {
   if (!std::exchange(has_all_, false)) return;

@@ -63,8 +63,8 @@ struct ShardSteps {
       runner.gradients_[e] =
           reached[e] && parameters.handle(e).requires_grad() ? block + SumLayout<Net>::table.offset[e] : nullptr;
     Executor& executor = runner.bound(runner.executors_.get(program_here<Update>()));
-    if (!divided) return run_updates<Net, Optimizer>(executor, parameters, runner.gradients_);
-    divided->restrict(executor, parameters, nn::detail::accumulates<Optimizer> ? runner.gradients_ : nullptr);
+    if (!divided) prepare_updates<Net, Optimizer>(executor, parameters, runner.gradients_);
+    else divided->restrict(executor, parameters, nn::detail::accumulates<Optimizer> ? runner.gradients_ : nullptr);
     executor.run(runner.gradients_, 1);
   }
 

@@ -32,9 +32,10 @@ void write_numbers(TrainState& state, nn::UpdateRules& rules, const Optimizer& o
   });
 }
 
-/// Runs the updates alone. `gradients` has an address per entry of the network, null where there is no gradient.
+/// Before the updates run alone. `gradients` has an address per entry of the network, null where there is no gradient.
 template <class Net, class Optimizer>
-void run_updates(Executor& update, const ParameterList& parameters, const void* const* gradients) {
+void prepare_updates([[maybe_unused]] Executor& update, [[maybe_unused]] const ParameterList& parameters,
+                     [[maybe_unused]] const void* const* gradients) {
   if constexpr (nn::detail::accumulates<Optimizer>) {
     // An update whose gradient is a sum over batches has no input that could be missing: what has no gradient in this
     // step is treated as frozen.
@@ -42,6 +43,11 @@ void run_updates(Executor& update, const ParameterList& parameters, const void* 
     for (int e = 0; e < Structure<Net>::count; ++e) idle[e] = Structure<Net>::table.entry[e].trainable && !gradients[e];
     update.freeze(idle, parameters.arena()->freeze_version);
   }
+}
+/// Runs them.
+template <class Net, class Optimizer>
+void run_updates(Executor& update, const ParameterList& parameters, const void* const* gradients) {
+  prepare_updates<Net, Optimizer>(update, parameters, gradients);
   update.run(gradients, 1);
 }
 
