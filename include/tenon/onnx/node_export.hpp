@@ -59,6 +59,13 @@ class NodeExport {
     write(operation, {inputs.begin(), inputs.size()}, {name}, attributes);
     return name;
   }
+  std::string make_list(std::string_view operation, std::span<const std::string> inputs, Attributes attributes = {}) {
+    std::string name = trace_.place(path_) + "/" + std::string(operation) + "." + std::to_string(to_.made++);
+    write(operation, inputs, {name}, attributes);
+    return name;
+  }
+  /// The file, for the graph of a node that has one.
+  ModelMessage& message() { return to_.message; }
   /// The node whose result is that of the call.
   void give(std::string_view operation, Names inputs, Attributes attributes = {}) {
     write(operation, {inputs.begin(), inputs.size()}, {output()}, attributes);

@@ -6,8 +6,10 @@
 #include <tenon/io/file.hpp>
 #include <tenon/nn/parameters.hpp>
 #include <tenon/onnx/bodies.hpp>
+#include <tenon/onnx/rules/arithmetic.hpp>
 #include <tenon/onnx/rules/elementwise.hpp>
 #include <tenon/onnx/rules/movement.hpp>
+#include <tenon/onnx/rules/places.hpp>
 #include <tenon/onnx/rules/product.hpp>
 #include <tenon/onnx/rules/recurrent.hpp>
 #include <tenon/onnx/rules/reduce.hpp>
@@ -19,8 +21,9 @@ namespace tenon::inline TENON_ABI::onnx {
 inline constexpr std::uint64_t most_bytes = 1'900'000'000;
 
 [[gnu::cold]] inline const Rule* find_rule(const Node& node) {
-  for (const std::span<const Rule> rules : std::initializer_list<std::span<const Rule>>{
-           elementwise_rules, movement_rules, product_rules, recurrent_rules, reduce_rules, resample_rules})
+  for (const std::span<const Rule> rules :
+       std::initializer_list<std::span<const Rule>>{arithmetic_rules, elementwise_rules, movement_rules, places_rules,
+                                                    product_rules, recurrent_rules, reduce_rules, resample_rules})
     for (const Rule& rule : rules)
       if (node.op->id == rule.id) return &rule;
   return nullptr;
@@ -45,6 +48,7 @@ class Writer {
 
   [[gnu::cold]] void write(std::string_view network) {
     TraceExport trace{graph_};
+    write_inputs(trace);
     write_nodes(trace);
     for (std::size_t k = 0; k < graph_.outputs.size(); ++k) {
       const std::string name = graph_.outputs.size() == 1 ? "output" : "output_" + std::to_string(k);
@@ -65,6 +69,17 @@ class Writer {
     for (std::size_t id = 0; id < graph.nodes.size(); ++id)  // an input is one of the file, be it read or not
       if (is<ops::Input>(graph.nodes[id])) is_read[id] = true;
     return is_read;
+  }
+  /// In the order of the call, which is not that in which they are read.
+  void write_inputs(TraceExport& t) {
+    t.value.resize(t.graph.nodes.size());
+    std::vector<int> inputs;
+    for (int id = 0; id < int(t.graph.nodes.size()); ++id)
+      if (is<ops::Input>(t.graph.nodes[std::size_t(id)])) inputs.push_back(id);
+    std::sort(inputs.begin(), inputs.end(), [&](int a, int b) {
+      return t.graph.nodes[std::size_t(a)].immediate < t.graph.nodes[std::size_t(b)].immediate;
+    });
+    for (const int id : inputs) write_node(t, id);
   }
   /// Writes what the results of a trace need. Inputs of a body have names already.
   void write_nodes(TraceExport& t) {

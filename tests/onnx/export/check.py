@@ -18,8 +18,14 @@ for path in files:
     for k, result in enumerate(results):
         expected = numpy.load(f"{stem}.y{k}.npy")
         same = result.dtype == expected.dtype and result.shape == expected.shape
-        close = same and numpy.allclose(result, expected, rtol=1e-5, atol=1e-5)
-        apart = abs(result - expected).max() if same and result.dtype != bool else "-"
+        close = same and numpy.allclose(result, expected, rtol=1e-5, atol=1e-5, equal_nan=True)
+        if close and result.dtype.kind == "f":
+            zeros = (result == 0) & (expected == 0)
+            close = (numpy.signbit(result) == numpy.signbit(expected))[zeros].all()
+        apart = "-"
+        if same and result.dtype != bool:
+            finite = numpy.isfinite(result) & numpy.isfinite(expected)
+            apart = abs(result[finite] - expected[finite]).max(initial=0)
         print(f"{path.stem:12} result {k}: {result.dtype} {result.shape} differs by {apart}", "" if close else "FAILED")
         failures += not close
 print(f"{len(files)} networks")

@@ -6,6 +6,7 @@
 #include <tenon/onnx.hpp>
 
 #include "control.hpp"
+#include "places.hpp"
 #include "resample.hpp"
 
 using namespace tenon;
@@ -38,6 +39,14 @@ bool same_bits(const std::tuple<Y...>& a, const std::tuple<Y...>& b) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     return (same_bits(std::get<I>(a), std::get<I>(b)) && ...);
   }(std::index_sequence_for<Y...>{});
+}
+/// All pairs of numbers, the first or the second of each, 64 in a row.
+template <class T>
+auto pairs(std::initializer_list<T> numbers, bool first) {
+  const auto count = numbers.size();
+  auto x = Tensor<T, Shape<dyn, 64>>::zeros(long(count * count + 63) / 64);
+  for (std::size_t i = 0; i < count * count; ++i) x.data()[i] = numbers.begin()[first ? i / count : i % count];
+  return x;
 }
 /// Numbers from -1 to 1, or from 0 below `most`.
 template <class T>
@@ -189,6 +198,19 @@ struct Reductions : nn::Cell<Reductions> {
   }
 };
 
+constexpr float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+void try_special_values() {
+  const auto reals = {0.f,  -0.f, 1.f,  -1.f,     2.5f,      -2.5f, 0.7f, -0.7f,
+                      0.5f, 3.f,  -3.f, infinity, -infinity, nan,   7.5f, -7.5f};
+  const auto wholes = {0, 1, -1, 2, -2, 3, -3, 7, -7, std::numeric_limits<int>::min(), std::numeric_limits<int>::max()};
+  auto i = Tensor<int, Shape<dyn, 64>>::zeros(4), k = i;
+  const auto first = pairs<int>(wholes, true), second = pairs<int>(wholes, false);
+  std::copy_n(first.data(), first.count(), i.data());
+  k = Tensor<int, Shape<dyn, 64>>::zeros(4);
+  std::copy_n(second.data(), second.count(), k.data());
+  try_export<places::Remainders>("remainders", pairs<float>(reals, true), pairs<float>(reals, false), i, k);
+}
+
 }  // namespace
 
 int main(int, char** argument) {
@@ -207,6 +229,11 @@ int main(int, char** argument) {
   try_export<Reductions>("sums", filled<Rows>(5));
   try_export<resampling::Resized>("resized", image);
   try_export<resampling::Moved>("moved", image);
+  try_special_values();
+  try_export<places::Elements>("elements", filled<Rows>(5), filled<Tensor<std::int64_t, Shape<dyn, 12>>>(5, 12));
+  try_export<places::Products>("products", filled<Rows>(5));
+  try_export<places::Windows>("windows", image);
+  try_export<places::Turned>("turned", filled<Sequence>(3), filled<Tensor<std::int32_t, Shape<dyn>>>(3, 5));
   try_export<control::Memory>("memory", filled<Sequence>(3));
   try_export<control::Several>("several", filled<Sequence>(3));
   try_export<control::Nested>("nested", filled<Sequence>(3));

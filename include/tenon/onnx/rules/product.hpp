@@ -107,13 +107,56 @@ inline void attention(NodeExport& call) {
   const std::string joined = call.make("Transpose", {mixed}, {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}});
   call.give("Reshape", {joined, call.shape_of(y)});
 }
+/// Pairs (a, b) of features of a head, turned by the angle of their row: (a cos - b sin, b cos + a sin).
+inline void rotary_embedding(NodeExport& call) {
+  const auto c = call.config<ops::RotaryEmbedding>();
+  const TensorType &x = call.type(0), &table = call.type(1);
+  const bool is_half = c.form == RotaryForm::half;
+  const int steps = x[x.rank - 2], pairs = table[1] / 2, heads = x.last() / table[1], axis = is_half ? 3 : 4;
+  std::string rows, cut = call.input(0);
+  if (call.operands() == 2)
+    rows = call.make("Slice", {call.input(1), call.whole_numbers({0}), call.whole_numbers({steps})});
+  else {  // those from the position of each sequence on
+    const std::string first = call.make("Unsqueeze", {call.input(2), call.whole_numbers({1})});
+    const Dtype dtype = call.type(2).dtype;
+    const std::string places =
+        call.make("Range", {call.number(0, dtype), call.number(steps, dtype), call.number(1, dtype)});
+    rows = call.make("Gather", {call.input(1), call.make("Add", {first, places})}, {{"axis", 0}});
+  }
+  const auto function = [&](int which) {  // cosines, then sines
+    const std::string own = call.make("Slice", {rows, call.whole_numbers({which * pairs}),
+                                                call.whole_numbers({(which + 1) * pairs}), call.whole_numbers({-1})});
+    return call.make("Reshape", {own, is_half ? call.whole_numbers({-1, steps, 1, 1, pairs})
+                                              : call.whole_numbers({-1, steps, 1, pairs, 1})});
+  };
+  if (x.dtype != table.dtype) cut = call.make("Cast", {cut}, {{"to", data_type(table.dtype)}});
+  cut = call.make("Reshape", {cut, is_half ? call.whole_numbers({-1, steps, heads, 2, pairs})
+                                           : call.whole_numbers({-1, steps, heads, pairs, 2})});
+  const auto member = [&](std::int64_t k) {
+    return call.make("Slice", {cut, call.whole_numbers({k}), call.whole_numbers({k + 1}), call.whole_numbers({axis})});
+  };
+  const std::string a = member(0), b = member(1), cosine = function(0);
+  const std::string sine = c.inverse ? call.make("Neg", {function(1)}) : function(1);
+  const auto product = [&](const std::string& of, const std::string& with) { return call.make("Mul", {of, with}); };
+  std::string turned = call.make("Concat",
+                                 {call.make("Sub", {product(a, cosine), product(b, sine)}),
+                                  call.make("Add", {product(b, cosine), product(a, sine)})},
+                                 {{"axis", axis}});
+  if (x.dtype != table.dtype) turned = call.make("Cast", {turned}, {{"to", data_type(x.dtype)}});
+  call.give("Reshape", {turned, call.shape_of(call.result())});
+}
 }  // namespace rules
 
 inline constexpr Rule product_rules[]{
-    {operator_id<ops::Attention>, rules::attention},   {operator_id<ops::AvgPool2d>, rules::pool2d<"AveragePool">},
-    {operator_id<ops::Conv2d>, rules::conv2d},         {operator_id<ops::Conv2dBackwardInput>, rules::conv2d_transpose},
-    {operator_id<ops::MatMul>, rules::matmul},         {operator_id<ops::MaxPool2d>, rules::pool2d<"MaxPool">},
+    {operator_id<ops::Attention>, rules::attention},
+    {operator_id<ops::AvgPool2d>, rules::pool2d<"AveragePool">},
+    {operator_id<ops::Conv2d>, rules::conv2d},
+    {operator_id<ops::Conv2dBackwardInput>, rules::conv2d_transpose},
+    {operator_id<ops::MatMul>, rules::matmul},
+    {operator_id<ops::MaxPool2d>, rules::pool2d<"MaxPool">},
     {operator_id<ops::WinogradConv2d>, rules::conv2d},
+    {operator_id<ops::RotaryEmbedding>, rules::rotary_embedding},
+    {operator_id<ops::Determinant>, [](NodeExport& call) { call.give("Det", {call.input(0)}); }},
 };
 
 }  // namespace tenon::onnx
