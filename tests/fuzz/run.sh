@@ -62,7 +62,7 @@ names='ckpt npz npy safetensors callback_state print_file event_file dump_config
   tf_record vocabulary pt onnx keras'
 for reader in ${TENON_READER:-$(seq 0 16)}; do
   most=4000
-  case $reader in 15) most=10000 ;; 16) most=15000 ;; esac  # a graph has many nodes, HDF5 large groups
+  case $reader in 15) most=25000 ;; 16) most=15000 ;; esac  # a graph has many nodes, HDF5 large groups
   TENON_READER=$reader ./readers -max_total_time="$seconds" -max_len=$most -rss_limit_mb=1000 -print_final_stats=1 \
     corpus >log 2>&1 || {
     tail -n 60 log

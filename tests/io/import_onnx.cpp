@@ -12,6 +12,7 @@
 
 #include "../../examples/tools/import/import.hpp"
 #include "onnx_files/mlp_new.hpp"
+#include "onnx_files/sequence_new.hpp"
 #include "onnx_files/small.hpp"
 
 using namespace tenon;
@@ -29,16 +30,22 @@ void take_weights(const Net& net, const importer::Imported& made) {
     tensors.push_back({w.name, AnyTensor(Dtype::float32, w.tensor.extents, const_cast<char*>(w.tensor.bytes.data()))});
   load_param_into_net(net, tensors, {.strict = true});
 }
+template <class S>
+Tensor<float, S> filled(long n, int step = 7, int period = 11) {
+  auto x = Tensor<float, S>::zeros(n);
+  for (long i = 0; i < x.count(); ++i) x.data()[i] = float(i * step % period - period / 2) / 4;
+  return x;
+}
+void compare(const auto& y, const std::vector<float>& wanted) {
+  REQUIRE(std::size_t(y.count()) == wanted.size());
+  for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(std::abs(y.data()[i] - wanted[i]) < 1e-5f);
+}
 /// In both modes, against ONNX Runtime 1.32.
 template <class Net, class S>
 void check(const Net& net, const std::vector<float>& wanted) {
-  auto x = Tensor<float, S>::zeros(2);
-  for (long i = 0; i < x.count(); ++i) x.data()[i] = float(i * 7 % 11 - 5) / 4;
   for (const Mode mode : {Mode::graph, Mode::pynative}) {
     set_context({.mode = mode});
-    const auto y = net(x);
-    REQUIRE(std::size_t(y.count()) == wanted.size());
-    for (std::size_t i = 0; i < wanted.size(); ++i) CHECK(std::abs(y.data()[i] - wanted[i]) < 1e-5f);
+    compare(net(filled<S>(2)), wanted);
   }
   set_context({.mode = Mode::graph});
 }
@@ -61,6 +68,25 @@ TEST_CASE("the headers are those that are checked in, and compute the same") {
       residual, {-0.7031952f, -1.8738385f, -1.0456433f, -0.70259905f, -1.8858323f, -1.0412844f});
 }
 
+TEST_CASE("attention of PyTorch, with the steps first, is a cell that has the samples first") {
+  const importer::Imported made = imported("sequence_new");
+  CHECK(made.header == io::read_file(here + "sequence_new.hpp"));
+  CHECK(made.notes.size() == 3);
+  const sequence_new::Sequence net;
+  take_weights(net, made);
+  for (const Mode mode : {Mode::graph, Mode::pynative}) {
+    set_context({.mode = mode});
+    const auto [y, last] = net(filled<Shape<dyn, 3, 4>>(2), filled<Shape<dyn, 2, 4>>(2, 5, 13));
+    compare(
+        y, {-1.8749794f, 1.1431909f, -2.4291101f, 1.9619192f,   -0.8454622f, -0.25239027f, -0.59972811f,  0.7313922f,
+            -1.4156185f, 1.5390954f, -2.1087246f, -0.42791778f, -1.7699035f, -0.32954842f, -0.094695091f, 1.1091155f,
+            -1.2753465f, 1.6005236f, -1.8128139f, -0.10925548f, 0.11996111f, -1.1042205f,  -2.1961555f,   0.86076099f});
+    compare(last,
+            {-1.7670751f, 0.76921052f, -1.8174951f, -0.64298546f, 0.4687776f, -0.41936985f, -2.4811978f, 0.89688474f});
+  }
+  set_context({.mode = Mode::graph});
+}
+
 TEST_CASE("a sentence for each node that is out of scope") {
   onnx::ReadModel model = onnx::read_model(here + "mlp_new.onnx");
   for (onnx::ReadNode& node : model.nodes)
@@ -81,7 +107,7 @@ TEST_CASE("a sentence for each node that is out of scope") {
 
 TEST_CASE("1,000 mutations of each file are refused or read") {
   std::mt19937 random(1);
-  for (const std::string name : {"mlp_new", "small", "writer", "reader", "image"}) {
+  for (const std::string name : {"mlp_new", "small", "sequence_new", "writer", "reader", "image"}) {
     const std::string file = io::read_file(here + name + ".onnx");
     long refused = 0;
     for (int k = 0; k < 1000; ++k) {

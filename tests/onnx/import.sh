@@ -16,7 +16,8 @@ work=$PWD/onnx_import
 rm -rf "$work" && mkdir -p "$work" || exit 1
 trap 'rm -rf "$work"' EXIT
 names=${*:-mlp lenet resnet18 mobilenet unet lstm gru gpt bert lenet_new resnet_small_new mobilenet_new unet_new
-  lstm_new gru_new gpt_new bert_new}
+  lstm_new gru_new gpt_new bert_new
+  encoder causal decoder attention encoder_new causal_new decoder_new attention_new}
 # shellcheck disable=SC2086  # several names
 "$python" "$source/tests/onnx/import/networks.py" "$work" $(printf '%s\n' $names | sed 's/_new//' | sort -u) \
   >"$work/python.log" 2>&1 || { tail -n 5 "$work/python.log"; echo "FAILED: PyTorch cannot export"; exit 1; }
@@ -30,8 +31,11 @@ for name in $names; do
     lenet*) inputs='float Shape<dyn,1,28,28>' ;;
     unet*) inputs='float Shape<dyn,1,32,32>' ;;
     resnet18*) inputs='float Shape<dyn,3,64,64>' ;;
-    lstm* | gru*) inputs='std::int64_t Shape<dyn,12>' ;;
-    gpt* | bert*) inputs='std::int64_t Shape<dyn,16>' ;;
+    lstm* | gru* | encoder* | causal*) inputs='std::int64_t Shape<dyn,12>' ;;
+    gpt*) inputs='std::int64_t Shape<dyn,16>' ;;
+    bert*) inputs='std::int64_t Shape<dyn,16> std::int64_t Shape<dyn,16>' ;;
+    decoder*) inputs='float Shape<dyn,7,16> float Shape<dyn,5,16>' ;;
+    attention*) inputs='float Shape<dyn,7,16> float Shape<dyn,5,16> float Shape<dyn,5,16>' ;;
     *) inputs='float Shape<dyn,3,32,32>' ;;
   esac
   extents=
@@ -42,8 +46,8 @@ print("--extent", onnx.load(sys.argv[1]).graph.input[0].type.tensor_type.shape.d
   "$work/tenon-import" "$work/$name.onnx" $extents || { failed=1; continue; }
   network=$(sed -n '1s/^\/\/ \([A-Za-z0-9]*\), made.*/\1/p' "$work/$name.hpp")
   space=$(sed -n 's/^namespace \([A-Za-z0-9_]*\) {$/\1/p' "$work/$name.hpp")
-  x="round_trip::input<${inputs% *}, ${inputs#* }>(arrays, \"x0\")"
-  case $name in bert*) x="$x, round_trip::input<${inputs% *}, ${inputs#* }>(arrays, \"x1\")" ;; esac
+  x=$(echo "$inputs" | awk '{ for (k = 1; k < NF; k += 2)
+    printf("%sround_trip::input<%s, %s>(arrays, \"x%d\")", (k == 1 ? "" : ", "), $k, $(k + 1), (k - 1) / 2) }')
   {
     echo "#include \"$name.hpp\""
     echo '#include "program.hpp"'

@@ -17,11 +17,22 @@ inline std::string real_text(double value) {
   if (result.find_first_of(".e") == result.npos) return result + ".0f";
   return result + "f";
 }
+/// The same, but whole numbers without a point: next to a tensor they have its type.
+inline std::string whole_or_real_text(double value) {
+  return value == std::floor(value) && std::abs(value) < 1e6 ? std::to_string(long(value)) : real_text(value);
+}
+/// What multiplies a tensor with a number: " * 0.3f", or " / 4" if that is the same.
+inline std::string factor_text(double value) {
+  const double inverse = 1 / value;
+  int exponent = 0;
+  const bool is_power =
+      std::abs(inverse) > 1 && std::abs(inverse) < 1e6 && std::frexp(std::abs(inverse), &exponent) == 0.5;
+  return is_power ? " / " + whole_or_real_text(inverse) : " * " + whole_or_real_text(value);
+}
 /// A scalar constant as an operand of x.
 inline std::string scalar_text(const Value& v) {
   if (!is_real_type(v.type)) return std::to_string(long(v.scalar()));
-  if (v.scalar() == std::floor(v.scalar()) && std::abs(v.scalar()) < 1e6) return std::to_string(long(v.scalar()));
-  return real_text(v.scalar());
+  return whole_or_real_text(v.scalar());
 }
 
 /// Settings in braces: those that differ from the defaults.

@@ -28,6 +28,13 @@ struct Member {
   std::string parameter;  // of a bare parameter: its type without <...> is "Parameter"
 };
 
+/// What an attention computes with; the three are views of one value, or of several.
+struct Attention {
+  View queries, keys, values;
+  long heads, features;
+  bool is_causal, has_usual_scale;
+};
+
 /// An expression of Tenon.
 struct Call {
   std::string scope;  // of modules: "layer1.0.conv1"
@@ -38,6 +45,7 @@ struct Call {
   std::string name;  // of the member, if the file says it
   std::string cell;  // what computes the same as a cell, for nn::SequentialCell: "nn::ReLU"
   std::string node;  // for messages
+  std::optional<Attention> attention;
   bool is_dropped = false;
 };
 
@@ -53,12 +61,14 @@ struct Graph {
   std::map<std::string, int> id_of{};
   std::vector<Call> calls{};
   std::vector<int> inputs{}, outputs{};
-  std::vector<std::string> symbols{"n"};   // names of the dynamic axes; 0 is the batch
-  std::map<std::string, int> symbol_of{};  // of the file's name
-  std::vector<std::string> problems{};     // a sentence for each node that is out of scope
-  std::map<std::string, int> uses{};       // how many nodes read a value, by its name
-  std::deque<ReadTensor> made{};           // constants of attributes
-  bool needs_more = false;                 // <tenon/more.hpp>
+  std::vector<std::string> symbols{"n"};        // names of the dynamic axes; 0 is the batch
+  std::map<std::string, int> symbol_of{};       // of the file's name
+  std::vector<std::string> problems{};          // a sentence for each node that is out of scope
+  std::vector<std::string> notes{};             // what differs from the file
+  std::map<std::string, int> uses{};            // how many nodes read a value, by its name
+  std::deque<ReadTensor> made{};                // constants of attributes
+  std::size_t made_bytes = 0, given_bytes = 0;  // of these constants, and of the tensors of the file
+  bool needs_more = false;                      // <tenon/more.hpp>
 
   int add_value(std::string name) {
     values.push_back({});
@@ -174,9 +184,11 @@ class NodeView {
       if (g[each].call >= 0 && g.calls[std::size_t(g[each].call)].code == "@" &&
           g.calls[std::size_t(g[each].call)].member->parameter.empty())
         refuse("rows of a table by position are in scope only as a summand");
-      else if (g[each].call < 0 && g[each].origin < 0 && g[each].special < Special::time_first)
-        refuse("it computes with constants alone");
-      else if (g[each].special >= Special::time_first) refuse("it reads the steps of a sequence before the samples");
+      else if (g[each].special == Special::scores || g[each].special == Special::attended)
+        refuse("it reads the scores or the weights of an attention: only a causal mask is in scope, and no weights as "
+               "an output (need_weights=False)");
+      else if (g[each].special >= Special::view) refuse("it reads the steps of a sequence before the samples");
+      else if (g[each].call < 0 && g[each].origin < 0) refuse("it computes with constants alone");
     for (const std::string& name : node.outputs)
       if (!name.empty()) {
         if (!g.id_of.count(name)) refuse(text("its output '", name, "' is not in scope"));

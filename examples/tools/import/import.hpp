@@ -11,6 +11,7 @@ struct Imported {
   std::string network, header;
   std::vector<Weight> weights;
   std::vector<std::string> problems;
+  std::vector<std::string> notes;  // what differs from the file
 };
 
 /// Settings of cells that stand in a header several times become constants with a name.
@@ -124,7 +125,7 @@ inline Imported import_model(ReadModel model, const std::string& stem, const std
   Scopes scopes;
   translate(g, scopes);
   Imported result;
-  result.problems = g.problems;
+  result.problems = g.problems, result.notes = g.notes;
   if (!g.problems.empty()) return result;
   Functions functions(g);
   const auto found = scopes.class_of.find("");
@@ -176,6 +177,7 @@ inline bool import_file(const std::string& file, std::string folder, const std::
   tenon::io::write_file(folder + stem + ".hpp", made.header);
   std::printf("%s%s.hpp has the network %s, %s%s.safetensors its weights\n", folder.c_str(), stem.c_str(),
               made.network.c_str(), folder.c_str(), stem.c_str());
+  for (const std::string& note : made.notes) std::printf("%s\n", note.c_str());
   return true;
 }
 

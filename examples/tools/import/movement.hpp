@@ -38,7 +38,8 @@ inline void reshape_to(const NodeView& n, const Shape& to) {
   if (flattens) n.call("flatten(" + operand + ")", x.ids).cell = "nn::Flatten";
   else n.call("reshape<" + n.g.shape(to) + ">(" + operand + ")", x.ids);
 }
-inline void reshape(const NodeView& n) {
+/// The extents that a Reshape asks for, with those that it leaves open.
+inline Shape wanted_shape(const NodeView& n) {
   if (!n.in(1).whole) n.refuse("its new shape must be known");
   Shape to = *n.in(1).whole;
   const Shape& from = n.shape(0);
@@ -61,8 +62,9 @@ inline void reshape(const NodeView& n) {
     if (!rest) n.refuse("its new shape does not divide its elements");
     to[std::size_t(open)] = *rest;
   }
-  reshape_to(n, to);
+  return to;
 }
+inline void reshape(const NodeView& n) { reshape_to(n, wanted_shape(n)); }
 inline void flatten(const NodeView& n) {
   const Shape& from = n.shape(0);
   const long axis = n.whole("axis", 1);

@@ -213,12 +213,20 @@ inline void trilu(const NodeView& n) {
   n.out(0, shape, n.in(0).type).special = Special::lower;
 }
 inline bool is_minus_infinity(const Value& v) { return v.is_scalar() && std::isinf(v.scalar()) && v.scalar() < 0; }
+/// PyTorch's newer exporter hides with it.
+inline bool is_least(const Value& v) {
+  return v.is_scalar() && v.scalar() == double(-std::numeric_limits<float>::max());
+}
 inline void where(const NodeView& n) {
   const Shape shape = stretched(n, n.shape(0), stretched(n, n.shape(1), n.shape(2)));
   const auto is_zero = [&](std::size_t k) { return n.in(k).is_scalar() && n.in(k).scalar() == 0; };
   if ((n.in(0).special == Special::lower && is_zero(1) && is_minus_infinity(n.in(2))) ||
       (n.in(0).special == Special::above && is_minus_infinity(n.in(1)) && is_zero(2))) {
     n.out(0, shape, 1).special = Special::hidden;
+    return;
+  }
+  if (n.in(0).special == Special::above && is_least(n.in(1)) && is_zero(2)) {
+    n.out(0, shape, 1).special = Special::nearly_hidden;
     return;
   }
   if (n.in(0).special == Special::above && is_minus_infinity(n.in(1)) && hides(n, 0, 2)) {

@@ -1,6 +1,7 @@
 // LSTM and GRU of ONNX, which take sequences with the steps first: those of Tenon take the samples first.
 #pragma once
 #include "cells.hpp"
+#include "views.hpp"
 
 namespace importer {
 
@@ -72,8 +73,8 @@ inline void recurrent(const NodeView& n, bool is_lstm) {
   const RecurrentSizes s = sizes_of(n, is_lstm);
   const std::string kind = is_lstm ? "lstm" : "gru";
   const Value& x = n.in(0);
-  if (x.special != Special::time_first) n.refuse("its input must have the samples first before the transpose");
-  const int samples = x.of;
+  if (!is_steps_first(n.g, x)) n.refuse("its input must have the samples first before the transpose");
+  const int samples = x.view->base;
   const Shape shape = n.g[samples].shape;
   if (shape.size() != 3 || !(shape[2] == Extent(s.before))) n.refuse("its weights do not fit its input");
   // the next layer of the same?
@@ -127,19 +128,15 @@ inline bool moves_steps(const NodeView& n) {
   if (n.ids.empty() || n.ids[0] < 0) return false;
   const Special from = n.in(0).special;
   const int of = n.in(0).of;
-  const auto time_first = [&](int samples) {
-    const Shape s = n.g[samples].shape;
-    Value& v = n.out(0, {s[1], s[0], s[2]}, n.g[samples].type);
-    v.special = Special::time_first, v.of = samples;
+  const auto steps_first = [&](int samples) {
+    View v = plain_view(n.g, samples);
+    std::swap(v.dims[0], v.dims[1]);
+    give_view(n, 0, std::move(v));
     return true;
   };
-  if (op == "Transpose" && n.list("perm", 0, 0) == std::vector<long>{1, 0, 2} && n.rank(0) == 3) {
-    if (from == Special::time_first) return n.alias(0, of), true;
-    if (n.shape(0)[0].has_batch() && (n.in(0).call >= 0 || n.in(0).origin >= 0)) return time_first(n.id(0));
-  }
   if (from == Special::all_states && op == "Squeeze" && n.shape(0)[1] == Extent(1) &&
       n.plain_numbers("axes", 1) == std::vector<long>{1})
-    return time_first(of);
+    return steps_first(of);
   if (from == Special::all_states && op == "Transpose" && n.list("perm", 0, 0) == std::vector<long>{0, 2, 1, 3}) {
     const Shape s = n.shape(0);
     Value& v = n.out(0, {s[0], s[2], s[1], s[3]}, 1);
@@ -147,7 +144,7 @@ inline bool moves_steps(const NodeView& n) {
     return true;
   }
   if (from == Special::states_moved && op == "Reshape" && n.in(1).whole && n.in(1).whole->size() == 3)
-    return time_first(of);
+    return steps_first(of);
   if (from == Special::last_states && op == "Concat" && n.whole("axis", 0) == 0) {
     Shape shape = n.shape(0);
     for (std::size_t k = 1; k < n.ids.size(); ++k) {  // the layers, one after the other

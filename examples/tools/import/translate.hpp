@@ -1,6 +1,8 @@
 // From the nodes of an ONNX file to calls of Tenon: the table of operators, and the walk over the nodes.
 #pragma once
+#include "constants.hpp"
 #include "fold.hpp"
+#include "lifting.hpp"
 #include "movement.hpp"
 #include "patterns.hpp"
 #include "recurrent.hpp"
@@ -142,39 +144,69 @@ class Scopes {
   }
 };
 
-/// The axes of the inputs: the leading one is the batch, others have extents from the command line.
+/// An axis of an input that is dynamic: its extents are on the command line.
+inline Extent dynamic_extent(Graph& g, const tenon::onnx::ReadValue& input, std::size_t axis) {
+  const std::string& name = input.names[axis];
+  if (g.symbol_of.count(name)) return Extent::symbol(g.symbol_of[name]);
+  const auto given = g.options.extents.find(name);
+  if (given == g.options.extents.end())
+    throw_error<ValueError>("axis ", axis, " of input '", input.name, "' is dynamic: state its extents, --extent ",
+                            name.empty() ? "NAME" : name, "=32,64,128.");
+  if (given->second.size() == 1) return Extent(given->second[0]);
+  if (g.symbols.size() == Extent::most_symbols) throw_error<ValueError>("more than 3 dynamic axes are not in scope.");
+  g.symbol_of[name] = int(g.symbols.size());
+  g.symbols.push_back(identifier(name.empty() ? "extent" : name));
+  return Extent::symbol(g.symbol_of[name]);
+}
+/// The axes of the inputs: the leading one is the batch, or the second one, after the steps of a sequence; others have
+/// extents from the command line.
 inline void take_inputs(Graph& g) {
   std::set<std::string> constants;
   for (const ReadTensor& t : g.model.initializers) constants.insert(t.name);
   for (const auto& input : g.model.inputs) {
     if (constants.count(input.name)) continue;
+    const auto is_open = [&](std::size_t k) {
+      return k < input.extents.size() && input.extents[k] < 0 && !g.options.extents.count(input.names[k]);
+    };
+    const std::size_t batch = !is_open(0) && is_open(1) && input.extents[0] != 1 ? 1 : 0;
     const int id = g.add_value(input.name);
     g.id_of[input.name] = id;
-    Value& v = g[id];
-    v.type = input.type, v.has_shape = true, v.origin = int(g.inputs.size());
-    for (std::size_t k = 0; k < input.extents.size(); ++k) {
-      const std::string name = input.names[k];
-      if (input.extents[k] >= 0) v.shape.push_back(Extent(long(input.extents[k])));
-      else if (k == 0) v.shape.push_back(Extent::symbol(0));
-      else if (g.symbol_of.count(name)) v.shape.push_back(Extent::symbol(g.symbol_of[name]));
-      else if (const auto given = g.options.extents.find(name);
-               given != g.options.extents.end() && given->second.size() == 1)
-        v.shape.push_back(Extent(given->second[0]));
-      else if (given == g.options.extents.end())
-        throw_error<ValueError>("axis ", k, " of input '", input.name, "' is dynamic: state its extents, --extent ",
-                                name.empty() ? "NAME" : name, "=32,64,128.");
-      else {
-        if (g.symbols.size() == Extent::most_symbols)
-          throw_error<ValueError>("more than 3 dynamic axes are not in scope.");
-        g.symbol_of[name] = int(g.symbols.size());
-        g.symbols.push_back(identifier(name.empty() ? "extent" : name));
-        v.shape.push_back(Extent::symbol(g.symbol_of[name]));
-      }
-    }
+    g[id].type = input.type, g[id].has_shape = true, g[id].origin = int(g.inputs.size());
+    Shape shape;
+    for (std::size_t k = 0; k < input.extents.size(); ++k)
+      if (k == batch && input.extents[k] < 0) shape.push_back(Extent::symbol(0));
+      else shape.push_back(input.extents[k] >= 0 ? Extent(long(input.extents[k])) : dynamic_extent(g, input, k));
     // an example of one size is a batch, too
-    if (!v.shape.empty() && v.shape[0] == Extent(1)) v.shape[0] = Extent::symbol(0);
+    if (!shape.empty() && shape[0] == Extent(1)) shape[0] = Extent::symbol(0);
     g.inputs.push_back(id);
+    g[id].shape = shape;
+    if (batch == 0) continue;
+    std::swap(g[id].shape[0], g[id].shape[1]);
+    View v = plain_view(g, id);
+    std::swap(v.dims[0], v.dims[1]);
+    const int seen = g.add_value(input.name);
+    g[seen].type = input.type, g[seen].has_shape = true, g[seen].origin = g[id].origin, g[seen].shape = shape;
+    g[seen].special = Special::view, g[seen].view = std::make_shared<View>(std::move(v));
+    g.id_of[input.name] = seen;
+    g.notes.push_back(text("input '", input.name, "' has the samples first in the header"));
   }
+}
+
+/// The value of an output. One with the steps first is returned with the samples first.
+inline int result_of(Graph& g, const std::string& name) {
+  const int id = g.id_of[name];
+  if (g[id].special != Special::view) return id;
+  ReadNode node;
+  node.name = name, node.operation = "output";
+  const NodeView n(g, node, g[id].scope);
+  View v = *g[id].view;
+  const auto batch = std::find_if(v.dims.begin(), v.dims.end(),
+                                  [](const Pieces& pieces) { return !pieces.empty() && pieces[0].axis == 0; });
+  if (batch != v.dims.begin() && batch != v.dims.end()) {
+    std::rotate(v.dims.begin(), batch, batch + 1);
+    g.notes.push_back(text("output '", name, "' has the samples first in the header"));
+  }
+  return materialized(n, v);
 }
 
 inline void translate(Graph& g, Scopes& scopes) {
@@ -182,6 +214,7 @@ inline void translate(Graph& g, Scopes& scopes) {
     const int id = g.add_value(t.name);
     g.id_of[t.name] = id;
     describe_constant(g[id], t);
+    g.given_bytes += t.bytes.size();
   }
   take_inputs(g);
   for (const ReadNode& node : g.model.nodes)
@@ -201,15 +234,17 @@ inline void translate(Graph& g, Scopes& scopes) {
     try {
       for (const std::string& input : node.inputs)
         if (!input.empty() && !g.id_of.count(input)) throw std::string(input);
-      const NodeView n(g, node, scope);
+      NodeView n(g, node, scope);
       if (node.outputs.empty() || node.outputs[0].empty()) n.refuse("it has no output");
       for (const std::string& output : node.outputs)
         if (g.id_of.count(output)) n.refuse("its output is that of another node, too");
       for (const auto& a : node.attributes)
         if (a.is_graph) n.refuse("control flow is not in scope: export a network without branches and loops");
       if (!node.domain.empty() && node.domain != "ai.onnx") n.refuse("operators of this domain are not in scope");
-      if (moves_steps(n) || Folding::fold(n)) continue;
       const auto rule = rules().find(node.operation);
+      if (moves_steps(n) || Lifting(n, rule == rules().end() ? nullptr : rule->second).run() || Folding::fold(n) ||
+          fold_tensor(n))
+        continue;
       if (rule == rules().end())
         n.refuse(
             "this operator is not in scope: write it into the header by hand, or change the network before the export");
@@ -227,11 +262,12 @@ inline void translate(Graph& g, Scopes& scopes) {
   if (!g.problems.empty()) return;
   for (const auto& output : g.model.outputs) {
     if (!g.id_of.count(output.name)) throw_error<ValueError>("output '", output.name, "' is not computed.");
-    const int id = g.id_of[output.name];
+    const int id = result_of(g, output.name);
     if (g[id].call < 0 && g[id].origin < 0)
       throw_error<ValueError>("output '", output.name, "' is a constant, or has the steps first.");
     g.outputs.push_back(id);
   }
+  join_attentions(g);
 }
 
 }  // namespace importer

@@ -85,14 +85,39 @@ inline Extent count_of(const Shape& shape) {
 /// What is special about a value that has no code of its own yet.
 enum class Special {
   none,
-  counting,      // 0, 1, 2, ... along its last axis
-  lower,         // ones on and below the diagonal, zeros above
-  above,         // true above the diagonal
-  hidden,        // minus infinity above the diagonal, zeros elsewhere
-  time_first,    // `of` with its first two axes exchanged, as ONNX's recurrent operators take it
-  all_states,    // the output of such an operator: [T, directions, n, H]
-  states_moved,  // the same as [T, n, directions, H]
-  last_states    // [layers and directions, n, H] of `of`, which is [n, layers and directions, H]
+  counting,       // 0, 1, 2, ... along its last axis
+  lower,          // ones on and below the diagonal, zeros above
+  above,          // true above the diagonal
+  hidden,         // minus infinity above the diagonal, zeros elsewhere
+  nearly_hidden,  // the same with the least float32
+  view,           // axes of another value, moved, cut, and joined
+  scores,         // of an attention: queries times keys
+  attended,       // the softmax of scores
+  all_states,     // the output of such an operator: [T, directions, n, H]
+  states_moved,   // the same as [T, n, directions, H]
+  last_states     // [layers and directions, n, H] of `of`, which is [n, layers and directions, H]
+};
+
+/// A part of an axis: of axis `axis`, cut into outer and inner parts, `extent` parts of `inner` elements each.
+struct Piece {
+  std::size_t axis;
+  long inner;
+  Extent extent;
+  bool operator==(const Piece&) const = default;
+};
+/// What a value is of another one, whose samples come first: the pieces of each of its axes, outer ones first.
+struct View {
+  int base;
+  std::vector<std::vector<Piece>> dims;
+  long first = 0, width = 0;  // which part of the last axis of the base it has
+  double scale = 1;           // a number that it is multiplied with
+};
+/// Queries times keys. Both are views, with the heads among their pieces.
+struct Scores {
+  View queries, keys;
+  long heads, features;
+  double scale = 1;  // beside those of the two
+  bool is_causal = false;
 };
 
 struct Value {
@@ -105,6 +130,8 @@ struct Value {
   std::optional<std::vector<double>> reals;  // of a small one of real numbers
   std::optional<double> filled;              // with one number
   Special special = Special::none;
+  std::shared_ptr<const View> view;      // of Special::view
+  std::shared_ptr<const Scores> scores;  // of Special::scores and Special::attended
   int of = -1;
   long place = 0;     // of the first of last_states
   int call = -1;      // which makes it
@@ -178,14 +205,16 @@ inline void describe_constant(Value& v, const ReadTensor& t) {
   }
   if (is_square) {
     const auto side = std::size_t(t.extents.back());
-    bool lower = true, above = true;
+    bool lower = true, above = true, hidden = is_real_type(t.type);
     for (std::size_t i = 0; i < all.size(); ++i) {
       const bool is_lower = i % side <= i / side;
       lower = lower && all[i] == (is_lower ? 1 : 0);
       above = above && all[i] == (is_lower ? 0 : 1);
+      hidden = hidden && all[i] == (is_lower ? 0 : -INFINITY);
     }
     if (lower) v.special = Special::lower;
     if (above && t.type == 9) v.special = Special::above;
+    if (hidden) v.special = Special::hidden;
   }
 }
 

@@ -4,6 +4,7 @@
 import sys
 import warnings
 
+import attention
 import numpy
 import torch
 from torch import nn
@@ -317,6 +318,7 @@ networks = {
     "gru": (Gru, lambda: [text(50, 12)], ["text"], {}),
     "gpt": (Gpt, lambda: [text(65, 16)], ["text"], {1: "seq"}),
     "bert": (Bert, lambda: [text(100, 16), torch.ones(2, 16, dtype=torch.long)], ["text", "mask"], {1: "seq"}),
+    **attention.networks,
 }
 
 
@@ -328,20 +330,26 @@ def export(name, folder):
         if isinstance(module, nn.BatchNorm2d):
             nn.init.uniform_(module.weight, 0.5, 1.5), nn.init.normal_(module.bias)
             nn.init.normal_(module.running_mean), nn.init.uniform_(module.running_var, 0.5, 1.5)
+    if name in attention.networks:
+        for parameter in net.parameters():
+            nn.init.normal_(parameter, std=0.3)
     net.eval()
     x = inputs()
     with torch.no_grad():
         y = net(*x)
     y = y if isinstance(y, tuple) else (y,)
-    axes = {0: "batch", **dynamic}
+    first = name not in attention.steps_first
+    axes = {0 if first else 1: "batch", **dynamic}
     torch.onnx.export(net, tuple(x), f"{folder}/{name}.onnx", opset_version=17, dynamo=False, input_names=names,
                       output_names=[f"y{k}" for k in range(len(y))], dynamic_axes={k: axes for k in names})
     dims = {k: torch.export.Dim.DYNAMIC for k in axes}
     torch.onnx.export(net, tuple(x), f"{folder}/{name}_new.onnx", dynamo=True, verbose=False, input_names=names,
                       output_names=[f"y{k}" for k in range(len(y))], dynamic_shapes=[dims] * len(x),
                       external_data=False)
-    numpy.savez(f"{folder}/{name}.npz", **{f"x{k}": v.numpy() for k, v in enumerate(x)},
-                **{f"y{k}": v.numpy() for k, v in enumerate(y)})
+    arrays = {f"x{k}": v for k, v in enumerate(x)} | {f"y{k}": v for k, v in enumerate(y)}
+    if not first:  # the header takes and returns the samples first
+        arrays = {k: v.transpose(0, 1) if v.shape[0] != 2 else v for k, v in arrays.items()}
+    numpy.savez(f"{folder}/{name}.npz", **{k: v.contiguous().numpy() for k, v in arrays.items()})
 
 
 if __name__ == "__main__":

@@ -1,0 +1,213 @@
+// Attention as files have it: products of views with the heads among their axes, and a softmax between them.
+#pragma once
+#include "operators.hpp"
+#include "views.hpp"
+
+namespace importer {
+
+/// The axes of an attention's operand, [n, heads, T, D] or [n heads, T, D]; of keys with the last two swapped.
+struct HeadsOf {
+  long heads = 0, features = 0;
+  bool found = false;
+
+  HeadsOf(const Graph& g, const View& v, bool swapped) {
+    const Shape& base = g[v.base].shape;
+    const std::size_t rank = v.dims.size();
+    if (base.size() != 3 || rank < 3 || rank > 4) return;
+    const Pieces& last = v.dims[swapped ? rank - 2 : rank - 1];
+    Pieces leading = v.dims[0];
+    if (rank == 4) leading.insert(leading.end(), v.dims[1].begin(), v.dims[1].end());
+    if (!is_whole(g, v, swapped ? rank - 1 : rank - 2, 1) || !base[2].is_number() || v.width < 1) return;
+    const bool is_one = last.size() == 1 && last[0].axis == 2 && last[0].inner == 1 && last[0].extent.is_number();
+    features = is_one ? last[0].extent.factor : v.width == 1 && last.empty() ? 1 : 0;
+    if (features < 1 || v.width % features != 0) return;
+    heads = v.width / features;
+    Pieces wanted{{0, 1, base[0]}};
+    if (base[0] == Extent(1)) wanted.clear();
+    if (heads > 1) wanted.push_back({2, features, Extent(heads)});
+    found = leading == wanted;
+  }
+  bool operator==(const HeadsOf&) const = default;
+};
+
+inline View view_of(const NodeView& n, std::size_t k) {
+  return n.in(k).view && n.in(k).special == Special::view ? *n.in(k).view : plain_view(n.g, n.id(k));
+}
+/// Queries times keys. Whether the node is that.
+inline bool find_scores(const NodeView& n) {
+  for (std::size_t k = 0; k < 2; ++k)
+    if (n.in(k).is_constant() || n.rank(k) < 3) return false;
+  const View q = view_of(n, 0), k = view_of(n, 1);
+  const HeadsOf of_q(n.g, q, false), of_k(n.g, k, true);
+  if (!of_q.found || !(of_q == of_k)) return false;
+  Shape shape = n.shape(0);
+  shape.back() = n.shape(1).back();
+  Value& v = n.out(0, shape, n.in(0).type);
+  v.special = Special::scores, v.origin = n.g[q.base].origin;
+  v.scores = std::make_shared<Scores>(Scores{q, k, of_q.heads, of_q.features, 1});
+  return true;
+}
+inline bool is_triangle(const Value& v) { return v.special == Special::hidden || v.special == Special::nearly_hidden; }
+/// What is computed of scores: a factor, a mask, the softmax. Whether the node does that.
+inline bool change_scores(const NodeView& n, std::size_t k) {
+  const std::string& op = n.node.operation;
+  Scores changed = *n.in(k).scores;
+  Special to = Special::scores;
+  if (op == "Softmax") {
+    if (n.axis(n.whole("axis", -1), n.rank(0)) + 1 != n.rank(0)) return false;
+    to = Special::attended;
+  } else if ((op == "Mul" || (op == "Div" && k == 0)) && n.in(1 - k).is_scalar() && !changed.is_causal) {
+    const double factor = n.in(1 - k).scalar();
+    changed.scale *= op == "Mul" ? factor : 1 / factor;
+  } else if (op == "Add" && is_triangle(n.in(1 - k)) && hides(n, 1 - k, k)) {
+    changed.is_causal = true;
+  } else if (op == "Where" && k == 2 && n.in(0).special == Special::above && hides(n, 0, 2) &&
+             (is_minus_infinity(n.in(1)) || is_least(n.in(1)))) {
+    changed.is_causal = true;
+  } else return false;
+  const Shape shape = n.shape(k);
+  Value& v = n.out(0, shape, 1);
+  v.special = to, v.scores = std::make_shared<Scores>(std::move(changed));
+  return true;
+}
+/// Scores, or their softmax, in code: something else than an attention reads them.
+inline int in_code(const NodeView& n, int id) {
+  const Scores s = *n.g[id].scores;
+  const bool is_attended = n.g[id].special == Special::attended;
+  const Shape shape = n.g[id].shape;
+  int made = add_call(n, "matmul($0, $1)", {materialized(n, s.queries), materialized(n, s.keys)}, shape);
+  if (s.scale != 1) made = add_call(n, "$0" + factor_text(s.scale), {made}, shape, 1);
+  if (s.is_causal) made = add_call(n, "causal_mask($0)", {made}, shape);
+  return is_attended ? add_call(n, "softmax($0)", {made}, shape) : made;
+}
+/// The operand of attention that a view is: all of a value, or a part of its last axis.
+inline int operand_of(const NodeView& n, const View& v) {
+  View part = v;
+  part.scale = 1;
+  return of_all(n, part).base;
+}
+/// The value that a split cut into queries, keys, and values, or -1.
+inline int thirds_of(const Graph& g, const View& q, const View& k, const View& v) {
+  const int call = g[q.base].call;
+  if (call < 0) return -1;
+  const Call& split = g.calls[std::size_t(call)];
+  const bool fits = split.code == "split<2, 3>($0)" && split.outputs == std::vector<int>{q.base, k.base, v.base};
+  for (const View* const each : {&q, &k, &v})
+    if (!fits || each->width != g[each->base].shape[2].factor) return -1;
+  return split.inputs[0];
+}
+/// The weights times the values. Whether the node is that.
+inline bool attend(const NodeView& n) {
+  if (n.in(0).special != Special::attended || n.in(1).is_constant() || n.rank(1) < 3) return false;
+  const Scores s = *n.in(0).scores;
+  const View values = view_of(n, 1);
+  const HeadsOf of_values(n.g, values, false);
+  if (!of_values.found || of_values.heads != s.heads || of_values.features != s.features || n.rank(0) != n.rank(1) ||
+      !(n.shape(0).back() == n.shape(1)[n.rank(1) - 2]))
+    return false;
+  const double scale = s.scale * s.queries.scale * s.keys.scale * values.scale;
+  const bool is_usual = std::abs(scale * std::sqrt(double(s.features)) - 1) < 1e-5;
+  if (values.scale != 1 || !(scale > 0)) return false;
+  Settings settings;
+  settings.add("heads", number("Heads", s.heads));
+  if (s.is_causal) settings.add("causal", "true");
+  if (!is_usual) settings.add("scale", real_text(scale));
+  Shape shape = n.g[s.queries.base].shape;
+  const long width = s.heads * s.features;
+  shape[2] = Extent(width);
+  const bool is_packed = s.queries.base == s.keys.base && s.keys.base == values.base && s.queries.first == 0 &&
+                         s.keys.first == width && values.first == 2 * width &&
+                         n.g[values.base].shape[2] == Extent(3 * width);
+  std::vector<int> inputs{s.queries.base};
+  const int whole = thirds_of(n.g, s.queries, s.keys, values);
+  if (whole >= 0) inputs = {whole};
+  else if (!is_packed) inputs = {operand_of(n, s.queries), operand_of(n, s.keys), operand_of(n, values)};
+  const int made =
+      add_call(n, "attention<AttentionConfig{" + settings.text() + "}>(" + (inputs.size() == 1 ? "$0)" : "$0, $1, $2)"),
+               inputs, shape);
+  n.g.calls.back().attention = Attention{s.queries, s.keys, values, s.heads, s.features, s.is_causal, is_usual};
+  View y = plain_view(n.g, made);
+  const Pieces samples = y.dims[0], steps = y.dims[1];
+  y.dims = {samples, joined({{2, s.features, Extent(s.heads)}}), steps, joined({{2, 1, Extent(s.features)}})};
+  if (n.rank(0) == 3) {
+    y.dims[0].insert(y.dims[0].end(), y.dims[1].begin(), y.dims[1].end());
+    y.dims.erase(y.dims.begin() + 1);
+  }
+  give_view(n, 0, std::move(y));
+  return true;
+}
+
+/// A Dense cell, or nothing.
+inline const Call* dense_of(const Graph& g, int value) {
+  if (value < 0 || g[value].call < 0) return nullptr;
+  const Call& call = g.calls[std::size_t(g[value].call)];
+  return call.member && call.code == "@($0)" && call.member->type.starts_with("nn::Dense<") ? &call : nullptr;
+}
+/// The rows of the weights and biases of some Dense cells, one below the other.
+struct Rows {
+  std::string weight, bias;
+  bool has_bias = false;
+
+  void add(const Call& dense, long first, long rows, long columns) {
+    const auto part = [&](const ReadTensor& t, long width) {
+      return t.bytes.substr(std::size_t(first * width) * sizeof(float), std::size_t(rows * width) * sizeof(float));
+    };
+    weight += part(dense.member->weights[0].tensor, columns);
+    const bool has_own = dense.member->weights.size() > 1;
+    bias += has_own ? part(dense.member->weights[1].tensor, 1) : std::string(std::size_t(rows) * sizeof(float), '\0');
+    has_bias = has_bias || has_own;
+  }
+};
+/// An attention between Dense cells of the same module is one cell.
+inline void join_attention(Graph& g, Call& output) {
+  if (!output.member || output.code != "@($0)" || !output.member->type.starts_with("nn::Dense<")) return;
+  const int from = g[output.inputs[0]].call;
+  if (from < 0 || !g.calls[std::size_t(from)].attention) return;
+  const Call& middle = g.calls[std::size_t(from)];
+  const Attention& a = *middle.attention;
+  const long width = a.heads * a.features;
+  const std::vector<std::int64_t> square{width, width};
+  if (!a.has_usual_scale || middle.scope != output.scope || output.member->weights[0].tensor.extents != square) return;
+  Rows rows, out;
+  std::vector<int> inputs;
+  for (const View* const each : {&a.queries, &a.keys, &a.values}) {
+    const Call* const dense = dense_of(g, each->base);
+    if (!dense || dense->scope != output.scope || dense->member->weights[0].tensor.extents[1] != width) return;
+    rows.add(*dense, each->first, width, width);
+    inputs.push_back(dense->inputs[0]);
+  }
+  out.add(output, 0, width, width);
+  const bool has_bias = rows.has_bias || out.has_bias;
+  Settings settings;
+  if (a.is_causal) settings.add("causal", "true");
+  if (!has_bias) settings.add("has_bias", "false");
+  Member member{"attention",
+                "nn::MultiHeadAttention<" + number("Width", width) + ", " + number("Heads", a.heads) +
+                    settings.after_comma("nn::MultiHeadAttentionConfig") + ">",
+                {},
+                ""};
+  member.weights.push_back({"in_proj_weight", {"", 1, {3 * width, width}, rows.weight}});
+  if (has_bias) member.weights.push_back({"in_proj_bias", {"", 1, {3 * width}, rows.bias}});
+  member.weights.push_back({"out_proj.weight", {"", 1, square, out.weight}});
+  if (has_bias) member.weights.push_back({"out_proj.bias", {"", 1, {width}, out.bias}});
+  const bool is_self = inputs[0] == inputs[1] && inputs[1] == inputs[2];
+  output.code = is_self ? "@($0)" : inputs[1] == inputs[2] ? "@($0, $1, $1)" : "@($0, $1, $2)";
+  if (is_self) inputs = {inputs[0]};
+  else if (inputs[1] == inputs[2]) inputs.pop_back();
+  output.inputs = std::move(inputs);
+  output.member = std::move(member);
+  output.name.clear();
+}
+/// Joins attentions, and drops what nothing reads.
+inline void join_attentions(Graph& g) {
+  for (Call& call : g.calls) join_attention(g, call);
+  std::set<int> read(g.outputs.begin(), g.outputs.end());
+  for (std::size_t k = g.calls.size(); k-- > 0;) {
+    Call& call = g.calls[k];
+    if (std::none_of(call.outputs.begin(), call.outputs.end(), [&](int id) { return read.count(id) > 0; }))
+      call.is_dropped = true;
+    if (!call.is_dropped) read.insert(call.inputs.begin(), call.inputs.end());
+  }
+}
+
+}  // namespace importer

@@ -1,0 +1,344 @@
+// Nodes that read views: what only moves axes stays a view, what computes element by element or along the last axis
+// does so on the base.
+#pragma once
+#include "attention.hpp"
+#include "fold.hpp"
+#include "movement.hpp"
+
+namespace importer {
+
+class Lifting {
+ public:
+  /// `rule` translates the operator; nullptr: it has none.
+  Lifting(NodeView& node, void (*rule)(const NodeView&)) : n(node), g(node.g), op(node.node.operation), rule_(rule) {}
+
+  /// Whether the node is translated. If not, its inputs have code.
+  bool run() {
+    if (n.ids.empty() || in({"Shape", "LSTM", "GRU"})) return false;  // they take views
+    for (std::size_t k = 0; k < n.ids.size(); ++k)
+      if (is(k, Special::scores) || (is(k, Special::attended) && op == "Softmax")) {
+        if (change_scores(n, k)) return true;
+      }
+    if (op == "MatMul" && n.ids.size() == 2 && n.has(0) && n.has(1)) {
+      if (attend(n) || (any_view() && find_scores(n))) return true;
+    }
+    if (op == "Transpose" && begins()) return moved();
+    if (op == "Reshape" && cuts_features()) return true;
+    for (int& id : n.ids)
+      if (id >= 0 && (g[id].special == Special::scores || g[id].special == Special::attended)) id = in_code(n, id);
+    if (!any_view()) return false;
+    if (moves() || one_input() || along_last() || over_axes() || two_inputs() || product() || rows()) return true;
+    for (int& id : n.ids)
+      if (id >= 0 && g[id].special == Special::view) id = materialized(n, *g[id].view);
+    return false;
+  }
+
+ private:
+  bool is(std::size_t k, Special what) const { return n.has(k) && n.in(k).special == what; }
+  bool any_view() const {
+    for (std::size_t k = 0; k < n.ids.size(); ++k)
+      if (is(k, Special::view)) return true;
+    return false;
+  }
+  /// Whether a transpose moves the samples away from the first axis, so that a view begins.
+  bool begins() const {
+    if (!n.has(0) || is(0, Special::view) || !n.in(0).has_shape || n.in(0).special != Special::none) return false;
+    const auto order = n.list("perm", 0, 0);
+    return (n.in(0).call >= 0 || n.in(0).origin >= 0) && n.rank(0) > 1 && n.shape(0)[0].has_batch() &&
+           order.size() == n.rank(0) && order[0] != 0;
+  }
+  /// Whether a reshape cuts the last axis of sequences into heads, so that a view begins.
+  bool cuts_features() const {
+    if (!n.has(0) || n.in(0).special != Special::none || n.in(0).call < 0 || n.rank(0) != 3) return false;
+    if (!n.shape(0)[0].has_batch() || !n.shape(0)[2].is_number() || !n.has(1) || !n.in(1).whole) return false;
+    View v = view();
+    const Shape wanted = wanted_shape(n);
+    const auto dims = cut(flat(v), wanted);
+    if (wanted.size() != 4 || !dims) return false;
+    v.dims = *dims;
+    const bool is_cut = v.dims[0] == plain_view(g, v.base).dims[0] &&
+                        (is_whole(g, v, 1, 1) || (v.dims[1].empty() && is_whole(g, v, 2, 1)));
+    return is_cut && give(std::move(v));
+  }
+  View view(std::size_t k = 0) const { return view_of(n, k); }
+  bool give(View v) const { return give_view(n, 0, std::move(v)), true; }
+  bool in(std::initializer_list<std::string_view> names) const {
+    return std::find(names.begin(), names.end(), op) != names.end();
+  }
+
+  bool moved() const {
+    View v = view();
+    std::vector<long> order = n.list("perm", v.dims.size(), 0);
+    std::vector<Pieces> dims;
+    for (const long axis : order) dims.push_back(v.dims[n.axis(axis, v.dims.size())]);
+    if (std::set<long>(order.begin(), order.end()).size() != order.size()) n.refuse("its order of axes is damaged");
+    v.dims = std::move(dims);
+    return give(std::move(v));
+  }
+  bool moves() const {
+    if (!is(0, Special::view)) return false;
+    View v = view();
+    if (op == "Transpose") return n.node.find("perm") && moved();
+    if (in({"Identity", "Dropout"}) || (op == "Cast" && n.whole("to", 0) == n.in(0).type))
+      return n.alias(0, n.id(0)), true;
+    if (op == "Reshape") {
+      const auto dims = cut(flat(v), wanted_shape(n));
+      if (dims) v.dims = *dims;
+      return dims && give(std::move(v));
+    }
+    if (op == "Unsqueeze") {
+      const std::vector<long> axes = n.plain_numbers("axes", 1);
+      std::set<std::size_t> places;
+      for (const long axis : axes) places.insert(n.axis(axis, v.dims.size() + axes.size()));
+      for (const std::size_t place : places)
+        v.dims.insert(v.dims.begin() + long(std::min(place, v.dims.size())), Pieces());
+      return give(std::move(v));
+    }
+    if (op == "Squeeze") {
+      std::set<std::size_t> places;
+      for (const long axis : n.plain_numbers("axes", 1)) places.insert(n.axis(axis, v.dims.size()));
+      for (auto place = places.rbegin(); place != places.rend(); ++place) {
+        if (!v.dims[*place].empty()) return false;
+        v.dims.erase(v.dims.begin() + long(*place));
+      }
+      return !places.empty() && give(std::move(v));
+    }
+    return op == "Gather" ? one_place(std::move(v)) : op == "Slice" ? part(std::move(v)) : op == "Split" && parts(v);
+  }
+  /// One place of an axis: a part of the last axis of the base, or a place of another one.
+  bool one_place(View v) const {
+    const std::size_t dim = n.axis(n.whole("axis", 0), v.dims.size());
+    if (!n.has(1) || !n.in(1).whole || n.rank(1) != 0 || !(*n.in(1).whole)[0].is_number()) return false;
+    const long at = (*n.in(1).whole)[0].factor;
+    if (v.dims[dim].size() == 1 && is_outermost(v, v.dims[dim][0])) {
+      const Piece p = v.dims[dim][0];
+      v.first += long(n.axis(at, std::size_t(p.extent.factor))) * p.inner;
+      v.width = p.inner;
+      v.dims.erase(v.dims.begin() + long(dim));
+      return give(std::move(v));
+    }
+    const auto axis = base_axis(v, dim);
+    if (!axis || g[v.base].shape[*axis].has_batch()) return false;
+    ReadNode node = n.node;
+    set(node, "axis", {long(*axis)});
+    v.dims.erase(v.dims.begin() + long(dim));
+    return lift(without_axis(v, *axis), {base(v), n.id(1)}, &node);
+  }
+  bool is_outermost(const View& v, const Piece& p) const {
+    return p.axis + 1 == g[v.base].shape.size() && p.extent.is_number() && p.inner * p.extent.factor == v.width;
+  }
+  bool part(View v) const {
+    const auto begin = n.plain_numbers("starts", 1), end = n.plain_numbers("ends", 2),
+               steps = n.plain_numbers("steps", 4);
+    auto axes = n.plain_numbers("axes", 3);
+    if (axes.empty()) axes = {0};
+    if (begin.size() != 1 || end.size() != 1 || axes.size() != 1 || (!steps.empty() && steps != std::vector<long>{1}))
+      return false;
+    const std::size_t dim = n.axis(axes[0], v.dims.size());
+    const Extent size = extent_of(v.dims[dim]);
+    if (!size.is_number()) return false;
+    const auto place = [&](long at) { return std::clamp(at < 0 ? at + size.factor : at, 0l, size.factor); };
+    const long first = place(begin[0]), last = place(end[0]);
+    if (last <= first) n.refuse("it has no element");
+    const std::size_t back = g[v.base].shape.size() - 1;
+    if (is_whole(g, v, dim, back)) {
+      v.first += first, v.width = last - first;
+      v.dims[dim] = joined({{back, 1, Extent(v.width)}});
+      return give(std::move(v));
+    }
+    const auto axis = base_axis(v, dim);
+    if (!axis) return false;
+    ReadNode node = n.node;
+    set(node, "axes", {long(*axis)}), set(node, "starts", {first}), set(node, "ends", {last});
+    node.inputs.resize(1);
+    v.dims[dim] = joined({{*axis, 1, Extent(last - first)}});
+    return lift(v, {base(v)}, &node);
+  }
+  /// Parts of the last axis of the base.
+  bool parts(const View& v) const {
+    const std::size_t dim = n.axis(n.whole("axis", 0), v.dims.size()), back = g[v.base].shape.size() - 1;
+    if (!is_whole(g, v, dim, back)) return false;
+    std::vector<long> sizes = n.plain_numbers("split", 1);
+    const long count = long(n.node.outputs.size());
+    if (sizes.empty() && v.width % count == 0) sizes.assign(std::size_t(count), v.width / count);
+    long all = 0;
+    for (const long size : sizes) all += size < 1 ? v.width + 1 : std::min(size, v.width + 1);
+    if (all != v.width || long(sizes.size()) != count) return false;
+    View one = v;
+    for (std::size_t k = 0; k < sizes.size(); ++k) {
+      one.width = sizes[k];
+      one.dims[dim] = joined({{back, 1, Extent(one.width)}});
+      give_view(n, k, one);
+      one.first += one.width;
+    }
+    return true;
+  }
+
+  /// The axis of the base that an axis of a view is.
+  std::optional<std::size_t> base_axis(const View& v, std::size_t dim) const {
+    for (std::size_t axis = 0; axis < g[v.base].shape.size(); ++axis)
+      if (!(g[v.base].shape[axis] == Extent(1)) && is_whole(g, v, dim, axis)) return axis;
+    return std::nullopt;
+  }
+  static View without_axis(View v, std::size_t axis) {
+    for (Pieces& pieces : v.dims)
+      for (Piece& p : pieces) p.axis -= p.axis > axis;
+    return v;
+  }
+  static void set(ReadNode& node, std::string_view name, std::vector<std::int64_t> numbers) {
+    std::erase_if(node.attributes, [&](const auto& a) { return a.name == name; });
+    node.attributes.emplace_back();
+    node.attributes.back().name = name, node.attributes.back().whole = std::move(numbers);
+  }
+  int base(const View& v) const { return of_all(n, v).base; }
+
+  /// Translates the node with other inputs, and gives its result the axes of a view.
+  bool lift(View axes, std::vector<int> ids, const ReadNode* node = nullptr) const {
+    if (!rule_) return false;
+    NodeView inner(g, node ? *node : n.node, n.scope);
+    inner.ids = std::move(ids);
+    if (!Folding::fold(inner)) rule_(inner);
+    axes.base = g.id_of.at(n.node.outputs[0]);
+    axes.first = 0, axes.scale = 1;
+    g.id_of.erase(n.node.outputs[0]);
+    const Shape& shape = g[axes.base].shape;
+    axes.width = shape.empty() ? 0 : shape.back().factor;
+    return give(std::move(axes));
+  }
+  bool is_along_last(const View& v) const {
+    return !v.dims.empty() && is_whole(g, v, v.dims.size() - 1, g[v.base].shape.size() - 1);
+  }
+  bool one_input() const {
+    if (!is(0, Special::view) || !in({"Relu", "Gelu", "Silu", "Tanh", "Sigmoid", "Erf", "Exp", "Log", "Sqrt", "Neg",
+                                      "Abs", "Clip", "Cast", "HardSwish", "Softplus", "Reciprocal", "Sin", "Cos"}))
+      return false;
+    std::vector<int> ids = n.ids;
+    ids[0] = base(view());
+    return lift(view(), ids);
+  }
+  bool along_last() const {
+    if (!is(0, Special::view) || !in({"LayerNormalization", "Softmax", "LogSoftmax"}) || !is_along_last(view()))
+      return false;
+    if (n.axis(n.whole("axis", -1), n.rank(0)) + 1 != n.rank(0)) return false;
+    ReadNode node = n.node;
+    set(node, "axis", {-1});
+    std::vector<int> ids = n.ids;
+    ids[0] = base(view());
+    return lift(view(), ids, &node);
+  }
+  bool over_axes() const {
+    if (!is(0, Special::view) || !in({"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin"})) return false;
+    View v = view();
+    const std::vector<long> axes = n.plain_numbers("axes", 1);
+    if (axes.size() != 1) return false;
+    const std::size_t dim = n.axis(axes[0], v.dims.size());
+    const auto axis = base_axis(v, dim);
+    if (!axis) return false;
+    ReadNode node = n.node;
+    set(node, "axes", {long(*axis)});
+    node.inputs.resize(1);
+    const int from = base(v);
+    if (n.whole("keepdims", 1)) v.dims[dim].clear();
+    else {
+      v.dims.erase(v.dims.begin() + long(dim));
+      v = without_axis(v, *axis);
+    }
+    return lift(v, {from}, &node);
+  }
+  bool two_inputs() const {
+    if (!in({"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Equal", "Less", "Greater", "LessOrEqual",
+             "GreaterOrEqual"}) ||
+        n.ids.size() != 2)
+      return false;
+    const std::size_t k = is(0, Special::view) ? 0 : 1;
+    View v = view(k);
+    const Value& other = n.in(1 - k);
+    std::vector<int> ids = n.ids;
+    if (other.is_scalar() && other.call < 0) {
+      if (op == "Mul" || (op == "Div" && k == 0)) {
+        v.scale *= op == "Mul" ? other.scalar() : 1 / other.scalar();
+        return give(std::move(v));
+      }
+    } else if (other.special == Special::view) {
+      if (other.view->dims != v.dims || shape_of(*other.view) != shape_of(v) ||
+          g[other.view->base].shape.size() != g[v.base].shape.size() || other.view->width != v.width)
+        return false;
+      ids[1 - k] = base(*other.view);
+    } else if (other.tensor && other.shape.size() == v.dims.size() && other.call < 0) {
+      ids[1 - k] = rearranged(v, *other.tensor);
+      if (ids[1 - k] < 0) return false;
+    } else if (!(other.is_constant() && other.shape.size() == 1 && is_along_last(v) &&
+                 other.shape[0] == Extent(v.width)))
+      return false;
+    ids[k] = base(v);
+    return lift(v, ids);
+  }
+  /// A constant with the axes of a view, [T, 1, C], with those of its base, [1, T, C]; -1 if its elements would move.
+  int rearranged(const View& v, const ReadTensor& t) const {
+    ReadTensor moved = t;
+    moved.extents.assign(g[v.base].shape.size(), 1);
+    std::size_t before = 0;
+    for (std::size_t dim = 0; dim < v.dims.size(); ++dim) {
+      if (t.extents[dim] == 1) continue;
+      const auto axis = base_axis(v, dim);
+      if (!axis || *axis < before) return -1;
+      moved.extents[*axis] = t.extents[dim], before = *axis;
+    }
+    g.made.push_back(std::move(moved));
+    const int id = g.add_value(n.node.name);
+    describe_constant(g[id], g.made.back());
+    return id;
+  }
+  /// The view of a value in code with the samples first and its last axis last.
+  View rebased(const View& v) const {
+    View base = v;
+    Pieces leading = flat(v);
+    leading.resize(leading.size() - v.dims.back().size());
+    const auto batch = std::find_if(leading.begin(), leading.end(), [](const Piece& p) { return p.axis == 0; });
+    if (batch == leading.end()) n.refuse("it mixes the samples of a batch");
+    std::rotate(leading.begin(), batch, batch + 1);
+    base.dims.clear();
+    for (const Piece& p : leading) base.dims.push_back({p});
+    base.dims.push_back(v.dims.back());
+    View result{materialized(n, base), v.dims};
+    for (Pieces& pieces : result.dims)
+      for (Piece& p : pieces)
+        if (&pieces != &result.dims.back()) {
+          const auto axis = std::size_t(std::find(leading.begin(), leading.end(), p) - leading.begin());
+          p = {axis, 1, p.extent};
+        }
+    const Shape& shape = g[result.base].shape;
+    result.width = shape.back().factor;
+    result.dims.back() = joined({{shape.size() - 1, 1, shape.back()}});
+    return result;
+  }
+  bool product() const {
+    if (!in({"MatMul", "Gemm"}) || !is(0, Special::view) || !n.has(1) || !n.in(1).tensor || n.whole("transA", 0))
+      return false;
+    View v = view();
+    if (!is_along_last(v)) v = rebased(v);
+    std::vector<int> ids = n.ids;
+    ids[0] = base(v);
+    const Value& weight = n.in(1);
+    if (weight.shape.size() != 2) return false;
+    v.dims.back() =
+        joined({{g[v.base].shape.size() - 1, 1, weight.shape[op == "Gemm" && n.whole("transB", 0) ? 0 : 1]}});
+    return lift(v, ids);
+  }
+  /// Rows of a table by ids that are a view.
+  bool rows() const {
+    if (op != "Gather" || !is(1, Special::view) || !n.in(0).tensor || n.whole("axis", 0) != 0 || n.rank(0) != 2)
+      return false;
+    View v = view(1);
+    const int ids = base(v);
+    v.dims.push_back(joined({{g[v.base].shape.size(), 1, n.shape(0)[1]}}));
+    return lift(v, {n.id(0), ids});
+  }
+
+  NodeView& n;
+  Graph& g;
+  const std::string& op;
+  void (*rule_)(const NodeView&);
+};
+
+}  // namespace importer
