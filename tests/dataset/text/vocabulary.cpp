@@ -61,6 +61,31 @@ TEST_CASE("words: by frequency, between white space of all kinds") {
   CHECK(words.encode("").empty());
 }
 
+TEST_CASE("a padding is number 0, which no word has") {
+  const dataset::VocabularyConfig config{.most = 5, .unknown = "<unk>", .padding = "<pad>"};
+  const Vocabulary words = Vocabulary::of_words("a <pad> b a <pad> c <pad> b a d", config);
+  CHECK(tokens_of(words) == Texts{"<pad>", "<unk>", "a", "b", "c"});
+  CHECK(words.encode("c <pad> d a") == Numbers32{4, 1, 1, 2});
+  CHECK(words.find("<pad>") == 0);
+  CHECK(words.has_padding());
+  const Vocabulary alone = Vocabulary::of_words("b a b", {.padding = "<pad>"});
+  CHECK(alone.encode("a b") == Numbers32{2, 1});
+  CHECK(has(message<ValueError>([&] { alone.encode("<pad>"); }), "'<pad>' is not in the vocabulary"));
+  const Vocabulary letters = Vocabulary::of_characters("ba", {.padding = "no letter"});
+  CHECK(tokens_of(letters) == Texts{"no letter", "a", "b"});
+  const Folder folder;
+  for (const Vocabulary* const one : {&words, &alone, &letters}) {
+    one->save(folder / "v.txt");
+    const Vocabulary again = Vocabulary::load(folder / "v.txt");
+    CHECK(tokens_of(again) == tokens_of(*one));
+    CHECK(again.has_padding());
+    CHECK(again.find("never") == one->find("never"));
+  }
+  CHECK(has(refusal<Vocabulary>("tenon-vocabulary 1\nwords\nunknown 0 padding\na\n"), "Token 0"));
+  CHECK(has(refusal<Vocabulary>("tenon-vocabulary 1\nwords\nunknown none padding\n"), "Token 0"));
+  CHECK_FALSE(Vocabulary::of_words("a").has_padding());
+}
+
 TEST_CASE("a vocabulary as a file") {
   const Folder folder;
   const Vocabulary letters = Vocabulary::of_characters("\\\r\nn€", {.unknown = "none\nof them"});
