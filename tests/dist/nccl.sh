@@ -22,12 +22,17 @@ if [ "$what" = operators ]; then
     cat "$dir/out"
     fail "collectives of $ranks ranks"
   done
-  for target in CPU GPU; do
-    timeout 60 "$mpirun" -n 2 "$dir/program" train $target >"$dir/out" 2>"$dir/errors" || fail "operators on $target"
-    sort "$dir/out" >"$dir/$target"
+  for training in train slices; do
+    for target in CPU GPU; do
+      timeout 60 "$mpirun" -n 2 "$dir/program" $training $target >"$dir/out" 2>"$dir/errors" ||
+        fail "$training on $target"
+      sort "$dir/out" >"$dir/$target"
+    done
+    [ "$(wc -l <"$dir/CPU")" = 4 ] && cmp "$dir/CPU" "$dir/GPU" || { cat "$dir/CPU" "$dir/GPU"; fail "$training"; }
+    [ $training = slices ] && messages='[1-9][0-9]*' || messages=384
+    [ "$(grep -c " $messages groups of NCCL" "$dir/errors")" = 2 ] ||
+      { cat "$dir/errors"; fail "$training did not send by NCCL"; }
   done
-  [ "$(wc -l <"$dir/CPU")" = 4 ] && cmp "$dir/CPU" "$dir/GPU" || { cat "$dir/CPU" "$dir/GPU"; fail "operators"; }
-  [ "$(grep -c ' 384 groups of NCCL' "$dir/errors")" = 2 ] || { cat "$dir/errors"; fail "did not send by NCCL"; }
   exit $failed
 fi
 

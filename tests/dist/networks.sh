@@ -42,6 +42,14 @@ for launcher in mpirun.openmpi mpirun.mpich; do
   done
   equal "$dir/large" 3 $launcher -n 3 "$dir/cpu" CPU large
 
+  # two slices on 1, 2, and 3 replicas
+  timeout 600 $launcher -n 2 "$dir/cpu" CPU slices >"$dir/slices" 2>"$dir/errors" ||
+    { cat "$dir/errors"; fail "slices"; }
+  [ "$(sort -u "$dir/slices" | wc -l)" = 4 ] || { cat "$dir/slices"; fail "two slices do not print 4 lines"; }
+  for replicas in 2 3; do
+    equal "$dir/slices" $replicas $launcher -n $((2 * replicas)) "$dir/cpu" CPU slices
+  done
+
   # ranks on a GPU among ranks on the CPU
   equal "$dir/small" 3 env DEVICE_ID=0 $launcher -n 1 "$dir/gpu" GPU : -n 2 "$dir/cpu" CPU
   [ "$(grep -c 'on GPU' "$dir/errors")" = 1 ] || fail "no rank was on the GPU"

@@ -66,17 +66,20 @@ struct Block : nn::Cell<Block<Slices>> {
 
 TEST_CASE("slices and replicas: the bits depend on the numbers of slices and shards, not on that of replicas") {
   const auto data = sentences(72) | dataset::batch(16);  // the last batch has 8
-  const auto train = [&]<class Net>(std::type_identity<Net>, const dist::Communicator& replicas) {
-    return trained<Net>(data, 4, clipped, dist::DataParallel{.shards = 4, .group = replicas});
+  const auto train = [&]<class Net>(std::type_identity<Net>, const dist::Communicator& replicas, bool divided = false) {
+    return trained<Net>(data, 4, clipped, FixedLossScaleManager<true>{.loss_scale = 4},
+                        dist::DataParallel{.shards = 4, .group = replicas, .parallel_optimizer = divided});
   };
-  const auto in_slices = [&](Mode mode, int replicas) {
-    return trained_in_slices<2>(
-        mode, replicas, [&](const dist::Communicator& group) { return train(std::type_identity<Words<2>>(), group); });
+  const auto in_slices = [&](Mode mode, int replicas, bool divided = false) {
+    return trained_in_slices<2>(mode, replicas, [&](const dist::Communicator& group) {
+      return train(std::type_identity<Words<2>>(), group, divided);
+    });
   };
   const Trained two = in_slices(Mode::graph, 1);
   for (const int replicas : {2, 3}) {
     CHECK(in_slices(Mode::graph, replicas) == two);
     CHECK(in_slices(Mode::pynative, replicas) == two);
+    CHECK(in_slices(Mode::graph, replicas, true) == two);  // and with the moments divided among replicas
   }
   const ContextScope scope({.mode = Mode::graph, .num_threads = 1, .seed = 11});
   const Trained whole = train(std::type_identity<Words<1>>(), {});

@@ -40,6 +40,7 @@ namespace tenon::inline TENON_ABI::detail {
       if (node.op->host_effect) needed[std::size_t(id)] = 1;
       else if (only_looks(*target)) {
         if (node.operands > 1) needed[std::size_t(id)] = needed[std::size_t(node.operand[1])] || looks_elsewhere(node);
+        else needed[std::size_t(id)] |= elsewhere != nullptr;  // ranks agree on a flag, also with one that updates none
       } else if (is<ops::ParameterLeaf>(*target)) needed[std::size_t(id)] = changes(target->immediate);
       else if (is<ops::StateLeaf>(*target))
         needed[std::size_t(id)] |= changes(std::uint64_t(node.scope)) || adds_up_elsewhere(node);

@@ -1,7 +1,9 @@
 // What tests/dist/nccl.sh runs on ranks with emulated GPUs, which send by an emulated NCCL: a training with operators
-// among two ranks, which prints a line per mode, or collectives of all dtypes, which are compared with those of MPI.
+// among two ranks, or with layers in slices, which prints a line per mode, or collectives of all dtypes, which are
+// compared with those of MPI.
 //
 //     operators train CPU|GPU
+//     operators slices CPU|GPU
 //     operators collectives
 #include <cstring>
 #include <string_view>
@@ -22,6 +24,22 @@ struct Together : nn::Cell<Together> {
     const auto moved = neighbor_exchange<1>(y * 1.5f) + send_receive<1, 0>(y * 0.3f) + broadcast<1>(y * 0.7f);
     const auto parts = all_to_all<2, 1, 1>(y) + reduce_scatter<2>(all_gather<2>(y * 0.6f)) + reduce_to<1>(y * 0.4f);
     return last(relu(y + most + sums + moved + parts));
+  }
+};
+
+/// Layers in slices, a gathered and a cut tensor, and a table of rows: one network on two ranks.
+struct InSlices : nn::Cell<InSlices> {
+  nn::Dense<20, 12> first;
+  nn::ColumnParallelDense<12, 16, 2> up;
+  nn::RowParallelDense<16, 12, 2> down;
+  nn::ColumnParallelDense<12, 8, 2, "world", nn::ColumnParallelConfig{.gather_output = true}> wide;
+  nn::RowParallelDense<8, 12, 2, "world", nn::RowParallelConfig{.input_is_slice = false}> narrow;
+  nn::VocabParallelEmbedding<6, 12, 2> table;
+  nn::Dense<12, 4> last;
+  constexpr auto construct(auto x) const {
+    const auto y = first(x);
+    const auto z = y + down(relu(up(y))) + table(argmax<1>(slice<Part{}, Part{0, 6}>(x)));
+    return last(narrow(relu(wide(z))));
   }
 };
 
@@ -106,7 +124,11 @@ int main(int count, char** words) try {
   set_context({.device_target = std::string(target), .num_threads = 1});
   if (what == "collectives") return compare_all(), 0;
   dist::init(target == "GPU" ? "nccl" : "mpi");
-  train<Together>(11 + dist::get_rank());
+  if (what == "slices") {
+    const nn::ClipByGlobalNorm clipped{nn::Momentum{.learning_rate = 0.05f, .momentum = 0.9f}, 0.5f};
+    return train<InSlices>(11, clipped, FixedLossScaleManager<true>{.loss_scale = 4}), 0;
+  }
+  train<Together>(11 + dist::get_rank(), momentum);
 } catch (const std::exception& error) {
   std::printf("%s\n", error.what());
   return 1;

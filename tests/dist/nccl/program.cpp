@@ -74,7 +74,7 @@ int main(int count, char** words) try {
   set_context({.device_target = std::string(target), .num_threads = 1});
   if (what != "train") return make_mistake(what), 0;
   dist::init(target == "GPU" ? "nccl" : "mpi");
-  train<Net>(11, dist::DataParallel{.shards = 4});
+  train<Net>(11, momentum, dist::DataParallel{.shards = 4});
 } catch (const std::exception& error) {
   std::printf("%s\n", error.what());
   std::fflush(stdout);

@@ -10,6 +10,7 @@
 #include <cstdlib>
 
 #include <tenon/backend/cuda/nccl/operators.hpp>
+#include <tenon/backend/cuda/nccl/slices.hpp>
 #include <tenon/dist/mpi.hpp>
 
 namespace tenon::inline TENON_ABI::kernel::cuda {
