@@ -37,6 +37,9 @@ class ShardSum {
   /// ranks. The last bucket ends with the sum, whatever its end is.
   void fit(const SumBytes& bytes, std::span<const long> ends);
   /// What a shard writes to: a header, which is not added, then the numbers.
+  /// That of a rank, if this one reaches it, else null; true on all ranks or on none. After run() a rank may write
+  /// there what others shall read, until they begin the next one.
+  std::byte* block_of(int rank) const { return shared_ ? shared_.of(rank) : nullptr; }
   std::byte* block() const { return shared_ ? shared_.of(group_.rank()) : block_.address(); }
   /// The numbers for the host, from byte `begin` on; after run() their sum.
   std::byte* values(long begin = 0) const;

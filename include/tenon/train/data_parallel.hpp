@@ -114,9 +114,9 @@ class ParallelStep<dist::DataParallel> {
     if (sum_.group().size() == 1) return true;
     AgreedRun own{epochs, data.size(), runner.state_.step()};
     find_shard(data, own);
-    std::vector<std::string> model = model_lines(Runner::optimizer_type::name, shards_, ParameterList(*runner.net_));
-    if (divided_) model[0] += ", with parallel_optimizer";
-    dealt_ = detail::agree_on_run(sum_.group(), what, own, model);
+    dealt_ =
+        detail::agree_on_run(sum_.group(), what, own,
+                             model_lines(Runner::optimizer_type::name, shards_, ParameterList(*runner.net_), divides_));
     if (dealt_ && !one_per_rank_)
       throw_error<ValueError>(what, ": each rank has another shard of the data, so that a batch depends on the number "
                                     "of ranks: use DataParallel without .shards, or give all ranks the same data set.");
@@ -186,7 +186,7 @@ class ParallelStep<dist::DataParallel> {
     outputs.clear();
     steps_.numbers.each_output([&](const AnyTensor& output) { outputs.add(output); });
     steps_.update(runner, parameters, facts.reached, sum_.block(), divided_.get());
-    if (divided_) divided_->exchange_weights(parameters);
+    if (divided_) divided_->exchange_weights(sum_, layout.offset);
   }
 
  private:

@@ -56,7 +56,7 @@ std::uint64_t number_of_samples(const dataset::Row<List>& row) {
 
 /// A line for the optimizer, and one for each parameter: its name, dtype, shape, and whether it is trained.
 [[gnu::cold]] std::vector<std::string> model_lines(std::string_view optimizer, long shards,
-                                                   const ParameterList& parameters);
+                                                   const ParameterList& parameters, bool divided = false);
 std::uint64_t number_of_lines(const std::vector<std::string>& lines);
 /// The shard that a data set is, by the last of its stages that says so.
 [[gnu::cold]] void find_shard(const dataset::DataInfo& data, AgreedRun& run);
@@ -108,8 +108,9 @@ TENON_INLINE std::uint64_t number_of_column(const std::byte* data, std::size_t b
 }
 
 [[gnu::noinline]] TENON_INLINE std::vector<std::string> model_lines(std::string_view optimizer, long shards,
-                                                                    const ParameterList& parameters) {
-  std::vector<std::string> lines{text("the optimizer ", optimizer, " and ", shards, " shards")};
+                                                                    const ParameterList& parameters, bool divided) {
+  std::vector<std::string> lines{
+      text("the optimizer ", optimizer, " and ", shards, " shards", divided ? ", with parallel_optimizer" : "")};
   for (int e = 0; e < parameters.entries(); ++e)
     if (const Entry& entry = parameters.table()[e]; entry.parameter) {
       const bool frozen = entry.trainable && !parameters.handle(e).requires_grad();

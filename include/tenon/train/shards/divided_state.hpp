@@ -3,7 +3,7 @@
 #include <tenon/core/memory/aligned_bytes.hpp>
 #include <tenon/core/memory/growing.hpp>
 #include <tenon/core/memory/zero_pages.hpp>
-#include <tenon/dist/communicator.hpp>
+#include <tenon/dist/shard_sum.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/nn/parameters.hpp>
 #include <tenon/train/file/part_facts.hpp>
@@ -44,8 +44,9 @@ class DividedState {
   /// Tells a program of updates, if it does not know it yet, which ones this rank makes. `gradients`: an address per
   /// entry; a parameter without one is treated as frozen. Null: all that are not frozen have one.
   void restrict(Executor& update, const ParameterList& parameters, const void* const* gradients);
-  /// Called by all ranks after an update: all get the weights of all.
-  void exchange_weights(const ParameterList& parameters);
+  /// Called by all ranks after an update: all get the weights of all. They travel in the blocks of the sum, where ranks
+  /// reach those of others; `offset`: where each parameter's gradient is in a block.
+  void exchange_weights(const dist::detail::ShardSum& sum, const long* offset);
 
   /// Called by all ranks where they wait for each other between steps: whether one says yes. A rank may call fetch()
   /// before, any number of times.
@@ -87,6 +88,10 @@ class DividedState {
   };
 
   void find_pieces();
+  // f(entry, owner, its weights) for each that is trained.
+  template <class F>
+  void each_weights(F f) const;
+  void send_weights();
   void send_moments() const;
   void write_parts();
   void write_part(const std::string& path, const PartFacts& facts) const;
@@ -167,19 +172,30 @@ class DividedState {
   told_ = &update, told_version_ = parameters.arena()->freeze_version;
   update.freeze(idle_.begin(), told_version_, elsewhere_.begin());
 }
-[[gnu::noinline]] TENON_INLINE void DividedState::exchange_weights(const ParameterList& parameters) {
+template <class F>
+void DividedState::each_weights(F f) const {
+  for (std::size_t e = 0; e < pieces_.size(); ++e)
+    if (const Piece& piece = pieces_[e]; piece.weights > 0)
+      f(int(e), piece.owner,
+        std::span<std::byte>(parameters_.handle(int(e)).values_at(piece.weights), std::size_t(piece.weights)));
+}
+[[gnu::noinline]] TENON_INLINE void DividedState::exchange_weights(const dist::detail::ShardSum& sum,
+                                                                   const long* offset) {
+  if (!sum.block_of(0)) return send_weights();
+  each_weights([&](int e, int owner, std::span<std::byte> weights) {
+    if (owner == ranks_.rank()) std::memcpy(sum.block_of(owner) + offset[e], weights.data(), weights.size());
+  });
+  ranks_.barrier();
+  each_weights([&](int e, int owner, std::span<std::byte> weights) {
+    if (owner != ranks_.rank()) std::memcpy(weights.data(), sum.block_of(owner) + offset[e], weights.size());
+  });
+}
+[[gnu::noinline]] TENON_INLINE void DividedState::send_weights() {
   const Landing landing{*this};
-  const auto each = [&](auto f) {
-    for (std::size_t e = 0; e < pieces_.size(); ++e)
-      if (const Piece& piece = pieces_[e]; piece.weights > 0) {
-        std::byte* const data = parameters.handle(int(e)).values_at(piece.weights);
-        f(piece.owner, std::span<std::byte>(data, std::size_t(piece.weights)));
-      }
-  };
-  each([&](int owner, std::span<std::byte> weights) {
+  each_weights([&](int, int owner, std::span<std::byte> weights) {
     if (owner != ranks_.rank()) messages_.push_back(ranks_.start_own_receive(owner, weights_tag, weights));
   });
-  each([&](int owner, std::span<std::byte> weights) {
+  each_weights([&](int, int owner, std::span<std::byte> weights) {
     if (owner == ranks_.rank())
       for (int step = 1; step < ranks_.size(); ++step)
         messages_.push_back(ranks_.start_own_send((owner + step) % ranks_.size(), weights_tag, weights));
