@@ -2,8 +2,8 @@
 # the project. Installed with the package. What is found becomes a target: tenon::zlib, which tenon::tenon links by
 # itself, or one that a program links that includes its header: tenon::xtensor, tenon::protozero, tenon::openssl,
 # tenon::png, tenon::json, tenon::jpeg, tenon::sqlite, tenon::lmdb, tenon::redis, tenon::zmq,
-# tenon::serve, tenon::tls, tenon::dist; or, with what nvcc needs to know, tenon::cuda.
-set(tenon_components zlib xtensor protozero openssl png json jpeg sqlite lmdb redis zmq serve tls dist cuda)
+# tenon::serve, tenon::tls, tenon::grpc, tenon::dist; or, with what nvcc needs to know, tenon::cuda.
+set(tenon_components zlib xtensor protozero openssl png json jpeg sqlite lmdb redis zmq serve tls grpc dist cuda)
 
 # Looks for a component's library and makes its target. `scope`: GLOBAL for all folders of the project, or nothing.
 # Sets tenon_missing to a sentence if there is no such component or library, else to nothing.
@@ -75,7 +75,7 @@ function(tenon_find_component name scope)
   elseif(name STREQUAL "zmq")
     set(about "ZeroMQ" "libzmq3-dev" "parameter servers")
     tenon_find_files(TENON_ZMQ zmq.h zmq)
-  elseif(name MATCHES "^(serve|tls)$")
+  elseif(name MATCHES "^(serve|tls|grpc)$")
     set(about "Boost 1.74 or newer with nlohmann_json" "libboost-dev nlohmann-json3-dev" "<tenon/serve.hpp>")
     find_package(Boost 1.74 QUIET ${scope})
     find_package(nlohmann_json QUIET ${scope})
@@ -93,6 +93,24 @@ function(tenon_find_component name scope)
         set(found FALSE)
       endif()
       list(APPEND links OpenSSL::SSL)
+    elseif(name STREQUAL "grpc")
+      set(about "gRPC, Boost 1.74 or newer, nlohmann_json, and protozero"
+        "libgrpc++-dev pkgconf libboost-dev nlohmann-json3-dev libprotozero-dev" "<tenon/serve/grpc.hpp>")
+      # by pkg-config first: Debian's gRPCConfig.cmake stops CMake where the generator of code is not installed
+      find_package(PkgConfig QUIET)
+      if(PKG_CONFIG_FOUND)
+        pkg_check_modules(TENON_GRPC QUIET IMPORTED_TARGET ${scope} grpc++)
+      endif()
+      set(grpc PkgConfig::TENON_GRPC)
+      if(NOT TARGET ${grpc})
+        find_package(gRPC CONFIG QUIET ${scope})
+        set(grpc gRPC::grpc++)
+      endif()
+      tenon_find_component(protozero "${scope}")
+      if(NOT TARGET ${grpc} OR NOT TARGET tenon::protozero)
+        set(found FALSE)
+      endif()
+      list(APPEND links ${grpc} tenon::protozero)
     endif()
   elseif(name STREQUAL "dist")
     # programs open it themselves, and compile without it: this says that they can run here

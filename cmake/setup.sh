@@ -21,6 +21,7 @@ has() {
     libboost-dev) echo '#include <boost/beast/http.hpp>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     libdlpack-dev) echo '#include <dlpack/dlpack.h>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     libeigen3-dev) echo '#include <eigen3/Eigen/Core>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
+    libgrpc++-dev) echo '#include <grpcpp/grpcpp.h>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     libssl-dev) echo '#include <openssl/evp.h>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     nlohmann-json3-dev) echo '#include <nlohmann/json.hpp>' | g++ -E -x c++ - >/dev/null 2>&1 ;;
     libcli11-dev) echo '#include <CLI/CLI.hpp>' | g++ -E -x c++ - >/dev/null 2>&1 ;;

@@ -1,4 +1,4 @@
-# find_package(tenon [COMPONENTS zlib xtensor protozero openssl png json jpeg sqlite lmdb redis zmq serve tls dist
+# find_package(tenon [COMPONENTS zlib xtensor protozero openssl png json jpeg sqlite lmdb redis zmq serve tls grpc dist
 # cuda]): defines tenon::tenon, tenon::diagnostics, tenon::debugger, and the function tenon_compiled(target). Programs
 # that link tenon::tenon get the compiled part, unless TENON_HEADER_ONLY is set (compiled.cmake). A component is an
 # optional library that a program insists on (optional.cmake). zlib is used without being asked for, too, where it is

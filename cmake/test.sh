@@ -118,6 +118,7 @@ libraries_of() {
       zmq) echo libzmq3-dev ;;
       serve) echo libboost-dev nlohmann-json3-dev ;;
       tls) echo libboost-dev nlohmann-json3-dev libssl-dev ;;
+      grpc) echo libgrpc++-dev pkgconf libboost-dev nlohmann-json3-dev libprotozero-dev ;;
       cli11) echo libcli11-dev ;;
     esac
   done

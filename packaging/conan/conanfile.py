@@ -11,7 +11,7 @@ from conan.tools.files import copy, load
 OLDEST = {"gcc": 12, "clang": 18}
 # as the components of find_package(tenon); the CUDA Toolkit and MPI are no packages of Conan's
 COMPONENTS = ("zlib", "xtensor", "protozero", "openssl", "png", "json", "jpeg", "sqlite", "lmdb", "redis", "zmq",
-              "serve", "tls", "dist", "cuda")
+              "serve", "tls", "grpc", "dist", "cuda")
 
 
 class Tenon(ConanFile):
@@ -41,15 +41,17 @@ class Tenon(ConanFile):
             self.requires("zlib/[>=1.2.11 <2]", transitive_headers=True)
         if self.options.xtensor:
             self.requires("xtensor/[>=0.24 <1]", transitive_headers=True)
-        if self.options.protozero:
+        if self.options.grpc:
+            self.requires("grpc/[>=1.51 <2]", transitive_headers=True)
+        if self.options.protozero or self.options.grpc:
             self.requires("protozero/[>=1.7 <2]", transitive_headers=True)
         if self.options.openssl or self.options.tls:
             self.requires("openssl/[>=3 <4]", transitive_headers=True)
         if self.options.png:
             self.requires("libpng/[>=1.6 <2]", transitive_headers=True)
-        if self.options.serve or self.options.tls:
+        if self.options.serve or self.options.tls or self.options.grpc:
             self.requires("boost/[>=1.74 <2]", transitive_headers=True)
-        if self.options.json or self.options.serve or self.options.tls:
+        if self.options.json or self.options.serve or self.options.tls or self.options.grpc:
             self.requires("nlohmann_json/[>=3.11 <4]", transitive_headers=True)
         if self.options.jpeg:
             self.requires("libjpeg-turbo/[>=2.1 <4]", transitive_headers=True)

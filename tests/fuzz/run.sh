@@ -133,3 +133,18 @@ json='{"inputs":[{"name":"a","shape":[1,2,3],"datatype":"FP32","parameters":{"bi
 } >infer_request_corpus/binary
 printf '\000\000/v2/models/m/versions/12/infer?a=b' >infer_request_corpus/path
 run infer_request 0 2000
+built infer_message
+# a request of gRPC with elements in contents, and one with raw bytes
+{
+  printf '\012\001m\022\0017\032\002id'
+  printf '\052\052\012\001a\022\004FP32\032\003\001\002\003\052\032\062\030' && head -c 24 /dev/zero
+  printf '\052\024\012\001b\022\005INT64\032\001\001\052\005\032\003\377\377\003'
+  printf '\052\023\012\001c\022\004BOOL\032\002\001\002\052\004\012\002\001\000'
+  printf '\052\022\012\001d\022\005UINT8\032\001\001\052\003\042\001\007\062\003\012\001y'
+} >infer_message_corpus/contents
+{
+  printf '\012\001m\052\016\012\001a\022\004FP32\032\003\001\002\003\052\015\012\001b\022\005INT64\032\001\001'
+  printf '\052\015\012\001c\022\004BOOL\032\002\001\002\052\015\012\001d\022\005UINT8\032\001\001'
+  printf '\072\030' && head -c 24 /dev/zero && printf '\072\01001234567\072\002\001\000\072\001a'
+} >infer_message_corpus/raw
+run infer_message 0 1000

@@ -13,6 +13,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <span>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -34,6 +35,7 @@ struct Job {
   Clock::time_point arrived = Clock::now();
   std::vector<std::vector<std::byte>> outputs;
   std::optional<Refusal> refusal;
+  const std::atomic<bool>* cancelled = nullptr;  // true: the client waits no more
   std::function<void(std::unique_ptr<Job>)> done;
 };
 
@@ -138,7 +140,12 @@ class Batcher {
     const auto now = Clock::now();
     for (const auto& job : jobs) ModelMetrics::add(metrics_->queue_us, ModelMetrics::microseconds(now - job->arrived));
     metrics_->pending.fetch_sub(std::int64_t(jobs.size()), std::memory_order_relaxed);
-    compute(jobs, here);
+    // requests whose clients wait no more come last, and are not computed
+    const auto end = std::partition(jobs.begin(), jobs.end(), [](const std::unique_ptr<Job>& job) {
+      if (job->cancelled && *job->cancelled) job->refusal = Refusal{499, "the request was cancelled"};
+      return !job->refusal;
+    });
+    compute({jobs.begin(), end}, here);
     unfinished_.fetch_sub(long(jobs.size()), std::memory_order_relaxed);
     for (auto& job : jobs) {
       const auto done = std::move(job->done);
@@ -209,7 +216,8 @@ class Batcher {
     time_of(n).store(before ? before + change : ns, std::memory_order_relaxed);
   }
   // One request that the model refuses, such as an index outside of a table, must not fail the others of its batch.
-  void compute(Jobs& jobs, bool here) {
+  void compute(std::span<std::unique_ptr<Job>> jobs, bool here) {
+    if (jobs.empty()) return;
     try {
       compute_together(jobs.data(), jobs.size(), here);
     } catch (...) {

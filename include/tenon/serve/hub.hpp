@@ -4,9 +4,11 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/io_context.hpp>
@@ -16,6 +18,13 @@
 
 namespace tenon::inline TENON_ABI::serving {
 
+/// Another way to the models of a server, which ends with it.
+class Companion {
+ public:
+  virtual ~Companion() = default;
+  virtual void stop() = 0;
+};
+
 /// What all connections of a server share.
 struct Hub {
   ServeOptions options;
@@ -23,6 +32,30 @@ struct Hub {
   std::atomic<bool> stopping = false;
   std::atomic<long> connections = 0, refused_connections = 0;
   std::atomic<std::size_t> body_bytes = 0;
+  std::mutex mutex;
+  std::vector<std::weak_ptr<Companion>> companions;
+
+  /// Counts the bytes of a body, until give_back(). False if there are too many.
+  bool take(std::size_t bytes) {
+    if (body_bytes.fetch_add(bytes) + bytes <= options.max_bodies_bytes) return true;
+    give_back(bytes);
+    return false;
+  }
+  void give_back(std::size_t bytes) { body_bytes.fetch_sub(bytes); }
+  void add(const std::shared_ptr<Companion>& companion) {
+    const std::lock_guard lock(mutex);
+    std::erase_if(companions, [](const auto& one) { return one.expired(); });
+    companions.push_back(companion);
+  }
+  void stop_companions() {
+    std::vector<std::weak_ptr<Companion>> all;
+    {
+      const std::lock_guard lock(mutex);
+      all.swap(companions);
+    }
+    for (const auto& one : all)
+      if (const auto alive = one.lock()) alive->stop();
+  }
 
   std::string metrics() const {
     std::string text;

@@ -63,31 +63,75 @@ inline bool nested_as_shape(const InputText& input) {
   return true;
 }
 
+/// A copy of the bytes of an input.
+inline std::vector<std::byte> element_bytes(std::string_view given, Dtype dtype) {
+  std::vector<std::byte> bytes(given.size());
+  if (!given.empty()) std::memcpy(bytes.data(), given.data(), given.size());
+  if (dtype == Dtype::bool_)
+    for (std::byte& flag : bytes) flag = std::byte(flag != std::byte{});  // no other byte is a bool
+  return bytes;
+}
+
 /// The elements of an input: those of its data, or the next bytes of `binary`.
 inline std::vector<std::byte> elements_of(const InputText& input, const TensorType& type, long n,
                                           std::string_view& binary) {
   const std::string name = io::printable(input.name);
-  std::vector<std::byte> bytes(std::size_t(type.bytes(n)));
+  const auto size = std::size_t(type.bytes(n));
   if (input.binary_size >= 0) {
     if (input.has_data) refuse(text("input ", name, " has data and a binary_data_size"));
-    if (std::size_t(input.binary_size) != bytes.size())
-      refuse(text("input ", name, " has a binary_data_size of ", input.binary_size, ", its shape has ", bytes.size(),
-                  " bytes"));
-    if (binary.size() < bytes.size()) refuse(text("the bytes of input ", name, " are not all there"));
-    std::memcpy(bytes.data(), binary.data(), bytes.size());
-    binary.remove_prefix(bytes.size());
-    if (type.dtype == Dtype::bool_)
-      for (std::byte& flag : bytes) flag = std::byte(flag != std::byte{});  // no other byte is a bool
-    return bytes;
+    if (std::size_t(input.binary_size) != size)
+      refuse(
+          text("input ", name, " has a binary_data_size of ", input.binary_size, ", its shape has ", size, " bytes"));
+    if (binary.size() < size) refuse(text("the bytes of input ", name, " are not all there"));
+    const std::string_view given = binary.substr(0, size);
+    binary.remove_prefix(size);
+    return element_bytes(given, type.dtype);
   }
   if (!input.has_data) refuse(text("input ", name, " has no data"));
   if (input.numbers.size() != std::size_t(type.count(n)))
     refuse(text("input ", name, " has ", input.numbers.size(), " elements, its shape has ", type.count(n)));
   if (!nested_as_shape(input)) refuse(text("input ", name, " has data that is nested otherwise than its shape"));
+  std::vector<std::byte> bytes(size);
   if (std::string wrong = input.numbers.write(type.dtype, bytes.data()); !wrong.empty())
     refuse(text("input ", name, " ", wrong));
   return bytes;
 }
+
+/// The inputs of a request, as they are met.
+class GivenInputs {
+ public:
+  GivenInputs(InferRequest& result, const Signature& signature, long max_batch_size)
+      : result_(result), signature_(signature), max_batch_size_(max_batch_size), given_(signature.inputs.size()) {
+    result_.inputs.resize(signature.inputs.size());
+  }
+  /// The index of an input in the signature, which it fits.
+  std::size_t add(const InputText& input) {
+    const int k = find(signature_.inputs, input.name);
+    if (k < 0) refuse(text("the model has no input ", io::printable(input.name)));
+    const auto index = std::size_t(k);
+    const NamedType& wanted = signature_.inputs[index];
+    if (given_[index]) refuse(text("input ", wanted.name, " is there twice"));
+    given_[index] = true;
+    if (input.datatype != datatype(wanted.type.dtype))
+      refuse(text("input ", wanted.name, " has the datatype ", io::printable(input.datatype), ", the model takes ",
+                  datatype(wanted.type.dtype)));
+    const long n = samples_of(input, wanted, max_batch_size_);
+    if (result_.n && n != result_.n)
+      refuse(text("input ", wanted.name, " has ", n, " samples, another input has ", result_.n));
+    result_.n = n;
+    return index;
+  }
+  void check_all() const {
+    for (std::size_t k = 0; k < given_.size(); ++k)
+      if (!given_[k]) refuse(text("input ", signature_.inputs[k].name, " is missing"));
+  }
+
+ private:
+  InferRequest& result_;
+  const Signature& signature_;
+  long max_batch_size_;
+  std::vector<bool> given_;
+};
 
 inline std::vector<AskedOutput> asked_outputs(const InferText& request, const Signature& signature) {
   std::vector<AskedOutput> asked;
@@ -121,27 +165,13 @@ inline InferRequest read_infer_request(std::string_view body, std::size_t json_b
   if (std::string wrong = read_infer_text(body.substr(0, json_bytes), limits, request); !wrong.empty()) refuse(wrong);
 
   InferRequest result{std::move(request.id), request.has_id, 0, {}, {}};
-  result.inputs.resize(signature.inputs.size());
-  std::vector<bool> given(signature.inputs.size());
+  GivenInputs given(result, signature, max_batch_size);
   std::string_view binary = body.substr(json_bytes);
   for (const InputText& input : request.inputs) {
-    const int k = find(signature.inputs, input.name);
-    if (k < 0) refuse(text("the model has no input ", io::printable(input.name)));
-    const auto index = std::size_t(k);
-    const NamedType& wanted = signature.inputs[index];
-    if (given[index]) refuse(text("input ", wanted.name, " is there twice"));
-    given[index] = true;
-    if (input.datatype != datatype(wanted.type.dtype))
-      refuse(text("input ", wanted.name, " has the datatype ", io::printable(input.datatype), ", the model takes ",
-                  datatype(wanted.type.dtype)));
-    const long n = samples_of(input, wanted, max_batch_size);
-    if (result.n && n != result.n)
-      refuse(text("input ", wanted.name, " has ", n, " samples, another input has ", result.n));
-    result.n = n;
-    result.inputs[index] = elements_of(input, wanted.type, n, binary);
+    const std::size_t k = given.add(input);
+    result.inputs[k] = elements_of(input, signature.inputs[k].type, result.n, binary);
   }
-  for (std::size_t k = 0; k < given.size(); ++k)
-    if (!given[k]) refuse(text("input ", signature.inputs[k].name, " is missing"));
+  given.check_all();
   if (!binary.empty()) refuse(text(binary.size(), " bytes follow the last input"));
   result.outputs = asked_outputs(request, signature);
   return result;

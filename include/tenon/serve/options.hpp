@@ -38,6 +38,16 @@ struct ServeOptions {
   std::chrono::milliseconds stop_time{10'000};
 };
 
+/// The files of a server's certificate, in the PEM form.
+struct TlsOptions {
+  /// The certificate, followed by those between it and the authority that clients know.
+  std::string certificate;
+  /// Its private key, and the password of the key if it is encrypted.
+  std::string key, password{};
+  /// Certificates of authorities: with them a client needs a certificate that one of them has signed.
+  std::string client_authorities{};
+};
+
 /// Settings of a model that a Server serves.
 struct ServedOptions {
   /// Names of the outputs: "output" without them, or "output_0", "output_1", ... for several.

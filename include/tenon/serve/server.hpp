@@ -58,6 +58,8 @@ class Server {
   bool remove(const std::string& name, long version) { return hub_->registry.remove(name, version); }
 
   int port() const { return port_; }
+  /// What ways to the models share that are not HTTP. Not for users.
+  const std::shared_ptr<serving::Hub>& hub() const { return hub_; }
   /// Connections at this moment.
   long connections() const { return hub_->connections; }
 
@@ -84,6 +86,7 @@ class Server {
         each_session(*io, [](serving::Connection& session) { session.close_if_idle(); });
       });
     hub_->registry.drain();
+    hub_->stop_companions();
     const auto until = serving::Clock::now() + hub_->options.stop_time;
     while (started_ && hub_->connections > 0 && serving::Clock::now() < until)
       std::this_thread::sleep_for(std::chrono::milliseconds(5));

@@ -132,10 +132,7 @@ class Session final : public Connection {
     if (count("Inference-Header-Content-Length") > 1)
       return refuse(400, "more than one Inference-Header-Content-Length");
     const std::size_t bytes = parser_->content_length() ? std::size_t(*parser_->content_length()) : 0;
-    if (hub_->body_bytes.fetch_add(bytes) + bytes > options().max_bodies_bytes) {
-      hub_->body_bytes.fetch_sub(bytes);
-      return refuse(503, "too many bytes in requests, try again later");
-    }
+    if (!hub_->take(bytes)) return refuse(503, "too many bytes in requests, try again later");
     held_bytes_ = bytes;
     if (bytes && boost::beast::iequals(request[field::expect], "100-continue")) return say_continue();
     read_body();
@@ -285,7 +282,7 @@ class Session final : public Connection {
     });
   }
   void give_back_bytes() {
-    hub_->body_bytes.fetch_sub(std::exchange(held_bytes_, 0));
+    hub_->give_back(std::exchange(held_bytes_, 0));
     parser_.reset();
     body_ = {};
   }

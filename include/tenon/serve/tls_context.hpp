@@ -15,18 +15,9 @@
 #include <tenon/core/log/log.hpp>
 #include <tenon/io/file.hpp>
 #include <tenon/io/text/escaped_text.hpp>
+#include <tenon/serve/options.hpp>
 
 namespace tenon::inline TENON_ABI {
-
-/// The files of a server's certificate, in the PEM form.
-struct TlsOptions {
-  /// The certificate, followed by those between it and the authority that clients know.
-  std::string certificate;
-  /// Its private key, and the password of the key if it is encrypted.
-  std::string key, password{};
-  /// Certificates of authorities: with them a client needs a certificate that one of them has signed.
-  std::string client_authorities{};
-};
 
 namespace serving {
 using TlsContext = boost::asio::ssl::context;
