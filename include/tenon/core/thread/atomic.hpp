@@ -59,7 +59,7 @@ template <class T>
 class Atomic {
  public:
   constexpr Atomic() = default;
-  constexpr Atomic(T value) : value_(value) {}
+  constexpr Atomic(T initial) : value_(initial) {}
   Atomic(const Atomic&) = delete;
   Atomic& operator=(const Atomic&) = delete;
 

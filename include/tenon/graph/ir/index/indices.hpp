@@ -18,7 +18,7 @@ template <class I>
   using Distance = std::make_unsigned_t<I>;  // from the least one: of a number below it larger than any inside
   constexpr long block = 16;
   const I least = static_cast<I>(low), most = static_cast<I>(high - 1);
-  const auto from_least = [least](I number) { return static_cast<Distance>(Distance(number) - Distance(least)); };
+  const auto from_least = [least](I one) { return static_cast<Distance>(Distance(one) - Distance(least)); };
   const long whole = count - count % block;
   Distance largest[block]{};
   for (long i = 0; i < whole; i += block)
