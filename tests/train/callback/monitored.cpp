@@ -174,4 +174,9 @@ TEST_CASE("save best: the file holds the best epoch's parameters") {
   std::filesystem::remove(path);
   SaveBest wrong{.path = "best.txt"};
   CHECK_THROWS_AS(model.fit(1, ten(), ten(), wrong), ValueError);
+  const long steps = model.global_step();  // a path where no file can be is an error before the first step
+  SaveBest nowhere{.path = path.string() + ".no folder/best.safetensors", .monitor = "accuracy"};
+  CHECK_THROWS_WITH_AS(model.fit(1, ten(), ten(), nowhere), doctest::Contains("The directory must exist"),
+                       RuntimeError);
+  CHECK(model.global_step() == steps);
 }

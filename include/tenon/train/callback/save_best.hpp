@@ -2,6 +2,7 @@
 #pragma once
 #include <string>
 
+#include <tenon/io/file.hpp>
 #include <tenon/io/path/own_path.hpp>
 #include <tenon/train/callback/monitor.hpp>
 #include <tenon/train/checkpoint.hpp>
@@ -16,7 +17,7 @@ namespace tenon::inline TENON_ABI {
 ///
 /// monitor, mode   as in EarlyStopping; with train() use "loss", which keeps the parameters with the lowest loss at the
 ///                 end of an epoch
-/// throws          what save_checkpoint throws
+/// throws          what save_checkpoint throws; when the training begins, RuntimeError if no file can be at `path`
 struct SaveBest {
   static constexpr bool writes = true;
 
@@ -32,6 +33,7 @@ struct SaveBest {
   {
     static_cast<void>(detail::is_ckpt_path("save", path));
     path = io::own_file(path);
+    io::check_writable(path);  // now, not after an epoch
     if (best_epoch > 0 && kept_in == path && watched.watches(monitor, mode)) return;
     watched.begin("SaveBest", monitor, mode, 0, run);
     best_epoch = 0, kept_in = path;
