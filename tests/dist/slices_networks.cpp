@@ -5,6 +5,7 @@
 #include <tenon/nn/layer/norm/layer_norm.hpp>
 #include <tenon/nn/optim/adam.hpp>
 #include <tenon/nn/optim/clip.hpp>
+#include <tenon/nn/optim/lamb.hpp>
 #include <tenon/nn/optim/momentum.hpp>
 #include <tenon/nn/optim/sgd.hpp>
 #include <tenon/ops/attention.hpp>
@@ -12,6 +13,8 @@
 #include <tenon/ops/reshape.hpp>
 #include <tenon/ops/transpose.hpp>
 #include <tenon/train/data_parallel.hpp>
+
+#include "../support/error_of.hpp"
 
 using namespace slices;
 using support::bands;
@@ -31,6 +34,12 @@ struct Pair : nn::Cell<Pair<Slices>> {
   nn::ColumnParallelDense<6, 16, Slices, "slices"> up;
   nn::RowParallelDense<16, 4, Slices, "slices"> down;
   constexpr auto construct(auto x) const { return down(relu(up(x))); }
+};
+
+struct TwoGroups : nn::Cell<TwoGroups> {
+  nn::ColumnParallelDense<6, 16, 2, "slices"> up;
+  nn::RowParallelDense<16, 4, 2, "others"> down;
+  constexpr auto construct(auto x) const { return down(up(x)); }
 };
 
 /// A block of a transformer: heads of attention, then two layers, each with a residual.
@@ -187,4 +196,54 @@ TEST_CASE("mixed precision has equal bits in both modes, and a loss scale that a
   CHECK(graph.losses.back() < 0.95 * graph.losses.front());
   CHECK(graph.losses[0] == graph.losses[4]);  // the first updates were skipped
   CHECK(train(Mode::pynative) == graph);
+}
+
+TEST_CASE("ranks of a network in slices that differ hear what it is, all of them") {
+  const auto heard = [](auto run) {
+    const ContextScope scope({.mode = Mode::graph, .num_threads = 1, .seed = 11});
+    std::vector<std::string> all(2);
+    dist::run_ranks(2, [&](const dist::Communicator& ranks) {
+      dist::create_mesh({{"replicas", 1}, {"slices", 2}});
+      all[std::size_t(ranks.rank())] = support::error_of([&] { run(ranks.rank() == 1); });
+    });
+    CHECK(all[0] == all[1]);
+    return all[0];
+  };
+  const auto train = [](const auto& data, float rate, auto change) {
+    Pair<2> net;
+    net.init_parameters();
+    change(net);
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::SGD{.learning_rate = rate},
+                dist::DataParallel{.group = dist::communicator("replicas")}};
+    model.train(1, data | dataset::batch(16));
+  };
+  const auto nothing = [](auto&) {};
+  const std::string who = "Model.train: in step 1 rank 1 of the group 'slices' has ",
+                    all = " than rank 0: the ranks of a network in slices need the same ";
+  CHECK(heard([&](bool) { train(bands<Shape<6>>(32), 0.1f, nothing); }) == "nothing");
+  CHECK(heard([&](bool odd) {
+          train(bands<Shape<6>>(odd ? 32 : 33, odd ? 7 : 8), 0.1f, nothing);
+        }).starts_with(who + "other samples" + all + "batches. If replicas have shards"));
+  CHECK(heard([&](bool odd) {
+          train(bands<Shape<6>>(odd ? 8 : 16), 0.1f, nothing);
+        }).starts_with(who + "other samples" + all + "batches."));
+  CHECK(heard([&](bool odd) {
+          train(bands<Shape<6>>(32), 0.1f, [&](Pair<2>& net) { net.down.bias.values()[0] = odd; });
+        }) == who + "other weights where they are not in slices" + all + "seed, or files of one moment.");
+  CHECK(heard([&](bool odd) { train(bands<Shape<6>>(32), odd ? 0.1f : 0.2f, nothing); }) ==
+        who + "another learning rate" + all + "one.");
+}
+TEST_CASE("an optimizer that looks at whole parameters, and slices of two groups, are mistakes of the program") {
+  const auto sentence = []<class Net, class Optimizer>(std::type_identity<Net>, const Optimizer&) {
+    using X = tenon::detail::KeyFor<Tensor<float, Shape<dyn, 6>>>::type;
+    using Y = tenon::detail::KeyFor<Tensor<std::int32_t, Shape<dyn>>>::type;
+    using Step = tenon::detail::TrainStep<Net, nn::SoftmaxCrossEntropyWithLogits<>, Optimizer, X, Y>;
+    return std::string(Compiled<Step>::sentence.view());
+  };
+  CHECK(sentence(std::type_identity<Pair<2>>(), nn::Lamb{.learning_rate = 0.1f}) ==
+        "network.up.weight: Lamb looks at a whole parameter, of which each rank has a slice: take another optimizer, "
+        "such as "
+        "nn::AdamWeightDecay");
+  CHECK(sentence(std::type_identity<TwoGroups>(), nn::SGD{.learning_rate = 0.1f}) ==
+        "network: the parameters of a network are in slices of two groups: a Model needs them in one");
 }

@@ -36,7 +36,7 @@ class Builder;
 /// A parameter of which each rank of a group has a slice (nn/parallel): what a step asks it for.
 struct SliceEntry {
   int entry = 0, axis = 0, slices = 1;
-  std::uint64_t group = 0;                     // a hash of its name
+  std::string_view group{};
   int (*sum)(Builder&, int value) = nullptr;   // appends the sum over the ranks
   int (*agree)(Builder&, int flag) = nullptr;  // appends that a flag is set on all ranks if it is on one
 };

@@ -24,7 +24,7 @@ struct SliceOf {
     return {entry,
             axis,
             slices,
-            hash_bytes(group.view().data(), group.view().size()),
+            group.view(),
             [](Builder& b, int value) { return b.template call<ops::SumSlices<group>>(NoConfig{}, value); },
             [](Builder& b, int flag) { return b.template call<ops::AgreeOnFlag<group>>(NoConfig{}, flag); }};
   }

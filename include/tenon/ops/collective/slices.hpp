@@ -1,7 +1,7 @@
 // Tensors in slices, one on each rank of a group that computes one loss together: copy_to_slices, sum_slices,
 // gather_slices, take_slice.
 #pragma once
-#include <cstring>
+#include <algorithm>
 
 #include <tenon/ops/collective/all_to_all.hpp>
 
