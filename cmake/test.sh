@@ -132,6 +132,8 @@ tools_of() {
     *clang* | core/forbidden | odr/flags*) echo clang-19 ;;
     *aarch64*) echo g++-aarch64-linux-gnu qemu-user ;;
     error/editor) echo clangd-19 ;;
+    serve/clients) echo libgrpc++-dev pkgconf libboost-dev nlohmann-json3-dev libprotozero-dev libssl-dev openssl \
+      curl ;;
     onnx/import) echo libprotozero-dev libcli11-dev ;;
     onnx/*) echo libprotozero-dev libonnx-testdata ;;
     layout/lines) echo clang-format-19 ;;
