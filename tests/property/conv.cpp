@@ -4,7 +4,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
 
 #include <tenon/core/context.hpp>
 #include <tenon/nn/jit.hpp>
@@ -66,6 +70,29 @@ void check_conv(long n = 2) {
   check_gradients(f, x, w);
 }
 
+// The chains of conv2d.hpp, one step after the other.
+template <class X, class W>
+std::vector<float> chains_of(const X& x, const W& w) {
+  const long c = x.extent(1), h = x.extent(2), width = x.extent(3), out = w.extent(0),
+             segment = kernel::conv_segment(c, 9);
+  std::vector<float> y;
+  for (long i = 0; i < x.extent(0) * out * h * width; ++i) {
+    const long column = i % width, row = i / width % h, channel = i / (width * h) % out, sample = i / (width * h * out);
+    float sum = 0, chain = 0;
+    for (long k = 0; k < c; ++k) {
+      if (k % segment == 0) sum = k == 0 ? sum : sum + std::exchange(chain, 0.0f);
+      for (long tap = 0; tap < 9; ++tap) {
+        const long r = row - 1 + tap / 3, s = column - 1 + tap % 3;
+        const bool inside = r >= 0 && r < h && s >= 0 && s < width;
+        chain = std::fma(w.data()[(channel * c + k) * 9 + tap],
+                         inside ? x.data()[((sample * c + k) * h + r) * width + s] : 0.0f, chain);
+      }
+    }
+    y.push_back(sum + chain + 0.0f);
+  }
+  return y;
+}
+
 }  // namespace
 
 TEST_CASE("conv2d against its definition") {
@@ -75,6 +102,30 @@ TEST_CASE("conv2d against its definition") {
   check_conv<Conv2dOptions{.stride = 2, .pad_mode = PadMode::pad, .padding = {1, 0, 2, 1}}, Shape<dyn, 2, 4, 4>,
              Shape<2, 2, 3, 3>>();
   check_conv<Conv2dOptions{.pad_mode = PadMode::valid}, Shape<dyn, 3, 1, 1>, Shape<2, 3, 1, 1>>(3);
+}
+
+TEST_CASE("planes of zeros before and after all others: the bits of the whole chains, NaN where a weight is infinite") {
+  const auto check = []<int channels>(std::integral_constant<int, channels>, long before, long after) {
+    auto x = random_tensor<float, Shape<dyn, channels, 9, 17>>(1, -2, 2, 2);
+    auto w = random_tensor<float, Shape<5, channels, 3, 3>>(2);
+    for (long k = 0; k < channels; ++k)  // of the first sample
+      if (k < before || k >= channels - after)
+        for (long i = 0; i < 9 * 17; ++i) x.data()[k * 9 * 17 + i] = k % 2 ? -0.0f : 0.0f;
+    for (const long infinite : {-1L, 0L, channels * 9L - 1, (channels - after) * 9 * 2 - 7}) {
+      if (infinite >= 0) w.data()[infinite] = std::numeric_limits<float>::infinity();
+      const auto f = [](const auto& image, const auto& weight) { return conv2d(image, weight); };
+      const auto y = infinite < 0 ? both_modes(f, x, w).result : f(x, w);  // a NaN may have other bits elsewhere
+      const auto want = chains_of(x, w);
+      for (long i = 0; i < y.count(); ++i) {
+        const float own = y.data()[i], other = want[std::size_t(i)];
+        CHECK_UNARY((std::isnan(own) && std::isnan(other)) ||
+                    std::bit_cast<std::uint32_t>(own) == std::bit_cast<std::uint32_t>(other));
+      }
+    }
+  };
+  check(std::integral_constant<int, 6>(), 2, 1);
+  check(std::integral_constant<int, 6>(), 6, 0);
+  check(std::integral_constant<int, 60>(), 31, 5);  // segments of 20
 }
 
 TEST_CASE("groups, down to one channel each") {

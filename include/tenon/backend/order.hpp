@@ -5,8 +5,8 @@
 // A longer sum is a sum of chains' sums:
 //   products        chains of `segment_units` steps, added one after the other: ((s0 + s1) + s2) + ...
 //   convolutions    forward, and the gradient for the input: chains over (channel, row, column of the kernel) of whole
-//                   channels (conv_segment), added one after the other; at last + 0. Taps in the padding may be left
-//                   out: with finite weights they change nothing
+//                   channels (conv_segment), added one after the other; at last + 0. Taps that meet padding or a plane
+//                   of zeros may be left out: with finite weights they change nothing
 //   their weights   chains over the pixels of dy in row-major order (pixel_segments), added one after the other; then
 //                   the samples (below)
 //   sums of images  per channel: the same pixels in float64, each segment rounded to float32; the segments of a sample

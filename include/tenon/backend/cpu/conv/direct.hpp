@@ -1,6 +1,8 @@
 // Direct convolution: a padded image with the taps of a kernel, forward and as the gradient for the input, vectors
 // along pixels.
 #pragma once
+#include <cstring>
+
 #include <tenon/backend/cpu/conv/phases.hpp>
 #include <tenon/backend/cpu/conv/shares.hpp>
 #include <tenon/backend/cpu/movement/prefetch.hpp>
@@ -43,6 +45,7 @@ class DirectConv {
   [[gnu::noinline]] void run(const T* weight, const T* from, T* to, long rows, [[maybe_unused]] long packed,
                              const T* next) {
     clear_untouched(c_, at_.starts, to, rows);
+    leave_out_zeros(weight, from, rows);
     const long blocks = ceil_div(rows, tile_rows);
     for (long i0 = 0; i0 < c_.grid_h; i0 += c_.band) {
       pixels_ = at_.image;
@@ -51,7 +54,7 @@ class DirectConv {
       if (!c_.in_place) {
         if (!cleared_ || c_.band < c_.grid_h) clear(at_.image, c_.image.elements() + conv_slack<A>);
         cleared_ = true;
-        fill_padded(c_.image, c_.source, from, i0 * c_.image.step_h, at_.image);
+        fill_padded(c_.image, c_.source, from, i0 * c_.image.step_h, at_.image, first_plane_, end_plane_);
       }
       if constexpr (!widen) fetch_image(from, next, i0, blocks);
       for (long block = 0; block < blocks; ++block) {
@@ -72,6 +75,26 @@ class DirectConv {
     const long step = count_ - at_.starts[phase_];
     if (widen) at_.source[count_] = std::int32_t(weight);
     at_.taps[count_++] = {std::int32_t(widen ? step : weight), std::int32_t(pixel)};
+  }
+  // Planes of zeros before and after all others, as volumes have at their ends: with finite weights they change nothing
+  // but the sign of a zero, which the final + 0 clears. Chains of a segment begin where they did.
+  void leave_out_zeros([[maybe_unused]] const T* weight, [[maybe_unused]] const T* from, [[maybe_unused]] long rows) {
+    first_plane_ = 0, end_plane_ = c_.image.planes;
+    if constexpr (std::is_same_v<T, float>) {
+      const long pixels = c_.h * c_.w, taps = c_.taps();
+      if (c_.plane_step != taps || c_.phases() > 1) return;
+      const auto zeros = [&](long p) {
+        const float* const plane = from + p * pixels;
+        return plane[0] == 0 && std::memcmp(plane, plane + 1, std::size_t(pixels - 1) * sizeof(float)) == 0;
+      };
+      while (end_plane_ > 1 && zeros(end_plane_ - 1)) --end_plane_;
+      while (first_plane_ < end_plane_ - 1 && zeros(first_plane_)) ++first_plane_;
+      for (long r = 0; r < rows && end_plane_ - first_plane_ < c_.image.planes; ++r, weight += c_.row_step)
+        if (!all_finite(weight, first_plane_ * taps) ||
+            !all_finite(weight + end_plane_ * taps, (c_.image.planes - end_plane_) * taps))
+          first_plane_ = 0, end_plane_ = c_.image.planes;
+      if (c_.segments) first_plane_ -= first_plane_ % c_.segment;
+    }
   }
   // The weights of the next rows, where tiles are few and pieces of weights lie far apart, so that no processor sees
   // what comes next.
@@ -132,9 +155,10 @@ class DirectConv {
     const int phase_h = phase / c_.step_w, phase_w = phase % c_.step_w;
     const long grid_h = ceil_div(c_.height - phase_h, c_.step_h), grid_w = ceil_div(c_.width - phase_w, c_.step_w);
     const long band = c_.band < grid_h - i0 ? c_.band : grid_h - i0;
-    const long first = at_.starts[phase], count = at_.starts[phase + 1] - first;
+    const long taps = (at_.starts[phase + 1] - at_.starts[phase]) / c_.image.planes,
+               first = at_.starts[phase] + first_plane_ * taps, count = (end_plane_ - first_plane_) * taps;
     if (band <= 0 || grid_w <= 0 || (count == 0 && c_.phases() > 1)) return;
-    segment_ = count / c_.image.planes * c_.segment;
+    segment_ = taps * c_.segment;
     to += r * c_.height * c_.width;
     std::int32_t row[tile_rows];
     const P* operand = weight;
@@ -144,8 +168,8 @@ class DirectConv {
     if constexpr (!widen)
       if (c_.phases() == 1 && c_.image.pitch == grid_w && columns >= tile_step<A>)
         return run_direct(
-            Tile<A, P>{at_.taps, count, operand, row, pixels_, to + i0 * c_.width, c_.height * c_.width, false}, rows,
-            columns);
+            Tile<A, P>{at_.taps + first, count, operand, row, pixels_, to + i0 * c_.width, c_.height * c_.width, false},
+            rows, columns);
     for (long q = 0; q < columns;) {
       if (c_.phases() == 1) fetch_result(to + i0 * c_.width + q, rows, 3 * simd_width<A>);
       q += compute(Tile<A, P>{at_.taps + first, count, operand, row, pixels_ + q, at_.sums + q, pitch_, false}, rows,
@@ -233,7 +257,8 @@ class DirectConv {
 
   const ConvPlan& c_;
   const ConvScratch<T> at_;
-  long pitch_, count_ = 0, segment_ = 0;  // segment_: steps of one, of the taps that are listed
+  long pitch_, first_plane_ = 0, end_plane_ = 0, count_ = 0,
+               segment_ = 0;  // segment_: steps of one, of the taps that are listed
   int phase_ = 0;
   bool cleared_ = false;  // the padding stays zero as long as one band holds the whole image
   Ahead weights_, ahead_;

@@ -34,9 +34,15 @@ struct PlaneSource {
 };
 
 /// Copies the rows from padded row `first` (a multiple of step_h) into `to`, widened or in pairs. Writes nothing where
-/// the padding is: the caller has cleared it, once if the same rows are filled again and again.
+/// the padding is: the caller has cleared it, once if the same rows are filled again and again. Leaves out the planes
+/// before plane0 and from plane1 on.
 template <class T, class To>
-[[gnu::noinline]] void fill_padded(const Padded& s, const PlaneSource& source, const T* from, long first, To* to);
+[[gnu::noinline]] void fill_padded(const Padded& s, const PlaneSource& source, const T* from, long first, To* to,
+                                   long plane0, long plane1);
+template <class T, class To>
+void fill_padded(const Padded& s, const PlaneSource& source, const T* from, long first, To* to) {
+  fill_padded(s, source, from, first, to, 0, s.planes);
+}
 
 #if TENON_DEFINES
 namespace detail {
@@ -60,20 +66,38 @@ inline void copy_strided(const T* from, long step, To* to, long n, [[maybe_unuse
   }
   for (; j < n; ++j) to[j] = widened(from[j * step]);
 }
+// Rows of `count` elements each.
+template <class T, class To>
+inline void copy_rows_apart(const T* from, long from_step, To* to, long to_step, long rows, long count) {
+  for (long i = 0; i < rows; ++i, from += from_step, to += to_step) copy_row(from, to, count);
+}
 }  // namespace detail
 
 template <class T, class To>
-void fill_padded(const Padded& s, const PlaneSource& source, const T* from, long first, To* to) {
-  for (long p = 0; p < s.planes; ++p)
+void fill_padded(const Padded& s, const PlaneSource& source, const T* from, long first, To* to, long plane0,
+                 long plane1) {
+  const auto steps = [](long pixels, long step) { return step == 1 ? pixels : ceil_div(pixels, step); };
+  to += plane0 * s.plane();
+  for (long p = plane0; p < plane1; ++p)
     for (int ph = 0; ph < s.phases_h; ++ph)
       for (int pw = 0; pw < s.phases_w; ++pw) {
         // columns j with 0 <= j * step_w - lead < w
-        const long lead = s.left - pw * (s.copy_step ? s.copy_step : 1),
-                   begin = lead > 0 ? ceil_div(lead, s.step_w) : 0;
-        const long count = lead + s.w > 0 ? ceil_div(lead + s.w, s.step_w) : 0, end = count < s.pitch ? count : s.pitch;
+        const long lead = s.left - pw * (s.copy_step ? s.copy_step : 1), begin = lead > 0 ? steps(lead, s.step_w) : 0;
+        const long count = lead + s.w > 0 ? steps(lead + s.w, s.step_w) : 0, end = count < s.pitch ? count : s.pitch;
+        // rows i with 0 <= above + i * step_h < h
+        const long above = first + ph - s.top, top = above < 0 ? steps(-above, s.step_h) : 0,
+                   held = above < s.h && begin < end ? steps(s.h - above, s.step_h) : 0,
+                   bottom = held < s.rows ? held : s.rows;
+        if constexpr (elements_per_lane<T, To> == 1)
+          if (s.step_w == 1) {
+            detail::copy_rows_apart(from + p * source.step + (above + top * s.step_h) * s.w - lead + begin,
+                                    s.step_h * s.w, to + top * s.pitch + begin, s.pitch, bottom - top, end - begin);
+            to += s.rows * s.pitch;
+            continue;
+          }
         for (long i = 0; i < s.rows; ++i, to += s.pitch) {
-          const long y = first + i * s.step_h + ph - s.top;
-          if (y < 0 || y >= s.h || begin >= end) continue;
+          const long y = above + i * s.step_h;
+          if (i < top || i >= bottom) continue;
           const T* const row = from + p * source.step + y * s.w - lead;
           if constexpr (elements_per_lane<T, To> == 2) {
             const T* const second = p < source.seconds ? row + source.distance : nullptr;
@@ -85,8 +109,7 @@ void fill_padded(const Padded& s, const PlaneSource& source, const T* from, long
             else
               for (long j = begin; j < end; ++j)
                 to[j] = one_pair(row + j * s.step_w, second ? second + j * s.step_w : nullptr);
-          } else if (s.step_w == 1) copy_row(row + begin, to + begin, end - begin);
-          else
+          } else
             detail::copy_strided(row + begin * s.step_w, s.step_w, to + begin, end - begin, 2 * end - 1 - lead < s.w);
         }
       }
