@@ -11,6 +11,7 @@
 #include <tenon/train/load_param_into_net.hpp>
 
 #include "../../examples/tools/import/import.hpp"
+#include "onnx_files/control.hpp"
 #include "onnx_files/mlp_new.hpp"
 #include "onnx_files/sequence_new.hpp"
 #include "onnx_files/small.hpp"
@@ -87,6 +88,82 @@ TEST_CASE("attention of PyTorch, with the steps first, is a cell that has the sa
   set_context({.mode = Mode::graph});
 }
 
+TEST_CASE("loops and conditions are lambdas") {
+  const importer::Imported made = imported("control");
+  const auto without_spaces = [](std::string code) {  // lambdas have other lines in a header that is formatted
+    std::erase_if(code, [](char c) { return c == ' ' || c == '\n'; });
+    return code;
+  };
+  CHECK(without_spaces(made.header) == without_spaces(io::read_file(here + "control.hpp")));
+  const control::Control net;
+  take_weights(net, made);
+  for (const Mode mode : {Mode::graph, Mode::pynative}) {
+    set_context({.mode = mode});
+    const auto [all, root] = net(filled<Shape<dyn, 4, 3>>(2));
+    compare(all,
+            {-0.36228561f, -0.88983595f, -0.51891297f, -1.0818336f, 0.45952928f, -1.7005148f, -0.20683157f, -2.9597042f,
+             1.2250441f, 0.67319977f, 2.1952217f, 0.81280375f, 2.1165009f, -1.7818481f, 2.5769448f, -2.7094359f});
+    compare(root, {1.5569265f});
+  }
+  set_context({.mode = Mode::graph});
+}
+
+namespace {
+onnx::ReadNode& node_of(onnx::ReadGraph& graph, std::string_view operation) {
+  for (onnx::ReadNode& node : graph.nodes)
+    if (node.operation == operation) return node;
+  throw_error<KeyError>("no such node");
+}
+onnx::ReadGraph& graph_of(onnx::ReadNode& node, std::string_view name) { return *node.find(name)->graph; }
+std::string problem_of(const onnx::ReadModel& model) {
+  const importer::Imported made = importer::import_model(model, "control", "", {});
+  return made.problems.empty() ? "" : made.problems[0];
+}
+/// A graph whose only node has a graph as an attribute, and so on.
+std::string nested(int depth) {
+  if (depth == 0) return "";
+  std::string bytes;
+  protozero::pbf_writer graph(bytes), node(graph, 1), attribute(node, 5);
+  attribute.add_message(6, nested(depth - 1));
+  attribute.commit(), node.commit();
+  return bytes;
+}
+}  // namespace
+
+TEST_CASE("loops and conditions that Tenon does not have") {
+  const auto read = [] { return onnx::read_model(here + "control.onnx"); };
+  onnx::ReadModel model = read();
+  CHECK(problem_of(model) == "");
+  onnx::ReadGraph* turn = &graph_of(node_of(model, "Scan"), "body");
+  node_of(graph_of(node_of(*turn, "If"), "then_branch"), "Tanh").operation = "NonZero";
+  CHECK(problem_of(model).find("(NonZero of version 17)") != std::string::npos);
+  model = read();
+  turn = &graph_of(node_of(model, "Scan"), "body");
+  node_of(graph_of(node_of(*turn, "If"), "then_branch"), "Identity").inputs[0] = node_of(*turn, "If").inputs[0];
+  CHECK(problem_of(model).find("its branches return values of other shapes or types") != std::string::npos);
+  model = read();
+  onnx::ReadNode& loop = node_of(model, "Loop");
+  graph_of(loop, "body").outputs.push_back(graph_of(loop, "body").outputs.back());
+  loop.outputs.push_back("results");
+  CHECK(problem_of(model).find("the number of its results is not known") != std::string::npos);
+  model = read();
+  node_of(model, "Loop").attributes.clear();
+  CHECK(problem_of(model).find("it has no graph 'body'") != std::string::npos);
+  // graphs in each other, and many nodes
+  const auto file_of = [](const std::string& graph) {
+    std::string bytes;
+    protozero::pbf_writer(bytes).add_message(7, graph);
+    return bytes;
+  };
+  CHECK(onnx::parse_model(file_of(nested(8)), "f").nodes.size() == 1);
+  CHECK_THROWS_WITH_AS(onnx::parse_model(file_of(nested(9)), "f"),
+                       doctest::Contains("more than 8 graphs in each other"), RuntimeError);
+  std::string nodes;
+  for (int k = 0; k < 200'001; ++k) nodes += std::string("\x0a\0", 2);
+  CHECK_THROWS_WITH_AS(onnx::parse_model(file_of(nodes), "f"), doctest::Contains("more than 200000 nodes"),
+                       RuntimeError);
+}
+
 TEST_CASE("a sentence for each node that is out of scope") {
   onnx::ReadModel model = onnx::read_model(here + "mlp_new.onnx");
   for (onnx::ReadNode& node : model.nodes)
@@ -107,7 +184,7 @@ TEST_CASE("a sentence for each node that is out of scope") {
 
 TEST_CASE("1,000 mutations of each file are refused or read") {
   std::mt19937 random(1);
-  for (const std::string name : {"mlp_new", "small", "sequence_new", "writer", "reader", "image"}) {
+  for (const std::string name : {"mlp_new", "small", "sequence_new", "control", "writer", "reader", "image"}) {
     const std::string file = io::read_file(here + name + ".onnx");
     long refused = 0;
     for (int k = 0; k < 1000; ++k) {

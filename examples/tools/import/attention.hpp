@@ -206,7 +206,9 @@ inline void join_attentions(Graph& g) {
     Call& call = g.calls[k];
     if (std::none_of(call.outputs.begin(), call.outputs.end(), [&](int id) { return read.count(id) > 0; }))
       call.is_dropped = true;
-    if (!call.is_dropped) read.insert(call.inputs.begin(), call.inputs.end());
+    if (call.is_dropped) continue;
+    read.insert(call.inputs.begin(), call.inputs.end());
+    for (const Lambda& l : call.lambdas) read.insert(l.outputs.begin(), l.outputs.end());
   }
 }
 

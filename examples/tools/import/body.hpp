@@ -1,34 +1,8 @@
 // The code of a function: members, arguments, and the statements of construct.
 #pragma once
-#include "functions.hpp"
+#include "body_text.hpp"
 
 namespace importer {
-
-/// A text with its numbers, without the marks around them.
-inline std::string plain(const std::string& marked) {
-  std::string result;
-  for (std::size_t k = 0; k < marked.size(); ++k)
-    if (marked[k] == '\1') k = std::min(marked.find(':', k), marked.size() - 1);
-    else if (marked[k] != '\2') result += marked[k];
-  return result;
-}
-struct Line {
-  std::string code, comment;
-};
-struct Body {
-  std::vector<std::pair<std::string, std::string>> members;  // type, name
-  std::vector<std::string> arguments;
-  std::vector<Line> lines;
-
-  /// All of it but the comments.
-  std::string text() const {
-    std::string all;
-    for (const auto& [type, name] : members) all += type + " " + name + ";\n";
-    for (const std::string& each : arguments) all += each + ",";
-    for (const Line& line : lines) all += "\n" + line.code;
-    return all;
-  }
-};
 
 class BodyWriter {
  public:
@@ -38,7 +12,9 @@ class BodyWriter {
   Body write() {
     name_members();
     for (const auto& item : f_.items)
-      for (const int value : fs_.inputs(item)) ++uses_[value];
+      if (item.call >= 0) count_uses(fs_.call(item));
+      else
+        for (const int value : fs_.inputs(item)) ++uses_[value];
     for (const int value : f_.outputs) ++uses_[value];
     name_arguments();
     for (const auto& item : f_.items) add(item);
@@ -47,6 +23,7 @@ class BodyWriter {
   }
   /// The names of the members, by the number of their item.
   std::map<std::size_t, std::string> member_of;
+  std::map<int, std::string> inner_member_of;  // by the number of the call, of those in lambdas
 
  private:
   struct Expression {
@@ -60,10 +37,33 @@ class BodyWriter {
       std::string name, type;
       if (item.child >= 0) name = fs_.all[std::size_t(item.child)].name, type = fs_.all[std::size_t(item.child)].type;
       else if (fs_.call(item).member) name = fs_.member_name.at(item.call), type = fs_.call(item).member->type;
-      else continue;
+      else {
+        name_inner_members(fs_.call(item));
+        continue;
+      }
       name = unique(identifier(name));
       member_of[k] = name;
       body_.members.push_back({type, name});
+    }
+  }
+  void name_inner_members(const Call& call) {
+    for (const Lambda& l : call.lambdas)
+      for (const int k : l.calls) {
+        const Call& inner = g_.calls[std::size_t(k)];
+        if (inner.is_dropped) continue;
+        if (inner.member) {
+          inner_member_of[k] = unique(identifier(fs_.member_name.at(k)));
+          body_.members.push_back({inner.member->type, inner_member_of[k]});
+        }
+        name_inner_members(inner);
+      }
+  }
+  void count_uses(const Call& call) {
+    for (const int value : call.inputs) ++uses_[value];
+    for (const Lambda& l : call.lambdas) {
+      for (const int k : l.calls)
+        if (!g_.calls[std::size_t(k)].is_dropped) count_uses(g_.calls[std::size_t(k)]);
+      for (const int value : l.outputs) ++uses_[value];
     }
   }
   std::string unique(const std::string& name) {
@@ -84,6 +84,7 @@ class BodyWriter {
       }
       name = unique(name);
       known_[f_.inputs[k]] = {name, 0, true};
+      if (k == 0) anchor_ = name;
       body_.arguments.push_back(name);
     }
   }
@@ -133,12 +134,135 @@ class BodyWriter {
       for (std::size_t i = 0; i < child.inputs.size(); ++i) code += (i ? ", $" : "$") + std::to_string(i);
       return add_code(code + ")", 0, member_of[k], child.inputs, child.outputs);
     }
-    const Call& call = fs_.call(item);
-    if (call.code == "@") {
-      known_[call.outputs[0]] = {member_of[k], 0, true, true};
-      return;
+    add_call(fs_.call(item), member_of.count(k) ? member_of[k] : "");
+  }
+  void add_call(const Call& call, const std::string& member) {
+    if (call.code == "@") known_[call.outputs[0]] = {member, 0, true, true};
+    else if (!call.lambdas.empty()) add_control(call);
+    else add_code(call.code, call.level, member, call.inputs, call.outputs);
+  }
+
+  /// A loop or a condition, with its lambdas.
+  void add_control(const Call& call) {
+    for (std::size_t k = call.explicit_inputs; k < call.inputs.size(); ++k)
+      if (const int value = call.inputs[k]; !known_.at(value).is_name) declare(value, known_.at(value).text);
+    std::vector<std::string> rows;  // of arguments; a lambda has lines of its own
+    bool is_short = true;
+    for (std::size_t k = 0; k < call.arguments.size(); ++k) {
+      const std::string end = k + 1 < call.arguments.size() ? "," : ");";
+      const std::string& given = call.arguments[k];
+      const std::string text = (given[0] == '#' ? lambda(call.lambdas.at(std::size_t(given[1] - '0')))
+                                                : filled_operands(given, call.inputs)) +
+                               end;
+      is_short = is_short && text.find('\n') == text.npos;
+      const auto fits = [&] {
+        return (plain(rows.back()) + text).find('\n') == text.npos && plain(rows.back() + text).size() < 102;
+      };
+      if (!rows.empty() && fits()) rows.back() += " " + text;
+      else rows.push_back(text);
     }
-    add_code(call.code, call.level, member_of.count(k) ? member_of[k] : "", call.inputs, call.outputs);
+    std::string one = call.code + "(";
+    for (std::size_t k = 0; k < rows.size(); ++k) one += (k ? " " : "") + rows[k];
+    if (!is_short || plain(one).size() > 90) {
+      one = call.code + "(";
+      for (const std::string& row : rows) one += "\n        " + row;
+    }
+    bind(call, one);
+  }
+  /// Names for the results, several of which may be a tuple.
+  void bind(const Call& call, const std::string& text) {
+    std::vector<std::string> members, later;
+    std::size_t next = 0;
+    const auto groups = call.returned.empty() ? std::vector<std::size_t>(call.outputs.size(), 1) : call.returned;
+    for (std::size_t group = 0; group < groups.size(); ++group) {
+      std::string list;
+      for (std::size_t k = next; k < next + groups[group]; ++k) {
+        const std::string hint = k < call.hints.size() ? call.hints[k] : "";
+        const char* const usual = call.returned.empty() ? "y" : group == 0 ? "last" : "all";
+        known_[call.outputs[k]] = {unique(hint.empty() ? usual : hint), 0, true};
+        list += (list.empty() ? "" : ", ") + known_[call.outputs[k]].text;
+      }
+      next += groups[group];
+      if (groups[group] == 1) members.push_back(list);
+      else if (groups[group] > 1) {
+        members.push_back(unique(group == 0 ? "carried" : "collected"));
+        later.push_back("auto [" + list + "] = " + members.back() + ";");
+      }
+    }
+    std::string left = members[0];
+    for (std::size_t k = 1; k < members.size(); ++k) left += ", " + members[k];
+    if (members.size() > 1) left = "[" + left + "]";
+    else if (!later.empty()) left = later[0].substr(5, later[0].find(']') - 4), later.clear();
+    body_.lines.push_back({"auto " + left + " = " + text, ""});
+    for (const std::string& line : later) body_.lines.push_back({line, ""});
+  }
+  /// "[&](auto h, auto v) { ... }": on one line if it only returns something. Its names hold in it alone.
+  std::string lambda(const Lambda& l) {
+    std::vector<Line> lines;
+    std::swap(lines, body_.lines);
+    const std::string outer_anchor = anchor_;
+    const std::set<std::string> outer_names = taken_;
+    const std::string head = lambda_head(l);
+    for (const int k : l.calls)
+      if (const Call& call = g_.calls[std::size_t(k)]; !call.is_dropped)
+        add_call(call, inner_member_of.count(k) ? inner_member_of[k] : "");
+    std::vector<std::string> returned;
+    std::size_t next = 0;
+    for (const std::size_t count : l.returned.empty() ? std::vector<std::size_t>(l.outputs.size(), 1) : l.returned) {
+      std::vector<std::string> members;
+      for (std::size_t k = 0; k < count; ++k) members.push_back(operand(l.outputs[next++]));
+      if (count) returned.push_back(tuple_of(members));
+    }
+    body_.lines.push_back({"return " + tuple_of(returned) + ";", ""});
+    return_directly(body_.lines);
+    std::swap(lines, body_.lines);
+    anchor_ = outer_anchor, taken_ = outer_names;
+    return lambda_text(head, lines);
+  }
+  /// "[&](auto h, auto v)", after which tuples among the arguments are taken apart.
+  std::string lambda_head(const Lambda& l) {
+    std::string head = "[&](";
+    std::size_t next = 0;
+    for (std::size_t group = 0; group < l.groups.size(); ++group) {
+      const std::size_t count = l.groups[group];
+      if (count == 0) continue;
+      const bool is_carried = l.returned.empty() || group == 0;
+      std::string list;
+      for (std::size_t k = next; k < next + count; ++k) {
+        const int value = l.inputs[k];
+        const bool is_read = uses_[value] > 0 || count > 1;
+        const bool has_hint = k < l.hints.size() && is_plain_word(l.hints[k]);
+        const std::string hint = has_hint ? identifier(l.hints[k]) : is_carried ? "state" : "step";
+        const std::string name = is_read ? unique(hint) : "";
+        known_[value] = {name, 0, true};
+        list += (list.empty() ? "" : ", ") + name;
+        if (is_read) anchor_ = name;
+      }
+      next += count;
+      const std::string argument = count == 1 ? list : unique(is_carried ? "states" : "steps");
+      if (count > 1) body_.lines.push_back({"auto [" + list + "] = " + argument + ";", ""});
+      head += (head.back() == '(' ? "auto" : ", auto") + std::string(argument.empty() ? "" : " ") + argument;
+    }
+    return head == "[&](" ? "[&]" : head + ")";
+  }
+  /// A value as an argument: a parameter needs the trace of another value.
+  std::string operand(int value) const {
+    const Expression& e = known_.at(value);
+    return e.is_parameter ? "value_in(" + anchor_ + ", " + e.text + ")" : e.text;
+  }
+  std::string filled_operands(const std::string& code, const std::vector<int>& inputs) const {
+    std::string text;
+    for (std::size_t k = 0; k < code.size(); ++k) {
+      if (code[k] != '$') {
+        text += code[k];
+        continue;
+      }
+      std::size_t which = 0;
+      for (; k + 1 < code.size() && std::isdigit(static_cast<unsigned char>(code[k + 1])); ++k)
+        which = which * 10 + std::size_t(code[k + 1] - '0');
+      text += operand(inputs.at(which));
+    }
+    return text;
   }
   void add_code(const std::string& code, int level, const std::string& member, const std::vector<int>& inputs,
                 const std::vector<int>& outputs) {
@@ -198,7 +322,7 @@ class BodyWriter {
         const Expression& operand = known_.at(inputs.at(which));
         const bool is_left = k == digits;
         const bool in_brackets = level > 0 && (is_left ? operand.level > level : operand.level >= level);
-        if (alone && !inputs.empty()) text += "value_in(" + body_.arguments.at(0) + ", " + operand.text + ")";
+        if (alone && !inputs.empty()) text += "value_in(" + anchor_ + ", " + operand.text + ")";
         else text += in_brackets ? "(" + operand.text + ")" : operand.text;
       } else text += code[k];
     }
@@ -211,6 +335,7 @@ class BodyWriter {
       result += ")";
     }
     body_.lines.push_back({"return " + result + ";", f_.outputs.size() == 1 ? shape_comment(f_.outputs[0]) : ""});
+    return_directly(body_.lines);
     declare_symbols();
   }
   /// Dynamic extents are constants of the shape of an argument.
@@ -249,6 +374,7 @@ class BodyWriter {
   std::map<int, int> uses_;
   std::map<int, Expression> known_;
   std::set<std::string> taken_;
+  std::string anchor_;  // a value whose trace a parameter joins
   int variables_ = 0;
   bool is_weighted_ = false;  // a softmax was there
 };

@@ -17,7 +17,7 @@ inline ReadTensor part_of(const ReadTensor& t, std::vector<std::int64_t> extents
   return part;
 }
 inline ReadTensor transposed(const ReadTensor& t) {
-  ReadTensor result{"", t.type, {t.extents[1], t.extents[0]}, std::string(t.bytes.size(), '\0')};
+  ReadTensor result{t.name, t.type, {t.extents[1], t.extents[0]}, std::string(t.bytes.size(), '\0')};
   const auto rows = std::size_t(t.extents[0]), columns = std::size_t(t.extents[1]);
   for (std::size_t i = 0; i < rows; ++i)
     for (std::size_t k = 0; k < columns; ++k)
@@ -118,11 +118,7 @@ inline bool add_bias(const NodeView& n) {
       continue;
     call.member->type.replace(call.member->type.size() - none.size(), none.size(), ">");
     call.member->weights.push_back({"bias", *bias.tensor});
-    if (call.name.empty()) {
-      const std::string path = cell_path(*bias.tensor), scope = call.scope;
-      if (!path.empty() && path.rfind('.') != path.npos && path.substr(0, path.rfind('.')) == scope)
-        call.name = path.substr(path.rfind('.') + 1);
-    }
+    if (call.name.empty()) name_member(call, n, *bias.tensor);
     n.alias(0, n.id(1 - k));
     return true;
   }

@@ -63,6 +63,11 @@ class Functions {
     for (std::size_t k = 0; k < g.calls.size(); ++k) {
       Call& c = g.calls[k];
       if (c.is_dropped) continue;
+      if (c.is_inner) {  // it belongs to the call that has it
+        if (c.member)
+          member_name[int(k)] = is_leaf(c.scope) ? parts_of(c.scope).back() : c.name.empty() ? c.member->kind : c.name;
+        continue;
+      }
       std::string scope = c.scope;
       if (is_leaf(scope) && (!c.member || c.member->parameter.empty())) {
         if (c.member) member_name[int(k)] = parts_of(scope).back();

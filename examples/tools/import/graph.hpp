@@ -35,6 +35,14 @@ struct Attention {
   bool is_causal, has_usual_scale;
 };
 
+/// The body of a loop, or a branch.
+struct Lambda {
+  std::vector<int> inputs, outputs, calls;
+  std::vector<std::string> hints;     // what the file calls its inputs
+  std::vector<std::size_t> groups;    // how many inputs each of its arguments has: several are a tuple
+  std::vector<std::size_t> returned;  // the same of what it returns; nothing: one each
+};
+
 /// An expression of Tenon.
 struct Call {
   std::string scope;  // of modules: "layer1.0.conv1"
@@ -46,6 +54,12 @@ struct Call {
   std::string cell;  // what computes the same as a cell, for nn::SequentialCell: "nn::ReLU"
   std::string node;  // for messages
   std::optional<Attention> attention;
+  std::vector<Lambda> lambdas;         // of a call with bodies: #0 and #1 among its arguments
+  std::vector<std::string> arguments;  // of such a call, whose code is its name
+  std::vector<std::size_t> returned;   // how many results each member of its result has; nothing: one each
+  std::vector<std::string> hints;      // what its results may be called
+  std::size_t explicit_inputs = 0;     // of such a call; the others are read by its bodies
+  bool is_inner = false;               // of a lambda
   bool is_dropped = false;
 };
 

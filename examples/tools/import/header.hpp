@@ -58,7 +58,8 @@ class Header {
       if (id != 0 && (one_item(f) || as_chain(f))) continue;
       BodyWriter writer(fs_, id);
       bodies[id] = writer.write();
-      members_[id] = writer.member_of;
+      members_[id] = writer.member_of,
+      inner_members_.insert(writer.inner_member_of.begin(), writer.inner_member_of.end());
       std::string key = (id == 0 ? "root" : "") + Numbers(bodies[id].text()).skeleton;
       if (!groups.count(key)) order.push_back(key);
       groups[key].push_back(id);
@@ -321,12 +322,23 @@ class Header {
                              : std::to_string(k);
       name = is_single ? before : before + (before.empty() ? "" : ".") + name;
       if (item.child >= 0) add_weights(all, item.child, name);
-      else if (fs_.call(item).member)
-        for (const Weight& w : fs_.call(item).member->weights) {
-          all.push_back(w);
-          all.back().name = w.name.empty() ? name : name + "." + w.name;
-        }
+      else add_weights_of(all, fs_.call(item), name, before + (before.empty() ? "" : "."));
     }
+  }
+  /// Those of a call, and of the calls in its lambdas.
+  void add_weights_of(std::vector<Weight>& all, const Call& call, const std::string& name,
+                      const std::string& before) const {
+    if (call.member)
+      for (const Weight& w : call.member->weights) {
+        all.push_back(w);
+        all.back().name = w.name.empty() ? name : name + "." + w.name;
+      }
+    for (const Lambda& l : call.lambdas)
+      for (const int k : l.calls) {
+        const Call& inner = fs_.g.calls[std::size_t(k)];
+        if (inner.is_dropped) continue;
+        add_weights_of(all, inner, inner.member ? before + inner_members_.at(k) : "", before);
+      }
   }
 
   Functions& fs_;
@@ -335,6 +347,7 @@ class Header {
   std::set<long> single_;
   std::map<std::string, std::set<std::string>> members_of_;
   std::map<int, std::map<std::size_t, std::string>> members_;
+  std::map<int, std::string> inner_members_;
 };
 
 }  // namespace importer

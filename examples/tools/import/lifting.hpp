@@ -14,7 +14,7 @@ class Lifting {
 
   /// Whether the node is translated. If not, its inputs have code.
   bool run() {
-    if (n.ids.empty() || in({"Shape", "LSTM", "GRU"})) return false;  // they take views
+    if (n.ids.empty() || in({"Shape", "LSTM", "GRU", "If", "Loop", "Scan"})) return false;  // they take views
     for (std::size_t k = 0; k < n.ids.size(); ++k)
       if (is(k, Special::scores) || (is(k, Special::attended) && op == "Softmax")) {
         if (change_scores(n, k)) return true;

@@ -163,11 +163,12 @@ inline void reduce(const NodeView& n, const std::string& name) {
     if (!which.count(k)) result.push_back(shape[k]);
     else {
       list += (list.empty() ? "" : ", ") + std::to_string(k);
-      if (shape[k].has_batch()) n.refuse("it mixes the samples of a batch");
+      if (shape[k].has_batch() && (keep || which.size() != shape.size())) n.refuse("it mixes the samples of a batch");
       if (keep) result.push_back(Extent(1));
     }
   Operands x(n);
-  const std::string code = name + (keep ? "_keep<" : "<") + list + ">(" + x.tensor(0) + ")";
+  const bool is_all = !keep && which.size() == shape.size();
+  const std::string code = name + (is_all ? "(" : (keep ? "_keep<" : "<") + list + ">(") + x.tensor(0) + ")";
   n.out(0, result, n.in(0).type);
   n.call(code, x.ids);
 }
@@ -199,6 +200,15 @@ inline void cast(const NodeView& n) {
   const char* type = to == 1 ? "float" : to == 6 ? "std::int32_t" : to == 7 ? "std::int64_t" : to == 9 ? "bool" : "";
   if (!*type) n.refuse("only float32, int32, int64, and bool are in scope");
   const Shape shape = n.shape(0);
+  if (v.is_scalar() && v.call < 0 && v.origin < 0) {
+    const double value = to == 9                 ? double(v.scalar() != 0)
+                         : is_real_type(int(to)) ? v.scalar()
+                                                 : std::trunc(v.scalar());
+    Value& made = n.out(0, shape, int(to));
+    made.filled = value;
+    if (!is_real_type(int(to)) && count_of(shape) == Extent(1)) made.whole = std::vector<Extent>{Extent(long(value))};
+    return;
+  }
   n.out(0, shape, int(to));
   n.call("cast<" + std::string(type) + ">($0)", {n.id(0)});
 }

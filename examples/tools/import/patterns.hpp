@@ -17,6 +17,10 @@ class Matcher {
     }
     for (const ReadTensor& t : initializers) take_scalar(t.name, t);
   }
+  const ReadNode* maker(const std::string& value) const {
+    const auto found = made_by_.find(value);
+    return found == made_by_.end() ? nullptr : found->second;
+  }
   /// The value x, or nothing.
   std::string match(const ReadNode& node, std::string_view pattern) const {
     std::string x;
@@ -76,8 +80,19 @@ class Matcher {
   std::map<std::string, double> scalars_;
 };
 
+/// A mean of all elements, with axes that a squeeze takes away: PyTorch's newer exporter writes it so.
+inline void join_squeeze(ReadNode& node, const Matcher& matcher) {
+  if (node.operation != "Squeeze" || node.inputs.size() != 1 || node.find("axes")) return;
+  const ReadNode* const reduced = matcher.maker(node.inputs[0]);
+  if (!reduced || !reduced->operation.starts_with("Reduce") || reduced->inputs.size() != 1 || reduced->find("axes"))
+    return;
+  if (const auto* const a = reduced->find("noop_with_empty_axes"); a && !a->whole.empty() && a->whole[0]) return;
+  node.operation = reduced->operation, node.inputs = reduced->inputs;
+  node.attributes.emplace_back();
+  node.attributes.back().name = "keepdims", node.attributes.back().whole = {0};
+}
 /// Replaces such groups by one node each.
-inline void join_nodes(ReadModel& model) {
+inline void join_nodes(ReadGraph& model) {
   struct Joined {
     std::string_view pattern, operation, approximate;
   };
@@ -90,7 +105,10 @@ inline void join_nodes(ReadModel& model) {
   };
   const std::vector<ReadNode> before = model.nodes;  // patterns see what was there
   const Matcher matcher(before, model.initializers);
-  for (ReadNode& node : model.nodes)
+  for (ReadNode& node : model.nodes) {
+    for (const auto& a : node.attributes)
+      if (a.graph) join_nodes(*a.graph);
+    join_squeeze(node, matcher);
     for (const Joined& j : all)
       if (const std::string x = matcher.match(node, j.pattern); !x.empty()) {
         node.operation = j.operation;
@@ -102,10 +120,22 @@ inline void join_nodes(ReadModel& model) {
         }
         break;
       }
+  }
+}
+
+/// Calls f(name) for all that a node reads, in its graphs, too.
+template <class F>
+void each_read(const ReadNode& node, const F& f) {
+  for (const std::string& input : node.inputs) f(input);
+  for (const auto& a : node.attributes) {
+    if (!a.graph) continue;
+    for (const ReadNode& inner : a.graph->nodes) each_read(inner, f);
+    for (const auto& output : a.graph->outputs) f(output.name);
+  }
 }
 
 /// Removes nodes whose results no other node reads, and which are no output of the model.
-inline void drop_unread_nodes(ReadModel& model) {
+inline void drop_unread_nodes(ReadGraph& model) {
   std::set<std::string> read;
   for (const auto& output : model.outputs) read.insert(output.name);
   std::vector<ReadNode> kept;
@@ -113,7 +143,9 @@ inline void drop_unread_nodes(ReadModel& model) {
     ReadNode& node = model.nodes[k];
     if (std::none_of(node.outputs.begin(), node.outputs.end(), [&](const auto& name) { return read.count(name) > 0; }))
       continue;
-    read.insert(node.inputs.begin(), node.inputs.end());
+    each_read(node, [&](const std::string& name) { read.insert(name); });
+    for (const auto& a : node.attributes)
+      if (a.graph) drop_unread_nodes(*a.graph);
     kept.push_back(std::move(node));
   }
   model.nodes.assign(std::make_move_iterator(kept.rbegin()), std::make_move_iterator(kept.rend()));

@@ -1,6 +1,7 @@
 // From the nodes of an ONNX file to calls of Tenon: the table of operators, and the walk over the nodes.
 #pragma once
 #include "constants.hpp"
+#include "control.hpp"
 #include "fold.hpp"
 #include "lifting.hpp"
 #include "movement.hpp"
@@ -41,12 +42,14 @@ inline const std::map<std::string, Rule>& rules() {
       {"GreaterOrEqual", [](const NodeView& n) { infix(n, ">=", 3, true); }},
       {"HardSwish", [](const NodeView& n) { unary(n, "hswish", "nn::HSwish", true); }},
       {"Identity", [](const NodeView& n) { n.alias(0, n.id(0)); }},
+      {"If", [](const NodeView& n) { ControlFlow(n).branch(); }},
       {"LSTM", [](const NodeView& n) { recurrent(n, true); }},
       {"LayerNormalization", layer_norm},
       {"Less", [](const NodeView& n) { infix(n, "<", 3, true); }},
       {"LessOrEqual", [](const NodeView& n) { infix(n, "<=", 3, true); }},
       {"Log", [](const NodeView& n) { unary(n, "log"); }},
       {"LogSoftmax", [](const NodeView& n) { softmax(n, "log_softmax"); }},
+      {"Loop", [](const NodeView& n) { ControlFlow(n).loop(); }},
       {"MatMul", matmul},
       {"Max", [](const NodeView& n) { function_of_two(n, "maximum"); }},
       {"MaxPool", [](const NodeView& n) { pool(n, "max_pool2d"); }},
@@ -62,6 +65,7 @@ inline const std::map<std::string, Rule>& rules() {
       {"Relu", [](const NodeView& n) { unary(n, "relu", "nn::ReLU"); }},
       {"Reshape", reshape},
       {"Resize", resize},
+      {"Scan", [](const NodeView& n) { ControlFlow(n).scan(); }},
       {"Sigmoid", [](const NodeView& n) { unary(n, "sigmoid", "nn::Sigmoid"); }},
       {"Silu", [](const NodeView& n) { unary(n, "silu", "nn::SiLU"); }},
       {"Sin", [](const NodeView& n) { unary(n, "sin", "", true); }},
@@ -209,6 +213,35 @@ inline int result_of(Graph& g, const std::string& name) {
   return materialized(n, v);
 }
 
+/// Translates a node, or says why not.
+inline void translate_node(Graph& g, const ReadNode& node, const std::string& scope) try {
+  for (const std::string& input : node.inputs)
+    if (!input.empty() && !g.id_of.count(input)) throw std::string(input);
+  NodeView n(g, node, scope);
+  if (node.outputs.empty() || node.outputs[0].empty()) n.refuse("it has no output");
+  for (const std::string& output : node.outputs)
+    if (g.id_of.count(output)) n.refuse("its output is that of another node, too");
+  if (!node.domain.empty() && node.domain != "ai.onnx") n.refuse("operators of this domain are not in scope");
+  const auto rule = rules().find(node.operation);
+  if (moves_steps(n) || Lifting(n, rule == rules().end() ? nullptr : rule->second).run() || Folding::fold(n) ||
+      fold_tensor(n))
+    return;
+  if (rule == rules().end())
+    n.refuse(
+        "this operator is not in scope: write it into the header by hand, or change the network before the export");
+  rule->second(n);
+} catch (const ValueError& error) {
+  g.problems.push_back(error.what());
+  for (const std::string& output : node.outputs) g.id_of.erase(output);  // so that what follows is not a problem, too
+} catch (const std::string& input) {                                     // follows from an earlier problem
+  if (g.problems.empty())
+    g.problems.push_back(
+        text("node '", node.name, "' (", node.operation, ") reads '", input, "', which no node before it computes."));
+}
+inline void translate_nodes(Graph& g, const std::vector<ReadNode>& nodes, const std::string& scope) {
+  for (const ReadNode& node : nodes) translate_node(g, node, scope);
+}
+
 inline void translate(Graph& g, Scopes& scopes) {
   for (const ReadTensor& t : g.model.initializers) {
     const int id = g.add_value(t.name);
@@ -217,10 +250,8 @@ inline void translate(Graph& g, Scopes& scopes) {
     g.given_bytes += t.bytes.size();
   }
   take_inputs(g);
-  for (const ReadNode& node : g.model.nodes)
-    for (const std::string& input : node.inputs) ++g.uses[input];
+  for (const ReadNode& node : g.model.nodes) each_read(node, [&](const std::string& name) { ++g.uses[name]; });
   for (const auto& output : g.model.outputs) ++g.uses[output.name];
-  std::set<std::string> missing;
   for (const ReadNode& node : g.model.nodes) {
     std::string scope;
     if (!scopes.find(node, scope))
@@ -231,33 +262,7 @@ inline void translate(Graph& g, Scopes& scopes) {
           if (call >= 0 && g.calls[std::size_t(call)].member) scope = parent_of(scope);
           break;
         }
-    try {
-      for (const std::string& input : node.inputs)
-        if (!input.empty() && !g.id_of.count(input)) throw std::string(input);
-      NodeView n(g, node, scope);
-      if (node.outputs.empty() || node.outputs[0].empty()) n.refuse("it has no output");
-      for (const std::string& output : node.outputs)
-        if (g.id_of.count(output)) n.refuse("its output is that of another node, too");
-      for (const auto& a : node.attributes)
-        if (a.is_graph) n.refuse("control flow is not in scope: export a network without branches and loops");
-      if (!node.domain.empty() && node.domain != "ai.onnx") n.refuse("operators of this domain are not in scope");
-      const auto rule = rules().find(node.operation);
-      if (moves_steps(n) || Lifting(n, rule == rules().end() ? nullptr : rule->second).run() || Folding::fold(n) ||
-          fold_tensor(n))
-        continue;
-      if (rule == rules().end())
-        n.refuse(
-            "this operator is not in scope: write it into the header by hand, or change the network before the export");
-      rule->second(n);
-    } catch (const ValueError& error) {
-      g.problems.push_back(error.what());
-      for (const std::string& output : node.outputs)
-        g.id_of.erase(output);            // so that what follows is not a problem, too
-    } catch (const std::string& input) {  // follows from an earlier problem
-      if (g.problems.empty())
-        g.problems.push_back(text("node '", node.name, "' (", node.operation, ") reads '", input,
-                                  "', which no node before it computes."));
-    }
+    translate_node(g, node, scope);
   }
   if (!g.problems.empty()) return;
   for (const auto& output : g.model.outputs) {

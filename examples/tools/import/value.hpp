@@ -14,21 +14,23 @@
 
 namespace importer {
 using tenon::throw_error, tenon::text, tenon::ValueError;
-using tenon::onnx::ReadTensor, tenon::onnx::ReadNode, tenon::onnx::ReadModel;
+using tenon::onnx::ReadTensor, tenon::onnx::ReadNode, tenon::onnx::ReadModel, tenon::onnx::ReadGraph;
 
 /// A word of the file as a name in C++.
 inline std::string identifier(const std::string& word) {
   static const std::set<std::string> taken{
-      "and",      "auto",    "bool",      "break",  "case",    "catch",       "char",    "class",    "const",
-      "continue", "default", "delete",    "do",     "double",  "else",        "enum",    "explicit", "export",
-      "extern",   "false",   "float",     "for",    "friend",  "goto",        "if",      "inline",   "int",
-      "long",     "mutable", "namespace", "new",    "not",     "operator",    "or",      "private",  "public",
-      "register", "return",  "short",     "signed", "sizeof",  "static",      "struct",  "switch",   "template",
-      "this",     "throw",   "true",      "try",    "typedef", "typename",    "union",   "unsigned", "using",
-      "virtual",  "void",    "volatile",  "while",  "xor",     "construct",   "concat",  "flatten",  "relu",
-      "gelu",     "softmax", "split",     "slice",  "squeeze", "transpose",   "reshape", "matmul",   "select",
-      "tanh",     "sigmoid", "silu",      "exp",    "log",     "sqrt",        "pow",     "maximum",  "minimum",
-      "abs",      "neg",     "erf",       "cast",   "dyn",     "interpolate", "x",       "each"};
+      "and",      "auto",    "bool",       "break",  "case",    "catch",       "char",    "class",    "const",
+      "continue", "default", "delete",     "do",     "double",  "else",        "enum",    "explicit", "export",
+      "extern",   "false",   "float",      "for",    "friend",  "goto",        "if",      "inline",   "int",
+      "long",     "mutable", "namespace",  "new",    "not",     "operator",    "or",      "private",  "public",
+      "register", "return",  "short",      "signed", "sizeof",  "static",      "struct",  "switch",   "template",
+      "this",     "throw",   "true",       "try",    "typedef", "typename",    "union",   "unsigned", "using",
+      "virtual",  "void",    "volatile",   "while",  "xor",     "construct",   "concat",  "flatten",  "relu",
+      "gelu",     "softmax", "split",      "slice",  "squeeze", "transpose",   "reshape", "matmul",   "select",
+      "tanh",     "sigmoid", "silu",       "exp",    "log",     "sqrt",        "pow",     "maximum",  "minimum",
+      "abs",      "neg",     "erf",        "cast",   "dyn",     "interpolate", "x",       "each",     "cond",
+      "scan",     "map",     "while_loop", "state",  "states",  "step",        "steps",   "last",     "all",
+      "flip",     "zeros",   "ones",       "full",   "arange"};
   std::string result;
   for (const char c : word) result += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   if (result.empty() || std::isdigit(static_cast<unsigned char>(result[0]))) result = "cell" + result;

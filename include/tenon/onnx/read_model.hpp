@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,14 +34,17 @@ struct ReadTensor {
   }
 };
 
-/// A setting of a node. Those that are graphs are only named.
+struct ReadGraph;
+
+/// A setting of a node.
 struct ReadAttribute {
   std::string name, text;
   float number = 0;
   std::vector<std::int64_t> whole;
   std::vector<float> numbers;
-  bool has_number = false, has_tensor = false, is_graph = false;
+  bool has_number = false, has_tensor = false;
   ReadTensor tensor;
+  std::shared_ptr<ReadGraph> graph;  // a branch, or the body of a loop
 };
 
 struct ReadNode {
@@ -64,11 +68,14 @@ struct ReadValue {
   std::vector<std::string> names;  // of the extents that have one
 };
 
-struct ReadModel {
-  long opset = 0;  // of ONNX's own operators
+struct ReadGraph {
   std::vector<ReadNode> nodes;
   std::vector<ReadTensor> initializers;
   std::vector<ReadValue> inputs, outputs;
+};
+
+struct ReadModel : ReadGraph {
+  long opset = 0;  // of ONNX's own operators
 };
 
 /// The dtype of a number of TensorProto.DataType. False: Tenon has none.
@@ -136,6 +143,9 @@ struct OutsideBytes {
 }
 
 class ModelReader {
+  static constexpr int most_depth = 8;         // of graphs in each other
+  static constexpr long most_nodes = 200'000;  // of all graphs together
+
  public:
   ModelReader(std::string_view file, const std::string& path) : file_(file), path_(path) {}
 
@@ -249,7 +259,7 @@ class ModelReader {
       fail(outer, text("tensor ", io::printable(t.name), " has ", t.bytes.size(), " bytes, its shape needs ", wanted));
   }
 
-  ReadAttribute attribute(const Field& outer) const {
+  ReadAttribute attribute(const Field& outer, int depth) const {
     ReadAttribute a;
     Field field;
     for (io::Message message(outer.bytes("an attribute")); message.next(field);) switch (field.number) {
@@ -258,8 +268,8 @@ class ModelReader {
         case 3: a.whole.push_back(field.integer("an attribute")); break;
         case 4: a.text = word(field); break;
         case 5: a.tensor = tensor(field), a.has_tensor = true; break;
-        case 6:
-        case 11: a.is_graph = true; break;
+        case 6: a.graph = inner_graph(field, depth + 1); break;
+        case 11: fail(field, "a node has several graphs in one attribute, which Tenon does not read");
         case 7: {
           std::string bytes;
           append_fixed(bytes, field, 4);
@@ -285,7 +295,8 @@ class ModelReader {
     if (key == "pkg.torch.onnx.name_scopes") node.scopes = value;
     if (key == "pkg.torch.onnx.class_hierarchy") node.classes = value;
   }
-  ReadNode node(const Field& outer) const {
+  ReadNode node(const Field& outer, int depth) const {
+    if (++nodes_ > most_nodes) fail(outer, text("it has more than ", most_nodes, " nodes"));
     ReadNode n;
     Field field;
     for (io::Message message(outer.bytes("a node")); message.next(field);) switch (field.number) {
@@ -293,7 +304,7 @@ class ModelReader {
         case 2: n.outputs.push_back(word(field)); break;
         case 3: n.name = word(field); break;
         case 4: n.operation = word(field); break;
-        case 5: n.attributes.push_back(attribute(field)); break;
+        case 5: n.attributes.push_back(attribute(field, depth)); break;
         case 7: n.domain = word(field); break;
         case 9: take_property(n, field); break;
         default: break;
@@ -330,10 +341,16 @@ class ModelReader {
     }
     return v;
   }
-  void take_graph(ReadModel& m, const Field& outer) const {
+  std::shared_ptr<ReadGraph> inner_graph(const Field& outer, int depth) const {
+    if (depth > most_depth) fail(outer, text("it has more than ", most_depth, " graphs in each other"));
+    const auto graph = std::make_shared<ReadGraph>();
+    take_graph(*graph, outer, depth);
+    return graph;
+  }
+  void take_graph(ReadGraph& m, const Field& outer, int depth) const {
     Field field;
     for (io::Message message(outer.bytes("the graph")); message.next(field);) switch (field.number) {
-        case 1: m.nodes.push_back(node(field)); break;
+        case 1: m.nodes.push_back(node(field, depth)); break;
         case 5: m.initializers.push_back(tensor(field)); break;
         case 11: m.inputs.push_back(value(field)); break;
         case 12: m.outputs.push_back(value(field)); break;
@@ -349,7 +366,7 @@ class ModelReader {
       if (field.number == 7) {
         if (has_graph) fail(field, "it has two graphs");
         has_graph = true;
-        take_graph(m, field);
+        take_graph(m, field, 0);
       } else if (field.number == 8) {
         std::string domain;
         std::int64_t version = 0;
@@ -365,6 +382,7 @@ class ModelReader {
 
   std::string_view file_;
   const std::string& path_;
+  mutable long nodes_ = 0;
 };
 }  // namespace detail
 

@@ -5,6 +5,7 @@ import sys
 import warnings
 
 import attention
+import control
 import numpy
 import torch
 from torch import nn
@@ -319,6 +320,7 @@ networks = {
     "gpt": (Gpt, lambda: [text(65, 16)], ["text"], {1: "seq"}),
     "bert": (Bert, lambda: [text(100, 16), torch.ones(2, 16, dtype=torch.long)], ["text", "mask"], {1: "seq"}),
     **attention.networks,
+    **control.networks,
 }
 
 
@@ -340,12 +342,14 @@ def export(name, folder):
     y = y if isinstance(y, tuple) else (y,)
     first = name not in attention.steps_first
     axes = {0 if first else 1: "batch", **dynamic}
-    torch.onnx.export(net, tuple(x), f"{folder}/{name}.onnx", opset_version=17, dynamo=False, input_names=names,
-                      output_names=[f"y{k}" for k in range(len(y))], dynamic_axes={k: axes for k in names})
+    results = [f"y{k}" for k in range(len(y))]
+    if name != "choice":  # the older exporter has no torch.cond, the newer one no scripts
+        torch.onnx.export(net, tuple(x), f"{folder}/{name}.onnx", opset_version=17, dynamo=False, input_names=names,
+                          output_names=results, dynamic_axes={k: axes for k in names})
     dims = {k: torch.export.Dim.DYNAMIC for k in axes}
-    torch.onnx.export(net, tuple(x), f"{folder}/{name}_new.onnx", dynamo=True, verbose=False, input_names=names,
-                      output_names=[f"y{k}" for k in range(len(y))], dynamic_shapes=[dims] * len(x),
-                      external_data=False)
+    if name != "loops":
+        torch.onnx.export(net, tuple(x), f"{folder}/{name}_new.onnx", dynamo=True, verbose=False, input_names=names,
+                          output_names=results, dynamic_shapes=[dims] * len(x), external_data=False)
     arrays = {f"x{k}": v for k, v in enumerate(x)} | {f"y{k}": v for k, v in enumerate(y)}
     if not first:  # the header takes and returns the samples first
         arrays = {k: v.transpose(0, 1) if v.shape[0] != 2 else v for k, v in arrays.items()}

@@ -30,8 +30,10 @@ Tensor<T, S> input(const io::Npz& arrays, const std::string& name) {
 double difference(const auto& y, const AnyTensor& wanted) {
   if (!std::ranges::equal(y.view().shape(), wanted.shape())) throw_error<ValueError>("a result has another shape.");
   double most = 0;
+  using T = std::remove_cvref_t<decltype(*y.data())>;
+  if (wanted.dtype != dtype_of<T>) throw_error<ValueError>("a result has another dtype.");
   for (std::size_t i = 0; i < y.values().size(); ++i) {
-    const double far = std::abs(double(y.values()[i]) - double(wanted.as<float>()[i]));
+    const double far = std::abs(double(y.values()[i]) - double(wanted.as<T>()[i]));
     if (!(far <= most)) most = far;
   }
   return most;
