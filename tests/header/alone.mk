@@ -2,7 +2,7 @@
 # Without zlib and without -march: the variants that no other test compiles.
 CXXFLAGS := -std=c++20 -Wall -Wextra -Werror -fsyntax-only $(if $(findstring clang,$(CXX)),-ferror-limit,-fmax-errors)=1
 headers := $(shell cd $(include) && find tenon -name '*.hpp' | sort)
-headers := $(filter-out $(internal:%=tenon/%/%),$(headers))
+headers := $(filter-out $(internal:%=tenon/%/%) $(without:%=tenon/%.hpp),$(headers))
 stamps := $(headers:%.hpp=%.ok)
 # A second target, backend/FOLDER/target.hpp: its headers are there with -DTENON_TARGET=FOLDER.
 second := $(notdir $(patsubst %/target.hpp,%,$(wildcard $(include)/tenon/backend/*/target.hpp)))
