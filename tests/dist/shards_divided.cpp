@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -234,4 +236,74 @@ TEST_CASE("parts of a training that do not belong together are sentences that na
         "Cannot save 'run.ckpt' in parts: its name must end with '.safetensors'.");
   CHECK(error_of([] { ModelCheckpoint("m", ".", {.async_save = true, .in_parts = true}); }) ==
         "CheckpointConfig: files in_parts are safetensors, and no thread writes them: leave async_save out.");
+}
+TEST_CASE("a damaged part is an error, or other numbers") {
+  namespace fs = std::filesystem;
+  const ContextScope scope({.mode = Mode::graph, .num_threads = 1, .seed = 11});
+  const fs::path folder = fs::temp_directory_path() / "tenon_damaged_parts";
+  fs::remove_all(folder);
+  fs::create_directory(folder);
+  const std::string path = (folder / "run.safetensors").string();
+  save_parts(path, 2);
+  const auto content = [](const fs::path& file) {
+    std::ifstream in(file, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  Mlp net;
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, adam, dist::DataParallel{.shards = 4}};
+  Random random(7);
+  int errors = 0;
+  for (int rank = 0; rank < 2; ++rank) {
+    const fs::path part = folder / text("run-rank-", rank, "-of-2.safetensors");
+    const std::string whole = content(part);
+    const std::size_t header = 8 + std::size_t(std::uint8_t(whole[0])) + 256 * std::size_t(std::uint8_t(whole[1]));
+    for (int turn = 0; turn < 400; ++turn) {
+      std::string damaged = whole;
+      const auto any = [&](std::size_t below) { return std::size_t(random.uniform(0.0f, 1.0f) * float(below - 1)); };
+      for (std::size_t bytes = 1 + any(3); bytes-- > 0;) damaged[any(header + 64)] = char(any(256));
+      if (turn % 10 == 0) damaged.resize(any(damaged.size()));
+      std::ofstream(part, std::ios::binary) << damaged;
+      try {
+        load_training(path, model);
+      } catch (const Error& error) {
+        ++errors;
+        CHECK(std::string(error.what()).find("run") != std::string::npos);
+      }
+    }
+    std::ofstream(part, std::ios::binary) << whole;
+  }
+  CHECK(errors > 600);
+  load_training(path, model);
+  fs::remove_all(folder);
+}
+TEST_CASE("ModelCheckpoint keeps as many trainings in parts as it was told, and averages do not get into files") {
+  namespace fs = std::filesystem;
+  const ContextScope scope({.mode = Mode::graph, .num_threads = 1, .seed = 11});
+  const fs::path folder = fs::temp_directory_path() / "tenon_kept_parts";
+  const auto left_by = [&](int ranks, bool divided) {
+    fs::remove_all(folder);
+    std::string bytes;
+    dist::run_ranks(ranks, [&](const dist::Communicator& group) {
+      Mlp net;
+      Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, adam,
+                  dist::DataParallel{.shards = 4, .group = group, .parallel_optimizer = divided}};
+      model.train(2, bands<Shape<20>>(64) | dataset::batch(16), ExponentialMovingAverage{.decay = 0.9f},
+                  ModelCheckpoint(text("m", group.rank()), folder.string(),
+                                  {.save_checkpoint_steps = 2, .keep_checkpoint_max = 2, .in_parts = true}));
+    });
+    const auto last = latest_checkpoint("m0", folder.string());
+    REQUIRE(last);
+    CHECK(last->ends_with("m0-2_4.safetensors"));
+    long files = 0;
+    for (const auto& file : fs::directory_iterator(folder)) files += file.path().string().ends_with(".safetensors");
+    CHECK(files == 2 * ranks);
+    Mlp net;
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, adam, dist::DataParallel{.shards = 4}};
+    load_training(*last, model);
+    Outcome outcome;
+    outcome.take_parameters(net);
+    return outcome.parameters + moments_of(model);
+  };
+  CHECK(left_by(3, true) == left_by(1, false));
+  fs::remove_all(folder);
 }
