@@ -144,8 +144,7 @@ class ParallelStep<dist::DataParallel> {
   template <class Runner>
   void agree_on_end(const Runner& runner) const {
     if (sum_.group().size() == 1) return;
-    if (divided_) divided_->meet(false);
-    agree_on_step(sum_.group(), {0, runner.state_.step()}, dealt_);
+    agree_on_step({0, runner.state_.step()});
   }
   long smallest(long n) const { return dealt_ ? n : n < shards_ ? 1 : n / shards_; }
 
@@ -158,12 +157,10 @@ class ParallelStep<dist::DataParallel> {
     const FlushDenormals flush;
     const ParameterList parameters(*runner.net_);
     DealtBatch batch{row.n, 0};
-    if (divided_) divided_->meet(false);
+    if (divided_ && !compared_) divided_->meet(false);  // before a broadcast of weights
     if (sum_.group().size() > 1)
-      batch = agree_on_step(sum_.group(),
-                            {row.n, runner.state_.step(), number_of_samples(row), weights_to_compare(parameters),
-                             runner.rules_.rates()[0]},
-                            dealt_);
+      batch = agree_on_step({row.n, runner.state_.step(), number_of_samples(row), weights_to_compare(parameters),
+                             runner.rules_.rates()[0]});
     if constexpr (has_slices<Net>)
       agree_on_slices(slices_group<Net>(),
                       {row.n, runner.state_.step(), number_of_samples(row),
@@ -196,6 +193,9 @@ class ParallelStep<dist::DataParallel> {
   }
 
  private:
+  DealtBatch agree_on_step(const AgreedStep& own) const {
+    return divided_ ? divided_->agree_on_step(own, dealt_) : detail::agree_on_step(sum_.group(), own, dealt_);
+  }
   std::uint64_t weights_to_compare(const ParameterList& parameters) {
     if (std::exchange(compared_, true) || !parameters.arena()) return 0;
     const std::size_t bytes = std::size_t(parameters.arena()->bytes);

@@ -72,6 +72,9 @@ void find_shard(const Data& data, AgreedRun& run) {
 /// Throws RuntimeError, on all ranks, unless all have the same batch before a step, or none has one; if data is
 /// `dealt`, unless all have one or none.
 DealtBatch agree_on_step(const dist::Communicator& ranks, const AgreedStep& own, bool dealt);
+/// The same when all have told what they have.
+DealtBatch compare_steps(const dist::Communicator& ranks, std::span<const AgreedStep> all, const AgreedStep& own,
+                         bool dealt);
 
 #if TENON_DEFINES
 [[gnu::noinline]] TENON_INLINE const void* told(const dist::Communicator& ranks, Agreement which, const void* own,
@@ -193,7 +196,11 @@ TENON_INLINE std::uint64_t number_of_column(const std::byte* data, std::size_t b
 
 [[gnu::noinline]] TENON_INLINE DealtBatch agree_on_step(const dist::Communicator& ranks, const AgreedStep& own,
                                                         bool dealt) {
-  const std::span<const AgreedStep> all = told(ranks, Agreement::step, own);
+  return compare_steps(ranks, told(ranks, Agreement::step, own), own, dealt);
+}
+[[gnu::noinline]] TENON_INLINE DealtBatch compare_steps(const dist::Communicator& ranks,
+                                                        std::span<const AgreedStep> all, const AgreedStep& own,
+                                                        bool dealt) {
   std::size_t other = 0;
   for (std::size_t rank = all.size(); rank-- > 1;)
     if (dealt ? (all[rank].batch > 0) != (all[0].batch > 0) : all[rank].batch != all[0].batch) other = rank;

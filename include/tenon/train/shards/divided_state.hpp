@@ -7,11 +7,11 @@
 #include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/nn/parameters.hpp>
 #include <tenon/train/file/part_facts.hpp>
+#include <tenon/train/shards/agreement.hpp>
 #if TENON_DEFINES
 #include <cstring>
 
 #include <tenon/dist/collective_call.hpp>
-#include <tenon/train/shards/agreement.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI::detail {
@@ -57,7 +57,9 @@ class DividedState {
   /// itself. Throws RuntimeError if one of them could not.
   [[gnu::cold]] PartFacts request_parts(const std::string& path);
   /// What others call meanwhile, if they are not in meet(). True if one says yes.
-  bool meet_once(std::int32_t own = 0);
+  bool meet_once(std::int32_t own = 0) { return meet_once({own, false, {}}); }
+  /// meet() and the function of this name in one.
+  DealtBatch agree_on_step(const AgreedStep& own, bool dealt);
   /// False for a part of the state for which this rank has only addresses.
   bool is_here(const void* data) const;
   /// Gives the memory of the moments of others back.
@@ -83,11 +85,16 @@ class DividedState {
     std::int64_t save = 0;
     char path[1016]{};
   };
+  struct Meeting {
+    std::int32_t own = 0, in_step = 0;
+    AgreedStep step{};
+  };
   struct PartAnswer {
     char error[1024]{};
   };
 
   void find_pieces();
+  bool meet_once(const Meeting& own);
   // f(entry, owner, its weights) for each that is trained.
   template <class F>
   void each_weights(F f) const;
@@ -103,6 +110,7 @@ class DividedState {
   Growing<Piece> pieces_;  // per entry
   Growing<bool> elsewhere_, idle_;
   Growing<std::int32_t> wishes_;  // of the ranks, when they last met
+  Growing<AgreedStep> steps_;     // and what they had for the step, if they were in one
   PartRequest request_;           // of this rank
   std::string refusal_;           // of another rank, to write a part for this one
   Growing<dist::Pending> messages_;
@@ -203,14 +211,28 @@ void DividedState::each_weights(F f) const {
   for (dist::Pending& message : messages_) message.wait();
 }
 
-[[gnu::noinline]] TENON_INLINE bool DividedState::meet_once(std::int32_t own) {
+[[gnu::noinline]] TENON_INLINE bool DividedState::meet_once(const Meeting& own) {
   std::int32_t all = 0;
-  wishes_.clear();
-  for (const std::int32_t one : told(ranks_, Agreement::stop, own)) all |= wishes_.push_back(one);
-  is_asked_ = all > says_yes, has_all_ |= (own & wants_moments) != 0;
+  wishes_.clear(), steps_.clear();
+  int elsewhere = 0;
+  for (const Meeting& one : told(ranks_, Agreement::stop, own)) {
+    if (one.in_step != own.in_step) elsewhere = int(wishes_.size());
+    all |= wishes_.push_back(one.own);
+    steps_.push_back(one.step);
+  }
+  is_asked_ = all > says_yes, has_all_ |= (own.own & wants_moments) != 0;
+  if (!is_asked_ && elsewhere > 0)
+    throw_error<RuntimeError>("Rank ", ranks_.rank(), " and rank ", elsewhere,
+                              " are at different places of Model.train: one of them is in a step.");
   if (all & wants_moments) send_moments();
   if (all & wants_parts) write_parts();
   return all & says_yes;
+}
+[[gnu::noinline]] TENON_INLINE DealtBatch DividedState::agree_on_step(const AgreedStep& own, bool dealt) {
+  forget();
+  do meet_once({0, true, own});
+  while (is_asked_);
+  return compare_steps(ranks_, {steps_.begin(), steps_.size()}, own, dealt);
 }
 [[gnu::noinline]] TENON_INLINE bool DividedState::meet(bool yes) {
   forget();
