@@ -19,7 +19,6 @@ TEST_CASE("a network in two slices trains as the whole one, with a norm over all
   const Trained whole = trained<Words<1>, ModelOptions{.pynative = false}>(data, 4, optimizer);
   const Trained two = in_slices(Mode::graph);
   CHECK(whole.losses.back() < 0.6 * whole.losses.front());
-  CHECK(two.losses.front() == whole.losses.front());
   CHECK(distance(whole, two) < 2e-6);
   CHECK(distance(whole, two) > 0);  // sums over slices have another order
   CHECK(in_slices(Mode::graph) == two);

@@ -247,3 +247,28 @@ TEST_CASE("an optimizer that looks at whole parameters, and slices of two groups
   CHECK(sentence(std::type_identity<TwoGroups>(), nn::SGD{.learning_rate = 0.1f}) ==
         "network: the parameters of a network are in slices of two groups: a Model needs them in one");
 }
+TEST_CASE("outputs of a column-parallel layer, and rows of a table, are those of a whole layer in bits") {
+  const ContextScope scope({.mode = Mode::graph, .num_threads = 1, .seed = 11});
+  const auto outputs = []<int Slices>(std::integral_constant<int, Slices>) {
+    const Words<Slices> net;
+    auto ids = Tensor<std::int32_t, Shape<dyn, 6>>::zeros(5);
+    for (long i = 0; i < ids.count(); ++i) ids.data()[i] = std::int32_t(i * 7 % 12);
+    const auto words = net.table(ids);
+    const auto wide = net.up(words);
+    const auto last = net.last(reduce_mean<1>(words));
+    std::vector<std::vector<float>> all;
+    for (const AnyTensor& one : {words.view(), wide.view(), last.view()})
+      all.emplace_back(one.as<float>().begin(), one.as<float>().end());
+    return all;
+  };
+  const auto whole = outputs(std::integral_constant<int, 1>());
+  dist::run_ranks(4, [&](const dist::Communicator& ranks) {
+    dist::create_mesh({{"slices", 4}});
+    const auto own = outputs(std::integral_constant<int, 4>());
+    REQUIRE(own[0] == whole[0]);
+    REQUIRE(own[2] == whole[2]);
+    for (std::size_t row = 0; row < 30; ++row)
+      REQUIRE(std::equal(own[1].begin() + std::ptrdiff_t(row * 8), own[1].begin() + std::ptrdiff_t(row * 8 + 8),
+                         whole[1].begin() + std::ptrdiff_t(row * 32) + ranks.rank() * 8));
+  });
+}
