@@ -254,7 +254,7 @@ class Pickle {
     const PickledValue& storage = item(given, 0, Kind::storage, what);
     PickledTensor tensor{Dtype(storage.items[0]), storage.letters, storage.number,
                          item(given, 1, Kind::whole, what).number};
-    for (std::size_t k : {2, 3}) {
+    for (const std::size_t k : {std::size_t{2}, std::size_t{3}}) {
       const PickledValue& all = item(given, k, Kind::tuple, what);
       for (std::size_t axis = 0; axis < all.items.size(); ++axis)
         (k == 2 ? tensor.extents : tensor.strides).push_back(item(all, axis, Kind::whole, what).number);
