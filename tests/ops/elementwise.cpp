@@ -4,7 +4,10 @@
 #include "../support/shape_rule.hpp"
 
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include <tenon/ops/abs.hpp>
 #include <tenon/ops/compare.hpp>
@@ -107,6 +110,33 @@ TEST_CASE("relu: NaN goes through, and so does its gradient; -0 stays, 0 gives n
   for (const std::size_t i : {2, 3, 4}) CHECK(std::get<0>(gradient).values()[i] == 0);
   CHECK(std::isnan(float(relu(Tensor<float16, Shape<>>::full(float16(nan))).item())));
   CHECK(std::isnan(float(relu(Tensor<bfloat16, Shape<>>::full(bfloat16(nan))).item())));
+}
+
+TEST_CASE("select of every dtype: whole blocks and a rest, one value for all, bits of NaN and of -0") {
+  const auto check = []<class T>(std::type_identity<T>) {
+    auto condition = Tensor<bool, Shape<dyn, 37>>::empty(3);
+    auto x = Tensor<T, Shape<dyn, 37>>::empty(3), y = Tensor<T, Shape<dyn, 37>>::empty(3);
+    for (long i = 0; i < x.count(); ++i) {
+      condition.data()[i] = i * 7 % 5 < 2;
+      x.data()[i] = static_cast<T>(float(i % 9 - (std::is_unsigned_v<T> ? 0 : 4))),
+      y.data()[i] = static_cast<T>(float(i % 11));
+    }
+    if constexpr (is_floating(dtype_of<T>)) {
+      x.data()[0] = static_cast<T>(std::numeric_limits<float>::quiet_NaN()), y.data()[1] = static_cast<T>(-0.0f);
+    }
+    const auto z = select(condition, x, y), one = select(condition, x, 2);
+    const T two = static_cast<T>(2.0f);
+    for (long i = 0; i < x.count(); ++i) {
+      CHECK_UNARY(std::memcmp(z.data() + i, (condition.data()[i] ? x : y).data() + i, sizeof(T)) == 0);
+      CHECK_UNARY(std::memcmp(one.data() + i, condition.data()[i] ? x.data() + i : &two, sizeof(T)) == 0);
+    }
+  };
+  check(std::type_identity<float>());
+  check(std::type_identity<double>());
+  check(std::type_identity<bfloat16>());
+  check(std::type_identity<std::int32_t>());
+  check(std::type_identity<std::int64_t>());
+  check(std::type_identity<std::uint8_t>());
 }
 
 TEST_CASE("pow at the points where a factor is 0 or infinite") {

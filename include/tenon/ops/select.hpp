@@ -1,5 +1,8 @@
 // Selects elements from two tensors by a condition: select, where, masked_fill.
 #pragma once
+#include <bit>
+#include <cstdint>
+
 #include <tenon/ops/binary.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
@@ -15,7 +18,16 @@ struct Select : Elementwise<Select, "Select"> {
   template <class V>
   static constexpr V eval(bool condition, V a, V b) {
     if constexpr (std::is_same_v<V, float>) return math::detail::choose(condition, a, b);
+    else if constexpr (sizeof(V) >= 4)
+      return by_mask<std::conditional_t<sizeof(V) == 4, std::uint32_t, std::uint64_t>>(condition, a, b);
     else return condition ? a : b;
+  }
+
+  // As math::detail::choose.
+  template <class Bits, class V>
+  [[gnu::always_inline]] static constexpr V by_mask(bool condition, V a, V b) {
+    const Bits mask = Bits(0) - static_cast<Bits>(condition);
+    return std::bit_cast<V>((std::bit_cast<Bits>(a) & mask) | (std::bit_cast<Bits>(b) & ~mask));
   }
 
   static constexpr TensorType shape(const OperandTypes& in, const NoConfig&, Sentence& error) {

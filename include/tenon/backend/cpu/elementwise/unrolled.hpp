@@ -98,8 +98,8 @@ inline void store_unrolled(T* y, long count, F f) {
 /// also at -O2, and out may be one of the operands. f gets 16-bit floats as float32, and may return them so.
 template <bool... Moves, class Result, class F, class... T>
 [[gnu::always_inline]] inline void map_unrolled(Result* out, long count, F f, const T*... in) {
-  constexpr bool floats_of_bools = ((std::is_same_v<T, bool> && Moves && std::is_same_v<Result, float>) || ...);
-  if constexpr (floats_of_bools || (is_half<T> || ...) || is_half<Result>) {
+  constexpr bool numbers_of_bools = ((std::is_same_v<T, bool> && Moves && sizeof(Result) >= 4) || ...);
+  if constexpr (numbers_of_bools || (is_half<T> || ...) || is_half<Result>) {
     if (count <= 0) return;
     [&](detail::Operand<Moves, T>... operand) __attribute__((always_inline)) {
       const long whole = count - count % block_length;
