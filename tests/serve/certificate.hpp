@@ -4,7 +4,9 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <signal.h>
 
+#include <csignal>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -50,6 +52,18 @@ inline void write_certificate(const std::string& prefix, long seconds, long seri
                          const_cast<char*>(password));
 }
 
+/// Calls f, which writes to a socket by OpenSSL: where the server has closed it, this thread gets no SIGPIPE.
+auto without_signal(auto f) {
+  ::sigset_t pipe, before;
+  ::sigemptyset(&pipe), ::sigaddset(&pipe, SIGPIPE);
+  ::pthread_sigmask(SIG_BLOCK, &pipe, &before);
+  const auto result = f();
+  const ::timespec none{};
+  ::sigtimedwait(&pipe, nullptr, &none);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  return result;
+}
+
 /// What a client does otherwise than most.
 struct TlsWishes {
   std::string authority{};    // whose certificates it accepts
@@ -80,7 +94,7 @@ class TlsClient {
                             unsigned(wishes.protocols.size()));
     ::X509_VERIFY_PARAM_set1_ip_asc(::SSL_get0_param(ssl_.get()), "127.0.0.1");
     ::SSL_set_fd(ssl_.get(), connection_.socket());
-    is_open_ = ::SSL_connect(ssl_.get()) == 1;
+    is_open_ = without_signal([&] { return ::SSL_connect(ssl_.get()); }) == 1;
   }
 
   bool is_open() const { return is_open_; }
@@ -90,16 +104,19 @@ class TlsClient {
     const std::unique_ptr<::X509, Freed<::X509_free>> x(::SSL_get1_peer_certificate(ssl_.get()));
     return x ? ::ASN1_INTEGER_get(::X509_get0_serialNumber(x.get())) : -1;
   }
-  void send(std::string_view bytes) const { ::SSL_write(ssl_.get(), bytes.data(), int(bytes.size())); }
+  void send(std::string_view bytes) const {
+    without_signal([&] { return ::SSL_write(ssl_.get(), bytes.data(), int(bytes.size())); });
+  }
   Reply receive() {
     return receive_reply(read_, [this](char* bytes, std::size_t most) {
-      return std::ptrdiff_t(::SSL_read(ssl_.get(), bytes, int(most)));
+      return std::ptrdiff_t(without_signal([&] { return ::SSL_read(ssl_.get(), bytes, int(most)); }));
     });
   }
   /// Whether the server has said that no more bytes follow.
   bool is_ended() const {
     char byte;
-    return ::SSL_read(ssl_.get(), &byte, 1) <= 0 && ::SSL_get_shutdown(ssl_.get()) & SSL_RECEIVED_SHUTDOWN;
+    return without_signal([&] { return ::SSL_read(ssl_.get(), &byte, 1); }) <= 0 &&
+           ::SSL_get_shutdown(ssl_.get()) & SSL_RECEIVED_SHUTDOWN;
   }
 
  private:
