@@ -55,30 +55,6 @@ std::string expected(int shards) {
   return bytes;
 }
 
-/// The messages of another group, without its memory: as between machines.
-struct Apart {
-  dist::Communicator group;
-
-  int rank() const { return group.rank(); }
-  int size() const { return group.size(); }
-  void start(dist::Message& message) {
-    const std::span<std::byte> bytes(message.data, message.bytes);
-    auto* const inner = new dist::Pending(message.outgoing ? group.start_own_send(message.peer, message.tag, bytes)
-                                                           : group.start_own_receive(message.peer, message.tag, bytes));
-    std::memcpy(message.request, &inner, sizeof inner);
-  }
-  bool finish(dist::Message& message, bool wait) {
-    dist::Pending* inner;
-    std::memcpy(&inner, message.request, sizeof inner);
-    if (wait) inner->wait();
-    if (!wait && !inner->test()) return false;
-    delete inner;
-    return true;
-  }
-  void give_up(dist::Message&) {}
-  dist::Communicator split(int, int) { return {}; }
-};
-
 /// The sum on all of `ranks` ranks. `early`: a shard says of each bucket that it is complete. `apart`: ranks share no
 /// memory.
 void check_sum(int ranks, int shards, const std::vector<long>& ends, bool early, bool apart) {
