@@ -68,6 +68,13 @@ class Connection {
   Reply receive() {
     return receive_reply(read_, [this](char* bytes, std::size_t most) { return receive_some(bytes, most); });
   }
+  /// All bytes until the server closes its side.
+  std::string receive_all() {
+    std::string all = std::exchange(read_, {});
+    char bytes[4096];
+    for (std::ptrdiff_t count; (count = receive_some(bytes, sizeof bytes)) > 0;) all.append(bytes, std::size_t(count));
+    return all;
+  }
   /// Whether the server has closed its side.
   bool is_closed() {
     read_.clear();

@@ -323,6 +323,25 @@ TEST_CASE("requests that do not fit get status 400 with a sentence, and the serv
   CHECK(f.infer(request_text(1, "[3.4028235e38,1,2]", as_bytes)).status == 200);  // the largest float32
 }
 
+TEST_CASE("HEAD gets the head alone of what GET gets, and a wrong method hears which ones there are") {
+  const Fixture f({.port = 0});
+  const auto all = [&](const std::string& first) {  // a second request shows where the first response ends
+    Connection connection(f.port());
+    connection.send(first + " HTTP/1.1\r\nHost: a\r\n\r\nGET /v2 HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+    return connection.receive_all();
+  };
+  const std::string body = "{\"live\":true}", live = all("GET /v2/health/live");
+  const std::size_t at = live.find(body);
+  REQUIRE(at != live.npos);
+  std::string without = live;
+  CHECK(all("HEAD /v2/health/live") == without.erase(at, body.size()));
+  const std::string refused = all("HEAD /v2/models/net/infer");
+  CHECK(refused.starts_with("HTTP/1.1 405 "));
+  CHECK(refused.find("\r\nAllow: POST\r\n") != refused.npos);
+  CHECK(refused.find("\r\n\r\nHTTP/1.1 200 ") != refused.npos);
+  CHECK(all("DELETE /v2").find("\r\nAllow: GET, HEAD\r\n") != refused.npos);
+}
+
 TEST_CASE("hostile HTTP is refused within limits") {
   const Fixture f({.port = 0,
                    .max_connections = 4,

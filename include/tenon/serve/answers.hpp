@@ -13,10 +13,16 @@ struct Answer {
   int status = 200;
   std::string body{};
   std::string_view content_type = "application/json";
-  std::size_t json_bytes = 0;  // of a body with bytes of tensors after them, else 0
+  std::size_t json_bytes = 0;     // of a body with bytes of tensors after them, else 0
+  std::string_view allowed = {};  // methods, where the request had another
 };
 
 inline Answer error_answer(int status, std::string_view reason) { return {status, error_body(reason)}; }
+inline Answer wrong_method(bool infers) {
+  Answer answer = error_answer(405, infers ? "use POST" : "use GET");
+  answer.allowed = infers ? "POST" : "GET, HEAD";
+  return answer;
+}
 
 inline std::string tensors_text(const std::vector<NamedType>& list) {
   std::string text = "[";

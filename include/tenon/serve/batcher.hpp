@@ -62,9 +62,9 @@ class Batcher {
       const std::lock_guard lock(mutex_);
       if (closed_) return Submitted::closed;
       if (waiting_ >= options_.max_queue_size) return Submitted::full;
+      if (readers_.size() <= reader) readers_.resize(reader + 1);  // may throw, so before the job is counted
       ++waiting_, ++unfinished_;
       metrics_->pending.fetch_add(1, std::memory_order_relaxed);
-      if (readers_.size() <= reader) readers_.resize(reader + 1);
       Queue& own = readers_[reader];
       const bool waits = !own.jobs.empty();  // for compute_here()
       if (waits || is_short(job->request.n)) {

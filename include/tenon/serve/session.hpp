@@ -153,8 +153,8 @@ class Session final : public Connection {
     until_ = Clock::time_point::max();
     const Route route = find_route({request.target().data(), request.target().size()});
     const bool infers = route.to == Route::To::infer;
-    if (route.to != Route::To::nothing && request.method() != (infers ? verb::post : verb::get))
-      return write(error_answer(405, infers ? "use POST" : "use GET"));
+    const bool fits = infers ? request.method() == verb::post : request.method() == verb::get || is_head();
+    if (route.to != Route::To::nothing && !fits) return write(wrong_method(infers));
     if (infers) return infer(route);
     write(answer_to(route, hub_->registry, !hub_->stopping, hub_->metrics()));
   }
@@ -228,6 +228,11 @@ class Session final : public Connection {
     }
   }
 
+  // The response to HEAD has the length of a body, and no body.
+  bool is_head() const {
+    return parser_->is_header_done() && parser_->get().method() == boost::beast::http::verb::head;
+  }
+
   // An answer before the request was read; the rest of the request is not looked at.
   void refuse(int status, std::string_view reason) {
     closes_ = true;
@@ -244,9 +249,10 @@ class Session final : public Connection {
     head_.append(std::to_string(answer.status)).append(" ").append(reason.data(), reason.size());
     head_.append("\r\nContent-Type: ").append(answer.content_type);
     if (answer.json_bytes) head_.append("\r\nInference-Header-Content-Length: " + std::to_string(answer.json_bytes));
+    if (!answer.allowed.empty()) head_.append("\r\nAllow: ").append(answer.allowed);
     if (keep == is_old) head_.append(keep ? "\r\nConnection: keep-alive" : "\r\nConnection: close");
     head_.append("\r\nContent-Length: " + std::to_string(answer.body.size()) + "\r\n\r\n");
-    body_ = std::move(answer.body);
+    body_ = is_head() ? std::string() : std::move(answer.body);
     Error error;
     const std::size_t sent = Transport::write_now(stream_, response(0), error);
     if (error) return close();
