@@ -158,15 +158,21 @@ class ParallelStep<dist::DataParallel> {
     const ParameterList parameters(*runner.net_);
     DealtBatch batch{row.n, 0};
     if (divided_ && !compared_) divided_->meet(false);  // before a broadcast of weights
-    if (sum_.group().size() > 1)
-      batch = agree_on_step({row.n, runner.state_.step(), number_of_samples(row), weights_to_compare(parameters),
-                             runner.rules_.rates()[0]});
-    if constexpr (has_slices<Net>)
-      agree_on_slices(slices_group<Net>(),
-                      {row.n, runner.state_.step(), number_of_samples(row),
-                       std::exchange(slices_compared_, true) ? 0 : weights_not_in_slices<Net>(parameters),
-                       runner.state_.random(Look::read)[0], runner.rules_.rates()[0]});
-    // in variables: nvcc loses the braces of a list with members of a constexpr table
+    // lists in variables, also below: nvcc loses the braces of some among arguments
+    if (sum_.group().size() > 1) {
+      const AgreedStep own{row.n, runner.state_.step(), number_of_samples(row), weights_to_compare(parameters),
+                           runner.rules_.rates()[0]};
+      batch = agree_on_step(own);
+    }
+    if constexpr (has_slices<Net>) {
+      const AgreedSlices own{row.n,
+                             runner.state_.step(),
+                             number_of_samples(row),
+                             std::exchange(slices_compared_, true) ? 0 : weights_not_in_slices<Net>(parameters),
+                             runner.state_.random(Look::read)[0],
+                             runner.rules_.rates()[0]};
+      agree_on_slices(slices_group<Net>(), own);
+    }
     const std::span<const TensorType> output_types(facts.output, std::size_t(facts.outputs));
     steps_.numbers.start(parameters, facts.moving, output_types, facts.all_means, batch.all);
     dist::detail::SumBytes bytes;
