@@ -11,7 +11,7 @@ compiler=$2
 command -v "$compiler" >/dev/null || { echo "SKIPPED: $compiler is not installed"; exit 77; }
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
-printf '#include <tenon/more.hpp>\nint main() {}\n' >"$work/program.cpp"
+printf '#include <tenon/more.hpp>\n#include <tenon/dist.hpp>\nint main() {}\n' >"$work/program.cpp"
 [ "$1" = short ] ||
   awk '/^```cpp$/ { inside = 1; next } /^```$/ { if (inside) exit }
     inside && !/^#include/ && !globals++ {

@@ -128,13 +128,13 @@ class DividedState {
   long after = places.bytes;
   for (int e = parameters_.entries(); e-- > 0;) {
     if (!places.numbers[e]) continue;
-    Piece& piece = pieces_[std::size_t(e)];
-    piece.owner = not_dealt, piece.weights = parameters_.table()[e].dims.bytes(1);
+    Piece& one = pieces_[std::size_t(e)];
+    one.owner = not_dealt, one.weights = parameters_.table()[e].dims.bytes(1);
     if (places.slots == 0) continue;
     const long next = std::exchange(after, places.slot[e][0]);
     if (places.moments == 0) continue;
-    piece.begin = places.slot[e][0];
-    piece.end = places.moments < places.slots ? places.slot[e][places.moments] : next;
+    one.begin = places.slot[e][0];
+    one.end = places.moments < places.slots ? places.slot[e][places.moments] : next;
   }
 }
 [[gnu::cold]] TENON_INLINE_CONSTRUCTOR DividedState::DividedState(const dist::Communicator& ranks,
@@ -148,8 +148,8 @@ class DividedState {
   own_bytes_ = places.bytes;
   for (;;) {
     Piece* largest = nullptr;
-    for (Piece& piece : pieces_)
-      if (piece.owner == not_dealt && (!largest || piece.bytes() > largest->bytes())) largest = &piece;
+    for (Piece& one : pieces_)
+      if (one.owner == not_dealt && (!largest || one.bytes() > largest->bytes())) largest = &one;
     if (!largest) break;
     int least = 0;
     for (int rank = 1; rank < ranks_.size(); ++rank)
@@ -163,9 +163,8 @@ class DividedState {
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE std::byte* DividedState::reserve() {
   pages_ = ZeroPages(std::size_t(places_.bytes));
-  for (const Piece& piece : pieces_)
-    if (piece.owner == ranks_.rank())
-      prefer_large_pages(pages_.data() + piece.begin, std::size_t(piece.end - piece.begin));
+  for (const Piece& one : pieces_)
+    if (one.owner == ranks_.rank()) prefer_large_pages(pages_.data() + one.begin, std::size_t(one.end - one.begin));
   return pages_.data();
 }
 [[gnu::noinline]] TENON_INLINE void DividedState::restrict(Executor& update, const ParameterList& parameters,
@@ -183,9 +182,9 @@ class DividedState {
 template <class F>
 void DividedState::each_weights(F f) const {
   for (std::size_t e = 0; e < pieces_.size(); ++e)
-    if (const Piece& piece = pieces_[e]; piece.weights > 0)
-      f(int(e), piece.owner,
-        std::span<std::byte>(parameters_.handle(int(e)).values_at(piece.weights), std::size_t(piece.weights)));
+    if (const Piece& one = pieces_[e]; one.weights > 0)
+      f(int(e), one.owner,
+        std::span<std::byte>(parameters_.handle(int(e)).values_at(one.weights), std::size_t(one.weights)));
 }
 [[gnu::noinline]] TENON_INLINE void DividedState::exchange_weights(const dist::detail::ShardSum& sum,
                                                                    const long* offset) {
@@ -241,23 +240,23 @@ void DividedState::each_weights(F f) const {
 }
 [[gnu::noinline]] TENON_INLINE bool DividedState::is_here(const void* data) const {
   const long at = static_cast<const std::byte*>(data) - pages_.data();
-  for (const Piece& piece : pieces_)
-    if (piece.begin <= at && at < piece.end) return piece.owner == ranks_.rank();
+  for (const Piece& one : pieces_)
+    if (one.begin <= at && at < one.end) return one.owner == ranks_.rank();
   return true;
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void DividedState::send_moments() const {
   const auto wants = [&](int rank) { return (wishes_[std::size_t(rank)] & wants_moments) != 0; };
   for (std::size_t e = 0; e < pieces_.size(); ++e) {
-    const Piece& piece = pieces_[e];
-    const std::span<std::byte> moments(pages_.data() + piece.begin, std::size_t(piece.end - piece.begin));
+    const Piece& one = pieces_[e];
+    const std::span<std::byte> moments(pages_.data() + one.begin, std::size_t(one.end - one.begin));
     if (moments.empty()) continue;
     dist::detail::CollectiveCall call(ranks_, {dist::detail::Called::training, std::int32_t(Agreement::moments), -1,
                                                std::int32_t(e), std::int64_t(moments.size())});
-    if (piece.owner != ranks_.rank()) {
-      if (wants(ranks_.rank())) call.receive(piece.owner, moments);
+    if (one.owner != ranks_.rank()) {
+      if (wants(ranks_.rank())) call.receive(one.owner, moments);
     } else
       for (int rank = 0; rank < ranks_.size(); ++rank)
-        if (rank != piece.owner && wants(rank)) call.send(rank, moments);
+        if (rank != one.owner && wants(rank)) call.send(rank, moments);
     call.wait();
   }
 }
@@ -304,8 +303,8 @@ void DividedState::each_weights(F f) const {
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void DividedState::forget() {
   if (!std::exchange(has_all_, false)) return;
-  for (const Piece& piece : pieces_)
-    if (piece.owner != ranks_.rank()) pages_.give_back(std::size_t(piece.begin), std::size_t(piece.end));
+  for (const Piece& one : pieces_)
+    if (one.owner != ranks_.rank()) pages_.give_back(std::size_t(one.begin), std::size_t(one.end));
 }
 #endif  // TENON_DEFINES
 
