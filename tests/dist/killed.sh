@@ -3,13 +3,7 @@
 # and by another MPI, ends with the bits of one that was left alone: `killed.sh COMPILER [KILLS [SEED]]`.
 set -u
 compiler=$1 kills=${2:-100} seed=${3:-1}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-failed=0
-fail() { echo "FAILED: $*"; failed=1; }
-# of Open MPI 4 (5 reads the PRTE ones): more ranks than processors, root in a container
-export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+. "$(dirname "$0")/ranks.sh"
 # ranks that wait must not keep the two processors from those that compute
 export OMPI_MCA_mpi_yield_when_idle=1
 

@@ -2,13 +2,7 @@
 # The program tests/dist/mpi under each mpirun that is installed, and what wrong set-ups say: `mpi.sh TEST COMPILER`.
 set -u
 test=$1 compiler=$2
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-failed=0
-fail() { echo "FAILED: $*"; failed=1; }
-# of Open MPI 4 (5 reads the PRTE ones): more ranks than processors, root in a container
-export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+. "$(dirname "$0")/ranks.sh"
 
 launchers=
 for name in mpirun.openmpi mpirun.mpich; do

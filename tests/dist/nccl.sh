@@ -3,12 +3,7 @@
 # is a sentence: `nccl.sh COMPILER`. `nccl.sh COMPILER operators` tests the operators among ranks instead.
 set -u
 compiler=$1 what=${2:-program}
-dir=$(mktemp -d) || exit 1
-trap 'rm -rf "$dir"' EXIT
-failed=0
-fail() { echo "FAILED: $*"; failed=1; }
-export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+. "$(dirname "$0")/ranks.sh"
 
 mpirun=$(command -v mpirun.openmpi || command -v mpirun.mpich || command -v mpirun) ||
   { echo "SKIPPED: no mpirun is installed (apt-get install openmpi-bin)"; exit 77; }

@@ -4,13 +4,10 @@
 # that send by an emulated NCCL; on CPUs also where ranks divide the moments: `networks.sh COMPILER`.
 set -u
 compiler=$1
-dir=$(mktemp -d) || exit 1
+. "$(dirname "$0")/ranks.sh"
 hosts=tenon-$$
 trap 'rm -rf "$dir"; for host in $hosts-a $hosts-b; do ip netns del $host 2>/dev/null; done' EXIT
-failed=0
-fail() { echo "FAILED: $*"; failed=1; }
-export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
-export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 GLOG_v=2
+export GLOG_v=2
 
 command -v mpirun.openmpi >/dev/null || command -v mpirun.mpich >/dev/null ||
   { echo "SKIPPED: no mpirun is installed (apt-get install openmpi-bin)"; exit 77; }

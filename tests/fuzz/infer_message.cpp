@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <tenon/serve/grpc_message.hpp>
+#include <tenon/serve/grpc/message.hpp>
 
 using namespace tenon;
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <tenon/serve/infer_response.hpp>
+#include <tenon/serve/infer/response.hpp>
 #include <tenon/serve/route.hpp>
 
 using namespace tenon;

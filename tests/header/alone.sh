@@ -16,7 +16,7 @@ command -v "$compiler" >/dev/null || { echo "SKIPPED: $compiler is not installed
 unset MAKEFLAGS MAKELEVEL
 # gRPC is large: this test does not install it
 without=
-echo '#include <grpcpp/grpcpp.h>' | "$compiler" -E -x c++ - >/dev/null 2>&1 || without='serve/grpc serve/grpc_call'
+echo '#include <grpcpp/grpcpp.h>' | "$compiler" -E -x c++ - >/dev/null 2>&1 || without='serve/grpc serve/grpc/call'
 
 # the first of these that a header includes, be it by others
 bases='nn/cell ops/elementwise core/tensor train/callback/run_info core/tensor/any_tensor core/error'

@@ -14,9 +14,9 @@
 #include <tenon/nn/grad.hpp>
 #include <tenon/ops/reduce_sum.hpp>
 
-#include "../support/both_modes.hpp"
 #include "../support/error_of.hpp"
 #include "../support/shape_rule.hpp"
+#include "collective/checked.hpp"
 
 using namespace tenon;
 using dist::ReduceOp;
@@ -53,25 +53,10 @@ void check_differences(const dist::Communicator& ranks, const F& f, const X& x, 
 /// other weights. The gradient of float64 is compared with differences, for each element of each rank. Returns f(x).
 template <class F, class X>
 auto checked(const dist::Communicator& ranks, const F& f, const X& given) {
-  using Source = support::detail::FunctionSource<F, typename tenon::detail::KeyFor<X>::type>;
-  const X x = given.copy();
-  const auto y = f(x);
-  using Y = std::remove_cvref_t<decltype(y)>;
-  const Y weight =
-      support::random_tensor<typename Y::type, typename Y::shape_type>(std::uint64_t(ranks.rank()) + 70, -1, 1, y.n());
-  const auto graph = support::detail::run_graph<Compiled<Source>>(weight, x);
-  REQUIRE(support::same_bits(graph.result, y));
-  if constexpr (support::is_floating_tensor<X>) {
-    const X gradient = [&] {
-      eager::Tape tape;
-      tape.watch(x);
-      tape.backward(f(x), weight);
-      return tape.gradient(x);
-    }();
-    REQUIRE(support::same_bits(std::get<0>(graph.gradient), gradient));
-    if constexpr (std::is_same_v<typename X::type, double>) check_differences(ranks, f, x, weight, gradient);
-  }
-  return y;
+  return collective::checked(f, given, std::uint64_t(ranks.rank()) + 70,
+                             [&](const auto& x, const auto& weight, const auto& gradient) {
+                               check_differences(ranks, f, x, weight, gradient);
+                             });
 }
 
 /// Element i of a tensor that a rank has, as `part` of it.

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <tenon/serve/grpc_message.hpp>
+#include <tenon/serve/grpc/message.hpp>
 
 #include "infer_message.hpp"
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <tenon/core/random/random.hpp>
-#include <tenon/serve/infer_request.hpp>
+#include <tenon/serve/infer/request.hpp>
 
 using namespace tenon;
 

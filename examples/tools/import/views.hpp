@@ -95,7 +95,7 @@ inline std::optional<std::vector<Pieces>> cut(const Pieces& pieces, Shape to) {
   return dims;
 }
 
-/// A call that no node stands for.
+/// Adds a call of which the file has no node.
 inline int add_call(const NodeView& n, std::string code, std::vector<int> inputs, const Shape& shape, int level = 0) {
   const int made = n.g.add_value(n.node.name), from = inputs[0];
   Value& v = n.g[made];

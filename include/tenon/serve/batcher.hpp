@@ -22,7 +22,7 @@
 #include <tenon/core/log/log.hpp>
 #include <tenon/core/thread/parallel.hpp>
 #include <tenon/io/text/escaped_text.hpp>
-#include <tenon/serve/infer_request.hpp>
+#include <tenon/serve/infer/request.hpp>
 #include <tenon/serve/model_metrics.hpp>
 #include <tenon/serve/options.hpp>
 #include <tenon/serve/servable.hpp>

@@ -15,7 +15,7 @@
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/resource_quota.h>
 #include <tenon/io/file.hpp>
-#include <tenon/serve/grpc_call.hpp>
+#include <tenon/serve/grpc/call.hpp>
 #include <tenon/serve/server.hpp>
 
 namespace tenon::inline TENON_ABI {

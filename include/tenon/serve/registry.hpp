@@ -10,7 +10,7 @@
 
 #include <tenon/core/error.hpp>
 #include <tenon/serve/batcher.hpp>
-#include <tenon/serve/infer_response.hpp>
+#include <tenon/serve/infer/response.hpp>
 
 namespace tenon::inline TENON_ABI::serving {
 

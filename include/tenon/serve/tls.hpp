@@ -10,7 +10,7 @@
 
 #include <boost/asio/ssl/stream.hpp>
 #include <tenon/serve/server.hpp>
-#include <tenon/serve/tls_context.hpp>
+#include <tenon/serve/tls/context.hpp>
 
 namespace tenon::inline TENON_ABI {
 

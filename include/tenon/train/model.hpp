@@ -5,11 +5,11 @@
 #include <tenon/core/spread.hpp>
 #include <tenon/train/callback/callback.hpp>
 #include <tenon/train/eval_result.hpp>
-#include <tenon/train/predict_data.hpp>
 #include <tenon/train/step/busy.hpp>
 #include <tenon/train/step/checked.hpp>
 #include <tenon/train/step/clock.hpp>
 #include <tenon/train/step/parts.hpp>
+#include <tenon/train/step/predict_data.hpp>
 #include <tenon/train/step/run.hpp>
 #include <tenon/train/step/step_runner.hpp>
 

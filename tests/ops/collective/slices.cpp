@@ -10,9 +10,9 @@
 #include <tenon/ops/collective/slice_rows.hpp>
 #include <tenon/ops/collective/slices.hpp>
 
-#include "../../support/both_modes.hpp"
 #include "../../support/error_of.hpp"
 #include "../../support/shape_rule.hpp"
+#include "checked.hpp"
 
 using namespace tenon;
 using support::error_of;
@@ -31,41 +31,26 @@ enum class Way { joins, parts };
 /// the sum over them. The gradient of float64 is compared with differences. Returns f(x).
 template <Way way, class F, class X>
 auto checked(const dist::Communicator& ranks, const F& f, const X& given) {
-  using Source = support::detail::FunctionSource<F, typename tenon::detail::KeyFor<X>::type>;
-  const X x = given.copy();
-  const auto y = f(x);
-  using Y = std::remove_cvref_t<decltype(y)>;
-  const auto weight = of_rank<typename Y::type, typename Y::shape_type>(way == Way::joins ? 70 : 70 + ranks.rank());
-  const auto graph = support::detail::run_graph<Compiled<Source>>(weight, x);
-  REQUIRE(support::same_bits(graph.result, y));
-  if constexpr (support::is_floating_tensor<X>) {
-    const X gradient = [&] {
-      eager::Tape tape;
-      tape.watch(x);
-      tape.backward(f(x), weight);
-      return tape.gradient(x);
-    }();
-    REQUIRE(support::same_bits(std::get<0>(graph.gradient), gradient));
-    if constexpr (std::is_same_v<typename X::type, double>) {
-      const auto loss = [&](const X& at) {
-        const auto z = f(at);
-        double sum = 0;
-        for (long i = 0; i < z.count(); ++i) sum += z.data()[i] * weight.data()[i];
-        if (way == Way::parts) dist::all_reduce<double>(ranks, dist::ReduceOp::sum, {&sum, 1});
-        return sum;
-      };
-      constexpr double step = 1e-5;
-      for (int rank = 0; rank < (way == Way::parts ? 1 : ranks.size()); ++rank)
-        for (long i = 0; i < x.count(); ++i) {
-          X up = x.copy(), down = x.copy();
-          const bool own = way == Way::parts || rank == ranks.rank();  // a tensor that all have changes on all
-          if (own) up.data()[i] += step, down.data()[i] -= step;
-          const double difference = (loss(up) - loss(down)) / (2 * step);
-          if (own) REQUIRE(gradient.data()[i] == doctest::Approx(difference).epsilon(1e-6));
-        }
-    }
-  }
-  return y;
+  const int seed = way == Way::joins ? 70 : 70 + ranks.rank();
+  return collective::checked(
+      f, given, std::uint64_t(seed), [&](const auto& x, const auto& weight, const auto& gradient) {
+        const auto loss = [&](const auto& at) {
+          const auto z = f(at);
+          double sum = 0;
+          for (long i = 0; i < z.count(); ++i) sum += z.data()[i] * weight.data()[i];
+          if (way == Way::parts) dist::all_reduce<double>(ranks, dist::ReduceOp::sum, {&sum, 1});
+          return sum;
+        };
+        constexpr double step = 1e-5;
+        for (int rank = 0; rank < (way == Way::parts ? 1 : ranks.size()); ++rank)
+          for (long i = 0; i < x.count(); ++i) {
+            auto up = x.copy(), down = x.copy();
+            const bool own = way == Way::parts || rank == ranks.rank();  // a tensor that all have changes on all
+            if (own) up.data()[i] += step, down.data()[i] -= step;
+            const double difference = (loss(up) - loss(down)) / (2 * step);
+            if (own) REQUIRE(gradient.data()[i] == doctest::Approx(difference).epsilon(1e-6));
+          }
+      });
 }
 
 template <class T>

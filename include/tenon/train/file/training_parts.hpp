@@ -29,7 +29,7 @@ namespace tenon::inline TENON_ABI::detail {
 /// The parts of what was saved to a path, by rank; none if a whole file was, or nothing. Throws RuntimeError that names
 /// a part which is missing, and for two kinds of files.
 [[gnu::cold]] std::vector<std::string> parts_of(const std::string& path);
-/// Removes all parts of a path but those of so many ranks, the first part first.
+/// Removes the parts of a path, that of rank 0 first. Those that `but` ranks have saved stay.
 [[gnu::cold]] void remove_parts(const std::string& path, long but = 0);
 
 /// io::load_tensors of all parts together, one in memory after the other; with `strict` all are looked at before

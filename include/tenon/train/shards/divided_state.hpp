@@ -21,7 +21,7 @@ struct StatePlaces {
   const long* numbers;                                   // of each entry; 0: it is not trained
   const long (*slot)[nn::max_slots];                     // of each entry
   int slots;                                             // per parameter
-  int moments;                                           // so many of them, the first, are divided
+  int moments;                                           // the slots before this one are divided
   long bytes;                                            // of all
   TensorType (*type)(int slot, const TensorType& dims);  // of a slot
   const std::string_view* names;                         // of the slots

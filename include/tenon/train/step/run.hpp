@@ -9,8 +9,8 @@
 #include <tenon/nn/optim/accumulate_gradients.hpp>
 #include <tenon/train/callback/callback.hpp>
 #include <tenon/train/file/progress.hpp>
-#include <tenon/train/model_options.hpp>
 #include <tenon/train/step/clock.hpp>
+#include <tenon/train/step/model_options.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {

@@ -186,7 +186,7 @@ class TrainState {
  public:
   TrainState(long bytes, std::uint64_t seed)
       : TrainState(bytes, seed, TargetBytes(std::size_t(bytes), "the moments of an optimizer")) {}
-  /// Of zeros that are somebody else's.
+  /// In memory of the caller, which is zeros.
   TrainState(long bytes, std::uint64_t seed, std::byte* zeros) : bytes_(bytes), address_(zeros) { random()[0] = seed; }
   /// For kernels.
   std::byte* address() const { return address_; }

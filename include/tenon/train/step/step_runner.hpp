@@ -7,12 +7,12 @@
 #include <tenon/run/executor_here.hpp>
 #include <tenon/run/executor_pool.hpp>
 #include <tenon/run/unrolled.hpp>
-#include <tenon/train/model_options.hpp>
 #include <tenon/train/step/column_key.hpp>
 #include <tenon/train/step/executor_cache.hpp>
 #include <tenon/train/step/graphs.hpp>
 #include <tenon/train/step/labels.hpp>
 #include <tenon/train/step/loss_scale.hpp>
+#include <tenon/train/step/model_options.hpp>
 #include <tenon/train/step/parallel.hpp>
 #include <tenon/train/step/parameters_of.hpp>
 #include <tenon/train/step/refuse_step.hpp>

@@ -6,8 +6,8 @@
 
 #include <tenon/dataset/dataset.hpp>
 
-#include "../support/tensors.hpp"
-#include "small.hpp"
+#include "../../support/tensors.hpp"
+#include "../small.hpp"
 
 using namespace small;
 using namespace support;

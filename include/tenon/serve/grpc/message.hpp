@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <tenon/io/bytes/protobuf.hpp>
-#include <tenon/serve/infer_request.hpp>
+#include <tenon/serve/infer/request.hpp>
 
 namespace tenon::inline TENON_ABI::serving {
 

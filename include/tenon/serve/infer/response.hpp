@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <tenon/io/text/escaped_text.hpp>
-#include <tenon/serve/infer_request.hpp>
+#include <tenon/serve/infer/request.hpp>
 #include <tenon/serve/signature.hpp>
 
 namespace tenon::inline TENON_ABI::serving {

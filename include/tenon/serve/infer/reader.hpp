@@ -12,8 +12,8 @@
 #include <nlohmann/json.hpp>
 #include <tenon/core/error.hpp>
 #include <tenon/core/shape.hpp>
-#include <tenon/serve/number_list.hpp>
-#include <tenon/serve/plain_numbers.hpp>
+#include <tenon/serve/infer/number_list.hpp>
+#include <tenon/serve/infer/plain_numbers.hpp>
 
 namespace tenon::inline TENON_ABI::serving {
 

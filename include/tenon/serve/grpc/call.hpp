@@ -19,7 +19,7 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/status.h>
-#include <tenon/serve/grpc_message.hpp>
+#include <tenon/serve/grpc/message.hpp>
 #include <tenon/serve/hub.hpp>
 
 namespace tenon::inline TENON_ABI::serving {

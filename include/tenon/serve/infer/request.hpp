@@ -10,7 +10,7 @@
 
 #include <tenon/core/error.hpp>
 #include <tenon/io/text/escaped_text.hpp>
-#include <tenon/serve/infer_reader.hpp>
+#include <tenon/serve/infer/reader.hpp>
 #include <tenon/serve/signature.hpp>
 
 namespace tenon::inline TENON_ABI::serving {

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <system_error>
 
-#include <tenon/serve/number_list.hpp>
+#include <tenon/serve/infer/number_list.hpp>
 
 namespace tenon::inline TENON_ABI::serving {
 
