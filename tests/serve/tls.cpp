@@ -4,6 +4,8 @@
 #include <doctest/doctest.h>
 #if __has_include(<boost/beast/http.hpp>) && __has_include(<nlohmann/json.hpp>) && __has_include(<openssl/ssl.h>)
 
+#include <unistd.h>
+
 #include <filesystem>
 #include <memory>
 #include <random>
@@ -37,7 +39,17 @@ struct Echo final : serving::Servable {
   }
 };
 
-std::string path_of(const std::string& name) { return (std::filesystem::current_path() / ("tls_" + name)).string(); }
+/// A folder that is removed at the end.
+struct Folder {
+  std::filesystem::path path = std::filesystem::temp_directory_path() / ("tenon_tls_" + std::to_string(::getpid()));
+  Folder() { std::filesystem::create_directory(path); }
+  Folder(const Folder&) = delete;
+  ~Folder() { std::filesystem::remove_all(path); }
+};
+std::string path_of(const std::string& name) {
+  static const Folder folder;
+  return (folder.path / name).string();
+}
 /// Files of certificates, once.
 const std::string& good() {
   static const std::string prefix = [] {

@@ -11,9 +11,12 @@ namespace detail {
 template <class C, class Target>
 concept Keeps = HasKernel<C, Target> && requires { requires KernelOf<C, Target>::template keeps_operand<C>(); };
 
+template <class K>
+concept KeepsForAll = requires { requires K::kept_for_all; };
+
 template <class C, class K = KernelOf<C>>
-inline constexpr KeptEntry kept_entry{K::kept_operand, &K::template kept_bytes<C>, &K::template keep<C>,
-                                      &K::template kept_work<C>, &K::template run_kept<C>};
+inline constexpr KeptEntry kept_entry{K::kept_operand,           &K::template kept_bytes<C>, &K::template keep<C>,
+                                      &K::template kept_work<C>, &K::template run_kept<C>,   KeepsForAll<K>};
 
 template <int N>
 struct KeptTable {

@@ -12,6 +12,7 @@ struct KeptEntry {
   void (*make)(const void* operand, long n, void* to) = nullptr;
   KernelWork (*work)(long n) = nullptr;  // its workspace is no larger than without
   void (*run)(const Arguments&, long begin, long end) = nullptr;
+  bool for_all = false;  // batches of which as many bytes are kept need the same ones
 };
 
 /// An instruction of a program with such an operand, a parameter that the program does not change.
@@ -22,6 +23,10 @@ struct KeptOperand {
   /// NCHW16n images are this many samples that the time to prepare weights does not matter.
   long bytes(const Instruction& of, long n) const {
     return n > block_samples || (of.nchw16n && in_nchw16n(n)) ? 0 : aligned(entry->bytes(n));
+  }
+  /// True if the same is kept for two batches.
+  bool is_same(const Instruction& of, long n, long other) const {
+    return entry->for_all && bytes(of, n) == bytes(of, other);
   }
 };
 
@@ -39,31 +44,40 @@ class KeptOperands {
   bool fits() const { return values_ == made_of_; }
   /// True if there is something that fits them.
   bool made() const { return fits() && made_; }
-  /// Forgets what was made, as for another batch or other addresses.
-  void forget() { made_of_ = seen_ = 0, made_ = false; }
-  /// Where what is now to be made of these values stands; null: nothing is to be made. `bytes`: room for all of it.
-  std::byte* room(long bytes);
+  /// Forgets what was made, as for other addresses.
+  void forget() { leave(), held_ = 0; }
+  /// The next run is told again where things stand, as for another batch.
+  void leave() { made_of_ = seen_ = 0, made_ = false; }
+  /// The batch for which what stands in the memory was made.
+  long batch() const { return batch_; }
+  /// Where what is now to be made of these values, for a batch of n, stands; null: nothing is to be made. `bytes`: room
+  /// for all of it. `same`: what was made for batch() is also right for this one. It is then set to whether it stands
+  /// there already.
+  std::byte* room(long bytes, long n, bool& same);
 
  private:
   AlignedBytes memory_;
-  long capacity_ = 0;
-  std::uint64_t values_ = 0, seen_ = 0, made_of_ = 0;
+  long capacity_ = 0, batch_ = 0;
+  std::uint64_t values_ = 0, seen_ = 0, made_of_ = 0, held_ = 0;  // held_: of which values the memory has a copy
   bool made_ = false;
 };
 
 #if TENON_DEFINES
-[[gnu::noinline]] TENON_INLINE std::byte* KeptOperands::room(long bytes) {
+[[gnu::noinline]] TENON_INLINE std::byte* KeptOperands::room(long bytes, long n, bool& same) {
   if (bytes > most_kept_bytes) bytes = 0;
   if (values_ && bytes > capacity_) try {
+      held_ = 0;
       memory_ = AlignedBytes(std::size_t(bytes));  // now, so that later calls allocate nothing
       capacity_ = bytes;
     } catch (const OutOfMemory&) {
       bytes = 0;
     }
-  const bool again = values_ && (values_ == seen_ || bytes == 0);
+  same = same && bytes && values_ && held_ == values_;
+  const bool again = same || (values_ && (values_ == seen_ || bytes == 0));
   seen_ = values_;
   made_of_ = again ? values_ : 0;
   made_ = again && bytes;
+  if (made_) held_ = values_, batch_ = n;
   return made_ ? memory_.data() : nullptr;
 }
 #endif  // TENON_DEFINES

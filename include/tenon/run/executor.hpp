@@ -35,6 +35,7 @@ class Executor {
     if (parameters == base_[int(Region::parameters)] && state == base_[int(Region::state)]) return;
     base_[int(Region::parameters)] = parameters;
     base_[int(Region::state)] = state;
+    kept_.forget();
     n_ = -1;
   }
   /// Says which parameters are frozen, one flag per entry, or null for none. Takes effect with the next run. `version`
@@ -338,7 +339,7 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
     if (is_there()) copy_constants();
   n_ = n;
   threads_ = threads;
-  kept_.forget();
+  kept_.leave();
   shares_ = program_->shares(n, threads);
   thread_bytes_ = program_->thread_bytes(n);
   std::byte* const workspace = base_[int(Region::tile)] + program_->tile_bytes(n);
@@ -365,9 +366,14 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
 }
 [[gnu::noinline]] TENON_INLINE void Executor::keep() {
   long all = 0;
-  for (int k = 0; k < program_->kept_operands; ++k)
-    all += program_->kept[k].bytes(program_->instruction[program_->kept[k].instruction], n_);
-  std::byte* to = kept_.room(all);
+  bool same = true;
+  for (int k = 0; k < program_->kept_operands; ++k) {
+    const KeptOperand& kept = program_->kept[k];
+    const Instruction& instruction = program_->instruction[kept.instruction];
+    all += kept.bytes(instruction, n_);
+    same = same && kept.is_same(instruction, n_, kept_.batch());
+  }
+  std::byte* to = kept_.room(all, n_, same);
   for (int k = 0; k < program_->kept_operands; ++k) {
     const KeptOperand& kept = program_->kept[k];
     const Instruction& instruction = program_->instruction[kept.instruction];
@@ -376,7 +382,8 @@ TENON_INLINE void Executor::reserve(long n, int threads) {
     Resolved& r = resolved_[std::size_t(kept.instruction)];
     void*& operand = r.arguments.buffer[Arguments::operand_at(kept.entry->operand)];
     operand = address(program_->place_of(instruction, kept.entry->operand + 1), n_);
-    if (to) kept.entry->make(operand, n_, to), operand = to, to += bytes;
+    if (to && !same) kept.entry->make(operand, n_, to);
+    if (to) operand = to, to += bytes;
     const KernelWork work = to ? kept.entry->work(n_) : instruction.work(n_, n_);
     r.whole = r.last = {to ? kept.entry->run : instruction.kernel->run, work.items, work.cost,
                         to ? 1 : instruction.kernel->rows};

@@ -76,6 +76,8 @@ struct KernelFacts {
 ///     template <class Call> static constexpr bool keeps_operand();       for which calls
 ///     template <class Call> static constexpr long kept_bytes(long n);    0: no copy for this batch
 ///     template <class Call> static void keep(const void* operand, long n, void* to);
+///     static constexpr bool kept_for_all = true;                         optional: batches for which as many bytes are
+///                                                                        kept need the same ones
 ///     template <class Call> static constexpr KernelWork kept_work(long n);
 ///                                                                        its workspace is no larger than work's
 ///     template <class Call> static void run_kept(const Arguments&, long begin, long end);

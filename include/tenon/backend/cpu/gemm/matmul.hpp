@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/backend/cpu/elementwise/fused.hpp>
 #include <tenon/backend/cpu/gemm/gemm.hpp>
+#include <tenon/backend/cpu/gemm/kept_product.hpp>
 #include <tenon/backend/cpu/gemm/kept_row.hpp>
 #include <tenon/backend/cpu/gemm/small.hpp>
 #include <tenon/core/memory/arena.hpp>
@@ -129,39 +130,58 @@ struct Kernel<Cpu, ops::MatMul> {
   template <class Call>
   static void run(const Arguments& arguments, long begin, long end);
 
-  // A dense layer for one sample: of its weights [n, k], packed as columns.
+  // A dense layer for one row, or for some of each sample: of its weights [n, k], packed as columns.
   static constexpr int kept_operand = 1;
+  static constexpr bool kept_for_all = true;
   template <class Call>
   static constexpr bool keeps_operand() {
     constexpr bool transposed = !Call::Op::first(Call::config()) && Call::Op::second(Call::config());
     if constexpr (!std::is_same_v<typename Call::Result, float> || !transposed || Call::operand(1).rank != 2)
       return false;
-    else return is_one<Call> && one_sample<Call>.m == 1 && !is_small<Call>();
+    else
+      return is_one<Call> && !is_small<Call>() && one_sample<Call>.m <= kernel::KeptProduct::most_rows &&
+             (one_sample<Call>.m == 1 || (one_sample<Call>.k > 0 && one_sample<Call>.n >= simd_width<float>));
   }
   template <class Call>
   static constexpr kernel::KeptRow kept = kernel::kept_row<one_sample<Call>.n, one_sample<Call>.k>();
   template <class Call>
+  static constexpr bool one_row = one_sample<Call>.m == 1;
+  template <class Call>
+  static constexpr kernel::KeptProduct kept_rows(long n) {
+    return {matrices<Call>(n).m, one_sample<Call>.n, one_sample<Call>.k};
+  }
+  template <class Call>
   static constexpr long kept_bytes(long n) {
-    return matrices<Call>(n).m == 1 ? kept<Call>.bytes() : 0;
+    const auto rows = kept_rows<Call>(n);
+    if constexpr (one_row<Call>) return rows.m == 1 ? kept<Call>.bytes() : 0;
+    else return rows.m <= rows.most_rows ? rows.bytes() : 0;
   }
   template <class Call>
-  static void keep(const void* weight, long, void* to) {
-    kernel::keep_columns(kept<Call>, static_cast<const float*>(weight), static_cast<float*>(to));
+  static void keep(const void* weight, long n, void* to) {
+    const float* const from = static_cast<const float*>(weight);
+    if constexpr (one_row<Call>) kernel::keep_columns(kept<Call>, from, static_cast<float*>(to));
+    else kernel::keep_panels(kept_rows<Call>(n), from, static_cast<float*>(to));
   }
   template <class Call>
-  static constexpr KernelWork kept_work(long) {
-    constexpr long items = kept<Call>.items();
-    return {items, kept<Call>.n * kept<Call>.k / (items + 1) / 16 + 1, 0};
+  static constexpr KernelWork kept_work(long n) {
+    const auto rows = kept_rows<Call>(n);
+    long items = rows.items();
+    if constexpr (one_row<Call>) items = kept<Call>.items();
+    return {items, rows.m * rows.n * rows.k / (items + 1) / 16 + 1, 0};
   }
   template <class Call>
   static void run_kept(const Arguments& arguments, long begin, long end) {
-    const auto finish = [&](long, long, long column, long columns) {
-      if constexpr (Call::steps > 0) kernel::apply_steps<Call, true>(arguments, column, columns, column);
+    const auto finish = [&](long row, long rows, long column, long columns) {
+      if constexpr (Call::steps > 0)
+        for (long r = row; r < row + rows; ++r)
+          kernel::apply_steps<Call, true>(arguments, r * one_sample<Call>.n + column, columns, column);
     };
     FunctionRef<long, long, long, long> last;
     if constexpr (Call::steps > 0) last = finish;
-    kernel::kept_row_product(kept<Call>, arguments.operand<float>(0), arguments.operand<float>(1),
-                             arguments.result<float>(), begin, end, last);
+    const float *const a = arguments.operand<float>(0), *const b = arguments.operand<float>(1);
+    if constexpr (one_row<Call>)
+      kernel::kept_row_product(kept<Call>, a, b, arguments.result<float>(), begin, end, last);
+    else kernel::kept_product(kept_rows<Call>(arguments.n), a, b, arguments.result<float>(), begin, end, last);
   }
 };
 
