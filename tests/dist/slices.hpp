@@ -13,6 +13,7 @@
 #include <tenon/dist/threads.hpp>
 #include <tenon/nn/loss/softmax_cross_entropy.hpp>
 #include <tenon/train/model.hpp>
+#include <tenon/train/shards/sliced_ranks.hpp>
 
 #include "../support/outcome.hpp"
 #include "words.hpp"

@@ -23,6 +23,18 @@ namespace {
 
 const nn::ClipByGlobalNorm clipped{nn::Adam{.learning_rate = 0.01f}, 0.1f};
 
+/// Stops the training on one rank after a step, or at the end of an epoch; 0 is never.
+struct StopAt {
+  int rank;
+  long step = 0, epoch = 0;
+  void step_end(tenon::RunInfo& run) {
+    if (run.cur_step_num == step) run.request_stop();
+  }
+  void epoch_end(tenon::RunInfo& run) {
+    if (run.cur_epoch_num == epoch) run.request_stop();
+  }
+};
+
 struct Overflows {
   std::vector<bool>& value;
   void step_end(tenon::RunInfo& run) { value.push_back(run.overflow); }
@@ -198,40 +210,93 @@ TEST_CASE("mixed precision has equal bits in both modes, and a loss scale that a
   CHECK(train(Mode::pynative) == graph);
 }
 
+TEST_CASE("a stop that one rank of a network in slices requests ends the training on all, in the same step") {
+  const auto data = bands<Shape<6>>(48) | dataset::batch(16);  // 3 steps in an epoch
+  const auto steps = [&]<int Slices>(std::integral_constant<int, Slices>, Mode mode, int replicas, StopAt stop) {
+    const ContextScope scope({.mode = mode, .num_threads = 1, .seed = 11});
+    std::vector<long> all(std::size_t(Slices * replicas));
+    dist::run_ranks(Slices * replicas, [&](const dist::Communicator& ranks) {
+      dist::create_mesh({{"replicas", replicas}, {"slices", Slices}});
+      StopAt own = stop;
+      if (ranks.rank() != stop.rank) own.step = own.epoch = 0;
+      Pair<Slices> net;
+      const auto train = [&](const auto&... parts) {
+        Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::SGD{.learning_rate = 0.1f}, parts...};
+        model.train(4, data, own);
+        model.train(1, data);  // which compares where the ranks are
+        all[std::size_t(ranks.rank())] = model.global_step();
+      };
+      if (replicas == 1) train();
+      else train(dist::DataParallel{.group = dist::communicator("replicas")});
+    });
+    for (const long one : all) CHECK(one == all[0]);
+    return all[0];
+  };
+  const std::integral_constant<int, 1> one;
+  const std::integral_constant<int, 2> two;
+  const std::integral_constant<int, 4> four;
+  for (const Mode mode : {Mode::graph, Mode::pynative}) {
+    CHECK(steps(one, mode, 1, {.rank = 0, .step = 4}) == steps(two, mode, 1, {.rank = 1, .step = 4}));
+    CHECK(steps(two, mode, 1, {.rank = 0, .step = 5}) == 8);  // 5, and an epoch
+    CHECK(steps(four, mode, 1, {.rank = 2, .step = 5}) == 8);
+    CHECK(steps(four, mode, 1, {.rank = 3, .epoch = 2}) == 9);
+    CHECK(steps(two, mode, 2, {.rank = 3, .step = 5}) == 8);
+    CHECK(steps(two, mode, 2, {.rank = 1, .epoch = 2}) == 9);
+    CHECK(steps(two, mode, 2, {.rank = -1}) == 15);
+  }
+}
 TEST_CASE("ranks of a network in slices that differ hear what it is, all of them") {
   const auto heard = [](auto run) {
     const ContextScope scope({.mode = Mode::graph, .num_threads = 1, .seed = 11});
-    std::vector<std::string> all(2);
-    dist::run_ranks(2, [&](const dist::Communicator& ranks) {
-      dist::create_mesh({{"replicas", 1}, {"slices", 2}});
-      all[std::size_t(ranks.rank())] = support::error_of([&] { run(ranks.rank() == 1); });
+    std::vector<std::string> all(4);
+    dist::run_ranks(4, [&](const dist::Communicator& ranks) {
+      dist::create_mesh({{"replicas", 2}, {"slices", 2}});
+      all[std::size_t(ranks.rank())] = support::error_of([&] { run(ranks.rank() % 2 == 1); });
     });
-    CHECK(all[0] == all[1]);
+    for (const std::string& one : all) CHECK(one == all[0]);
     return all[0];
   };
-  const auto train = [](const auto& data, float rate, auto change) {
-    Pair<2> net;
-    net.init_parameters();
-    change(net);
-    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::SGD{.learning_rate = rate},
-                dist::DataParallel{.group = dist::communicator("replicas")}};
-    model.train(1, data | dataset::batch(16));
+  const auto check = [&](const auto&... parts) {
+    const auto train = [&](const auto& data, auto optimizer, auto change, long epochs = 1) {
+      Pair<2> net;
+      net.init_parameters();
+      change(net);
+      Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, optimizer, parts()...};
+      model.train(epochs, data | dataset::batch(16));
+    };
+    const auto nothing = [](auto&) {};
+    const auto data = bands<Shape<6>>(32);
+    const nn::SGD sgd{.learning_rate = 0.1f};
+    const std::string rank = " rank 1 of the group 'slices' has ", who = "Model.train: in step 1" + rank,
+                      all = " than rank 0: the ranks of a network in slices need the same ";
+    CHECK(heard([&](bool) { train(data, sgd, nothing); }) == "nothing");
+    CHECK(heard([&](bool odd) {
+            train(bands<Shape<6>>(odd ? 32 : 33), sgd, nothing);
+          }).starts_with("Model.train:" + rank + "another number of batches" + all + "batches. If replicas have"));
+    CHECK(heard([&](bool odd) {
+            train(bands<Shape<6>>(32, odd ? 7 : 8), sgd, nothing);
+          }).starts_with(who + "other samples" + all + "batches. If replicas have shards"));
+    CHECK(heard([&](bool odd) {
+            train(bands<Shape<6>>(odd ? 8 : 16), sgd, nothing);
+          }).starts_with(who + "other samples" + all + "batches."));
+    CHECK(heard([&](bool odd) { train(data, sgd, nothing, odd ? 1 : 2); }) ==
+          "Model.train:" + rank + "another number of epochs" + all + "one.");
+    CHECK(heard([&](bool odd) { train(data, sgd, [&](Pair<2>& net) { net.down.bias.values()[0] = odd; }); }) ==
+          who + "other weights where they are not in slices" + all + "seed, or files of one moment.");
+    CHECK(heard([&](bool odd) { train(data, nn::SGD{.learning_rate = odd ? 0.1f : 0.2f}, nothing); }) ==
+          who + "another learning rate" + all + "one.");
+    CHECK(heard([&](bool odd) { train(data, sgd, [&](Pair<2>& net) { net.up.weight.requires_grad(!odd); }); }) ==
+          "Model.train: the ranks have different models: rank 0 has the parameter up.weight float32 [8,6], one of "
+          "2 slices of axis 0, rank 1 has the parameter up.weight float32 [8,6], which is frozen, one of 2 slices "
+          "of axis 0. Give all ranks the same network, optimizer, and DataParallel.");
+    CHECK(heard([&](bool odd) {
+            if (odd) train(data, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f}, nothing);
+            else train(data, sgd, nothing);
+          }) == "Model.train: the ranks have different models: rank 0 has the optimizer SGD, rank 1 has the optimizer "
+                "Momentum. Give all ranks the same network, optimizer, and DataParallel.");
   };
-  const auto nothing = [](auto&) {};
-  const std::string who = "Model.train: in step 1 rank 1 of the group 'slices' has ",
-                    all = " than rank 0: the ranks of a network in slices need the same ";
-  CHECK(heard([&](bool) { train(bands<Shape<6>>(32), 0.1f, nothing); }) == "nothing");
-  CHECK(heard([&](bool odd) {
-          train(bands<Shape<6>>(odd ? 32 : 33, odd ? 7 : 8), 0.1f, nothing);
-        }).starts_with(who + "other samples" + all + "batches. If replicas have shards"));
-  CHECK(heard([&](bool odd) {
-          train(bands<Shape<6>>(odd ? 8 : 16), 0.1f, nothing);
-        }).starts_with(who + "other samples" + all + "batches."));
-  CHECK(heard([&](bool odd) {
-          train(bands<Shape<6>>(32), 0.1f, [&](Pair<2>& net) { net.down.bias.values()[0] = odd; });
-        }) == who + "other weights where they are not in slices" + all + "seed, or files of one moment.");
-  CHECK(heard([&](bool odd) { train(bands<Shape<6>>(32), odd ? 0.1f : 0.2f, nothing); }) ==
-        who + "another learning rate" + all + "one.");
+  check();
+  check([] { return dist::DataParallel{.group = dist::communicator("replicas")}; });
 }
 TEST_CASE("an optimizer that looks at whole parameters, and slices of two groups, are mistakes of the program") {
   const auto sentence = []<class Net, class Optimizer>(std::type_identity<Net>, const Optimizer&) {

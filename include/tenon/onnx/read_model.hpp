@@ -136,6 +136,7 @@ struct OutsideBytes {
   std::string bytes(wanted, '\0');
   for (std::uint64_t done = 0; done < wanted;) {
     const auto got = ::pread(file, bytes.data() + done, wanted - done, off_t(from.offset + done));
+    if (got < 0 && errno == EINTR) continue;
     if (got <= 0) refuse_onnx(model, text(io::printable(name), " cannot be read"));
     done += std::uint64_t(got);
   }

@@ -9,11 +9,11 @@
 #include <tenon/dist/shard_sum.hpp>
 #include <tenon/dist/world.hpp>
 #include <tenon/train/model.hpp>
-#include <tenon/train/shards/agree_on_slices.hpp>
 #include <tenon/train/shards/agreement.hpp>
 #include <tenon/train/shards/bucket_policy.hpp>
 #include <tenon/train/shards/parallel_context.hpp>
 #include <tenon/train/shards/shard_steps.hpp>
+#include <tenon/train/shards/sliced_ranks.hpp>
 
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
@@ -164,15 +164,7 @@ class ParallelStep<dist::DataParallel> {
                            runner.rules_.rates()[0]};
       batch = agree_on_step(own);
     }
-    if constexpr (has_slices<Net>) {
-      const AgreedSlices own{row.n,
-                             runner.state_.step(),
-                             number_of_samples(row),
-                             std::exchange(slices_compared_, true) ? 0 : weights_not_in_slices<Net>(parameters),
-                             runner.state_.random(Look::read)[0],
-                             runner.rules_.rates()[0]};
-      agree_on_slices(slices_group<Net>(), own);
-    }
+    if constexpr (has_slices<Net>) runner.slices_.agree_on_step(runner, row);
     const std::span<const TensorType> output_types(facts.output, std::size_t(facts.outputs));
     steps_.numbers.start(parameters, facts.moving, output_types, facts.all_means, batch.all);
     dist::detail::SumBytes bytes;
@@ -220,7 +212,6 @@ class ParallelStep<dist::DataParallel> {
   long shards_;
   bool one_per_rank_, dealt_ = false;  // is the data: each rank's batch is its shard
   bool compared_ = false;              // are the weights of the ranks
-  bool slices_compared_ = false;       // are those of ranks that have other slices
   bool divides_ = false;               // the moments
   dist::detail::ShardSum sum_;
   ShardSteps steps_;

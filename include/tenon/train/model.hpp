@@ -101,6 +101,7 @@ class Model {
   using network_type = Net;
   using runner_type = Runner;
   static constexpr bool shares_training = !std::is_same_v<Parallel, detail::OneProcess>;
+  static constexpr bool has_slices = tenon::has_slices<Net>, has_ranks = shares_training || has_slices;
 
   explicit Model(Net& net) : Model(net, Loss{}, Optimizer{}) {}
   Model(Net& net, Loss loss) : Model(net, std::move(loss), Optimizer{}) {}
@@ -349,6 +350,8 @@ class Model {
     bool runs = true;
     if constexpr (shares_training)
       runs = runner_.parallel().agree_on_run(runner_, what, epochs, data, optimizer_, progress_);
+    if constexpr (has_slices)
+      if (runs) runner_.slices().agree_on_run(runner_, what, epochs, data);
     detail::check_run(what, epochs, data.size());
     return runs;
   }
@@ -393,7 +396,7 @@ class Model {
       list.template tell<detail::EpochEnd>();
       run.eval_results = nullptr;
       if (whole) progress_.end_epoch();
-      if constexpr (shares_training) run.agree_to_stop();
+      if constexpr (has_ranks) run.agree_to_stop();
       if (run.stop_requested) break;
     }
     if constexpr (shares_training) runner_.parallel().end_run(runner_);

@@ -71,6 +71,7 @@ class Scheduler {
     ServerClock::time_point since, heard;
   };
 
+  static bool is_gone(const Newcomer& one) { return ms_since(one.heard) >= 10 * beat_ms; }
   int count_of(Role role) const {
     return role == Role::server ? environment_.servers : role == Role::worker ? environment_.workers : 0;
   }
@@ -97,7 +98,7 @@ class Scheduler {
   int there(Role role) {
     int count = 0;
     each_seat(role, [&](const Seat& seat) { count += seat.member.presence == Presence::here; });
-    for (const Newcomer& one : newcomers_) count += one.role == role && ms_since(one.heard) < 10 * beat_ms;
+    for (const Newcomer& one : newcomers_) count += one.role == role && !is_gone(one);
     return count;
   }
   // Returns why there is no place for it. It may wait until another process counts as silent, and take that place.
@@ -112,6 +113,10 @@ class Scheduler {
         return text("there are ", count_of(beat.role), is_server ? " servers" : " workers", " already, as many as ",
                     is_server ? "MS_SERVER_NUM" : "MS_WORKER_NUM", " says");
       }
+    std::erase_if(newcomers_, is_gone);
+    if (const std::size_t most = 2 * seats_.size() + 16; newcomers_.size() >= most)
+      return text(most, " processes wait for one of ", seats_.size(),
+                  " places already: end those that do not belong to this job, or that a loop starts again and again");
     newcomers_.push_back({beat.incarnation, beat.role, ServerClock::now(), ServerClock::now()});
     return {};
   }
@@ -122,7 +127,7 @@ class Scheduler {
     is_complete_ = true;
     if (!job_) job_ = random_number();
     std::erase_if(newcomers_, [&](const Newcomer& one) {
-      if (ms_since(one.heard) >= 10 * beat_ms) return true;
+      if (is_gone(one)) return true;
       Seat* place = nullptr;
       each_seat(one.role, [&](Seat& seat) {
         const Presence presence = seat.member.presence;

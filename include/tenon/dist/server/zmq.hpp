@@ -108,9 +108,11 @@ class ZmqSocket {
   /// Sends without waiting; a message for a peer that is not there is dropped.
   template <class Head>
   void send(const std::string& peer, const Head& head, std::span<const std::byte> body = {}) {
-    if (routes_ && zmq_send(socket_, peer.data(), peer.size(), ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) return;
-    if (zmq_send(socket_, &head, sizeof head, ZMQ_SNDMORE | ZMQ_DONTWAIT) < 0) return;
-    zmq_send(socket_, body.data(), body.size(), ZMQ_DONTWAIT);
+    const auto send_part = [&](const void* data, std::size_t bytes, int flags) {
+      return without_interrupt([&] { return zmq_send(socket_, data, bytes, flags | ZMQ_DONTWAIT); }) >= 0;
+    };
+    if (routes_ && !send_part(peer.data(), peer.size(), ZMQ_SNDMORE)) return;
+    if (send_part(&head, sizeof head, ZMQ_SNDMORE)) send_part(body.data(), body.size(), 0);
   }
   /// False if none comes within this time. A message of other frames has an empty head.
   bool receive(ZmqMessage& message, long milliseconds) {
@@ -119,8 +121,9 @@ class ZmqSocket {
     ZmqFrame frame[4];
     int frames = 0;
     for (bool more = true; more; ++frames) {
-      if (zmq_msg_recv(frame[math::min(frames, 3)].get(), socket_, ZMQ_DONTWAIT) < 0) return false;
-      more = frame[math::min(frames, 3)].has_more();
+      ZmqFrame& next = frame[math::min(frames, 3)];
+      if (without_interrupt([&] { return zmq_msg_recv(next.get(), socket_, ZMQ_DONTWAIT); }) < 0) return false;
+      more = next.has_more();
     }
     const int first = routes_ ? 1 : 0;
     if (routes_) {
@@ -133,6 +136,14 @@ class ZmqSocket {
   }
 
  private:
+  // A signal may interrupt a call, which would leave a message half sent or half read.
+  template <class Call>
+  static int without_interrupt(Call call) {
+    int result;
+    do result = call();
+    while (result < 0 && errno == EINTR);
+    return result;
+  }
   static void* open(int type) {
     ZmqContext& own = zmq_context();
     static std::mutex mutex;

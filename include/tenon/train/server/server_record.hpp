@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <span>
@@ -11,6 +12,7 @@
 
 #include <tenon/dist/server/wire.hpp>
 #include <tenon/io/file.hpp>
+#include <tenon/io/path/place.hpp>
 
 namespace tenon::inline TENON_ABI::dist::detail {
 
@@ -121,9 +123,12 @@ class ServerRecords {
     const off_t size = ::lseek(file.get(), 0, SEEK_END);
     if (size < 0) return {};
     std::vector<std::byte> all(std::min(std::size_t(size), bytes));
-    std::size_t done = 0;
-    for (ssize_t got; done < all.size(); done += std::size_t(got))
-      if ((got = ::pread(file.get(), all.data() + done, all.size() - done, off_t(done))) <= 0) return {};
+    for (std::size_t done = 0; done < all.size();) {
+      const ssize_t got = ::pread(file.get(), all.data() + done, all.size() - done, off_t(done));
+      if (got < 0 && errno == EINTR) continue;
+      if (got <= 0) return {};
+      done += std::size_t(got);
+    }
     return all;
   }
   // All bytes, or the blocks that are marked.
@@ -131,10 +136,8 @@ class ServerRecords {
     const std::string path = name_ + part;
     const io::FileHandle file(::open(path.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file.valid()) io::throw_system_error("write", path);
-    const auto write_some = [&](std::size_t done, std::size_t end) {
-      for (ssize_t got; done < end; done += std::size_t(got))
-        if ((got = ::pwrite(file.get(), bytes.data() + done, end - done, off_t(done))) <= 0)
-          io::throw_system_error("write", path);
+    const auto write_some = [&](std::size_t begin, std::size_t end) {
+      io::detail::write_at(file, {reinterpret_cast<const char*>(bytes.data()) + begin, end - begin}, begin, path);
     };
     if (!blocks) return write_some(0, bytes.size());
     for (std::size_t first = 0; first < blocks->size(); ++first) {
@@ -144,7 +147,9 @@ class ServerRecords {
       write_some(first * block, std::min(end * block, bytes.size()));
       first = end;
     }
-    if (!is_whole_ && ::ftruncate(file.get(), off_t(bytes.size())) != 0) io::throw_system_error("write", path);
+    if (is_whole_) return;
+    while (::ftruncate(file.get(), off_t(bytes.size())) != 0)
+      if (errno != EINTR) io::throw_system_error("write", path);
   }
 
   const std::string name_;

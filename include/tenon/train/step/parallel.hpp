@@ -49,6 +49,12 @@ class ParallelStep {
   static constexpr long smallest(long n) { return n; }
 };
 
+/// What the ranks of a network in slices agree on, beside DataParallel or without it (train/shards/sliced_ranks.hpp).
+template <class Net, bool sliced = has_slices<Net>>
+class SlicedRanks {
+  static_assert(!sliced, "a Model of a network in slices needs #include <tenon/dist.hpp>");
+};
+
 /// Whether a Model may have a part of the training state alone, and other processes the others.
 template <class Step>
 inline constexpr bool divides_state = requires(const Step& step) { step.elsewhere(); };

@@ -61,14 +61,17 @@ struct Run : RunInfo {
     return model.runner_.parallel().rank();
   }
   /// A stop that one rank requests ends the training on all, in the same step: else the others wait for it.
-  void agree_to_stop() requires(M::shares_training)
+  void agree_to_stop() requires(M::has_ranks)
   {
-    this->stop_requested = model.runner_.parallel().any_rank(this->stop_requested);
+    bool& stop = this->stop_requested;
+    if constexpr (M::shares_training) stop = model.runner_.parallel().any_rank(stop);
+    if constexpr (M::has_slices) stop = model.runner_.slices().any_rank(stop);
   }
   /// At the end of an epoch: a rank that has one more batch is a RuntimeError on all.
-  void agree_on_end() requires(M::shares_training)
+  void agree_on_end() requires(M::has_ranks)
   {
-    model.runner_.parallel().agree_on_end(model.runner_);
+    if constexpr (M::shares_training) model.runner_.parallel().agree_on_end(model.runner_);
+    if constexpr (M::has_slices) model.runner_.slices().agree_on_end(model.runner_);
   }
   /// After the hooks of the end: until then a rank may ask the others for their moments.
   void leave() requires(M::shares_training)

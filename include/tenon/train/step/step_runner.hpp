@@ -81,6 +81,7 @@ class StepRunner {
   auto& loss_scale() { return scale_; }
   auto& parallel() { return parallel_; }
   const auto& parallel() const { return parallel_; }
+  auto& slices() { return slices_; }
   /// The learning rates of the last update, or of the one that it was skipped for: the optimizer's, then one for each
   /// of its groups. Null if this runner has not made it.
   const float* used_rates() const { return rated_step_ == state_.step() ? rules_.rates() : nullptr; }
@@ -96,6 +97,7 @@ class StepRunner {
     check_labels<TrainGraph<C...>>(row, run);
     if (ParameterArena* const arena = ParameterList(*net_).arena()) arena->change();
     write_numbers(optimizer);
+    if constexpr (has_slices<Net> && std::is_same_v<Parallel, OneProcess>) slices_.agree_on_step(*this, row);
     // A tape has no derivatives of derivatives, and adds up what turns of a loop give in another order: then the step
     // is compiled in both modes, whose bits are equal. With a loop it first runs forward, for a debugger.
     constexpr bool in_one_piece = TrainGraph<C...>::in_one_piece;
@@ -187,6 +189,7 @@ class StepRunner {
 
  private:
   friend ParallelStep<Parallel>;
+  friend SlicedRanks<Net>;
   friend struct ShardSteps;
 
   // What watchers are told.
@@ -321,7 +324,8 @@ class StepRunner {
       const auto loss = loss_of<Loss>(predicted<Net, Loss, precision>(*net_, x...), x...);
       const auto total = total_loss(loss);
       tape_.pause();
-      if constexpr (step_precision.scales_loss) tape_.backward(total, filled(total, scale));
+      using Total = std::remove_const_t<decltype(total)>;
+      if constexpr (step_precision.scales_loss) tape_.backward(total, Total::full(typename Total::type(scale)));
       else tape_.backward(total);
       outputs.keep(loss);
     });
@@ -342,10 +346,6 @@ class StepRunner {
     });
   } catch (const OutOfMemory& error) {
     refuse_by_operators<TrainGraph<C...>>(error, row.n);
-  }
-  template <class T, class S>
-  static Tensor<T, S> filled(const Tensor<T, S>&, float value) {
-    return Tensor<T, S>::full(static_cast<T>(value));
   }
   template <class... C, class List>
   void pynative_eval(const dataset::Row<List>& row, StepOutputs& outputs) try {
@@ -383,6 +383,7 @@ class StepRunner {
   Mode mode_;
   TargetId target_;
   [[no_unique_address]] ParallelStep<Parallel> parallel_;
+  [[no_unique_address]] SlicedRanks<Net> slices_{};
   TrainState state_;
   [[no_unique_address]] ScaleOf<precision> scale_;
   ExecutorCache executors_;
