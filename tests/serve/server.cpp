@@ -361,9 +361,6 @@ TEST_CASE("hostile HTTP is refused within limits") {
   CHECK(status(post("/v2/models/net/versions/4/infer", body)) == 404);
   CHECK(status(post("/v2/models/net/versions/99999999999999999999/infer", body)) == 404);
   CHECK(status(post("/v2/models/net%0aerror/infer", body)) == 404);
-  CHECK(status(post(path, body, "Content-Encoding: gzip\r\n")) == 415);
-  CHECK(status("POST " + path + " HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n0\r\n\r\n") ==
-        411);
   CHECK(status(post(path, body, "Transfer-Encoding: chunked\r\n")) >= 400);  // and a Content-Length
   CHECK(status(post(path, body, "Content-Length: 5\r\n")) == 400);
   CHECK(status("POST " + path + " HTTP/1.1\r\nContent-Length: 0\r\n\r\n") == 400);  // no Host

@@ -61,11 +61,20 @@ for wrong in (images[:, :, :27], images.astype(np.float64), np.concatenate([imag
         sys.exit("a wrong request was answered")
 for compression in ("gzip", "deflate"):
     try:
-        client.infer("digits", given(images), request_compression_algorithm=compression)
+        for binary in (True, False):
+            result = client.infer("digits", given(images, binary), request_compression_algorithm=compression,
+                                  response_compression_algorithm=compression)
+            assert np.array_equal(result.as_numpy("logits"), results[0])
     except InferenceServerException as error:
-        assert "compressed" in error.message(), error
-    else:
-        sys.exit("a compressed request was answered")
+        assert "without zlib" in error.message(), error
+texts = triton.InferInput("image", [1, 1], "BYTES")
+texts.set_data_from_numpy(np.array([["text"]], dtype=object))
+try:
+    client.infer("digits", [texts])
+except InferenceServerException as error:
+    assert "BYTES" in error.message() and "FP32" in error.message(), error
+else:
+    sys.exit("a text was taken")
 print("Triton's client agrees.")
 PYTHON
 kill -TERM $server

@@ -17,6 +17,7 @@
 #include <boost/beast/http/string_body.hpp>
 #include <tenon/serve/answers.hpp>
 #include <tenon/serve/hub.hpp>
+#include <tenon/serve/infer/inflate.hpp>
 
 namespace tenon::inline TENON_ABI::serving {
 
@@ -45,6 +46,7 @@ template <class Transport>
 class Session final : public Connection {
   using Error = boost::system::error_code;
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
+  static constexpr std::string_view too_many_bytes = "too many bytes in requests, try again later";
 
  public:
   /// `hub` counts the connection already.
@@ -102,12 +104,30 @@ class Session final : public Connection {
       if (error) return refuse_read(error);
       return check_header();
     }
-    while (!parser_->is_done() && buffer_.size() > 0) {
+    while (!error && !parser_->is_done() && buffer_.size() > 0) {
       buffer_.consume(parser_->put(buffer_.data(), error));
-      if (error) return refuse_read(error);
+      if (error && error != boost::beast::http::error::need_more) return refuse_read(error);
     }
+    if (parser_->chunked() && !fits_in_chunks(bool(error))) return;
     if (parser_->is_done()) return answer();
-    read_some(std::clamp<std::size_t>(std::size_t(*parser_->content_length_remaining()), 8192, 65536));
+    read_some(std::clamp<std::size_t>(std::size_t(parser_->content_length_remaining().value_or(65536)), 8192, 65536));
+  }
+  // Counts what has arrived of a body whose length is not said before; false if it was refused. `waits`: for the rest
+  // of the line between two chunks, or of what follows the last.
+  bool fits_in_chunks(bool waits) {
+    const auto& request = parser_->get();
+    if (const std::size_t bytes = request.body().size(); bytes > held_bytes_ && !hold(bytes - held_bytes_))
+      return refuse(503, too_many_bytes), false;
+    if (waits && buffer_.size() > options().max_header_bytes)
+      return refuse(431, "what is between chunks is larger than the limit of headers"), false;
+    if (parser_->is_done() && std::distance(request.begin(), request.end()) != headers_)
+      return refuse(400, "header fields after the body"), false;
+    return true;
+  }
+  bool hold(std::size_t bytes) {
+    if (!hub_->take(bytes)) return false;
+    held_bytes_ += bytes;
+    return true;
   }
   // What a request that cannot be read gets.
   void refuse_read(Error error) {
@@ -123,18 +143,23 @@ class Session final : public Connection {
     const auto count = [&](auto name) {
       return std::distance(request.equal_range(name).first, request.equal_range(name).second);
     };
-    if (std::distance(request.begin(), request.end()) > options().max_headers) return refuse(431, "too many headers");
+    headers_ = std::distance(request.begin(), request.end());
+    if (headers_ > options().max_headers) return refuse(431, "too many headers");
     if (request.version() >= 11 && count(field::host) != 1) return refuse(400, "one Host header is needed");
-    if (count(field::transfer_encoding)) return refuse(411, "send a Content-Length, no Transfer-Encoding");
+    if (count(field::transfer_encoding) &&
+        (!boost::beast::iequals(request[field::transfer_encoding], "chunked") || !parser_->chunked() ||
+         count(field::transfer_encoding) + count(field::content_length) > 1 || request.version() < 11))
+      return refuse(411, "send a Content-Length, or Transfer-Encoding: chunked alone");
     if (count(field::content_length) > 1) return refuse(400, "more than one Content-Length");
-    if (const auto coding = request[field::content_encoding]; !coding.empty() && coding != "identity")
-      return refuse(415, "a compressed body is not supported");
+    coding_ = coding_of(request[field::content_encoding]);
+    if (count(field::content_encoding) > 1) coding_ = Coding::other;
+    if (coding_ == Coding::other || (coding_ != Coding::none && !has_codings)) return refuse(415, which_codings);
     if (count("Inference-Header-Content-Length") > 1)
       return refuse(400, "more than one Inference-Header-Content-Length");
     const std::size_t bytes = parser_->content_length() ? std::size_t(*parser_->content_length()) : 0;
-    if (!hub_->take(bytes)) return refuse(503, "too many bytes in requests, try again later");
-    held_bytes_ = bytes;
-    if (bytes && boost::beast::iequals(request[field::expect], "100-continue")) return say_continue();
+    if (!hold(bytes)) return refuse(503, too_many_bytes);
+    if ((bytes || parser_->chunked()) && boost::beast::iequals(request[field::expect], "100-continue"))
+      return say_continue();
     read_body();
   }
   void say_continue() {
@@ -155,8 +180,28 @@ class Session final : public Connection {
     const bool infers = route.to == Route::To::infer;
     const bool fits = infers ? request.method() == verb::post : request.method() == verb::get || is_head();
     if (route.to != Route::To::nothing && !fits) return write(wrong_method(infers));
-    if (infers) return infer(route);
+    if (infers) return coding_ == Coding::none || inflate() ? infer(route) : void();
     write(answer_to(route, hub_->registry, !hub_->stopping, hub_->metrics()));
+  }
+  static Coding coding_of(boost::beast::string_view name) {
+    if (name.empty() || boost::beast::iequals(name, "identity")) return Coding::none;
+    if (boost::beast::iequals(name, "gzip") || boost::beast::iequals(name, "x-gzip")) return Coding::gzip;
+    return boost::beast::iequals(name, "deflate") ? Coding::deflate : Coding::other;
+  }
+  // Puts what the body was before it was compressed in its place; false if it was refused.
+  bool inflate() {
+    std::string& body = parser_->get().body();
+    try {
+      body = inflated(body, coding_, options().max_body_bytes, [&](std::size_t more) {
+        if (!hold(more)) throw Refusal{503, std::string(too_many_bytes)};
+      });
+      return true;
+    } catch (const Refusal& refusal) {
+      write(error_answer(refusal.status, refusal.reason));
+    } catch (const std::bad_alloc&) {
+      write(error_answer(503, "out of memory, try again later"));
+    }
+    return false;
   }
   std::size_t json_bytes() const {
     const auto& request = parser_->get();
@@ -298,6 +343,8 @@ class Session final : public Connection {
   std::optional<Parser> parser_;
   std::string head_, body_;  // of the response
   std::size_t held_bytes_ = 0;
+  std::ptrdiff_t headers_ = 0;
+  Coding coding_ = Coding::none;
   int requests_ = 0;
   bool closes_ = false;
 };
