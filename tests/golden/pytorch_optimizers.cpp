@@ -20,6 +20,7 @@
 #include <tenon/core/context.hpp>
 #include <tenon/dataset/dataset.hpp>
 #include <tenon/nn/nn.hpp>
+#include <tenon/nn/optim/adamw.hpp>
 #include <tenon/train/model.hpp>
 
 using namespace tenon;
@@ -115,6 +116,9 @@ TEST_CASE("adam, adamax") {
   check("adam_amsgrad", nn::AdamWith<amsgrad>{.learning_rate = 0.1, .beta2 = 0.5f});
   check("adam_amsgrad_decay",
         nn::AdamWith<amsgrad>{.learning_rate = 0.1, .beta1 = 0.75f, .beta2 = 0.5f, .weight_decay = 0.25f});
+  check("adamw", nn::AdamW{.learning_rate = 0.1});
+  check("adamw_decay_scale",
+        nn::AdamW{.learning_rate = 0.1, .beta1 = 0.75f, .beta2 = 0.5f, .weight_decay = 0.25f, .loss_scale = 4});
   check("adamax", nn::AdaMax{.learning_rate = 0.1});
   check("adamax_decay_scale",
         nn::AdaMax{.learning_rate = 0.1, .beta1 = 0.75f, .beta2 = 0.5f, .weight_decay = 0.25f, .loss_scale = 4});

@@ -60,6 +60,8 @@ case("adam", o.Adam, lr=0.1)
 case("adam_decay_scale", o.Adam, lr=0.1, betas=(0.75, 0.5), weight_decay=0.25, scale=4)
 case("adam_amsgrad", o.Adam, lr=0.1, betas=(0.9, 0.5), amsgrad=True)
 case("adam_amsgrad_decay", o.Adam, lr=0.1, betas=(0.75, 0.5), weight_decay=0.25, amsgrad=True)
+case("adamw", o.AdamW, lr=0.1, weight_decay=0.01)
+case("adamw_decay_scale", o.AdamW, lr=0.1, betas=(0.75, 0.5), weight_decay=0.25, scale=4)
 case("adamax", o.Adamax, lr=0.1)
 case("adamax_decay_scale", o.Adamax, lr=0.1, betas=(0.75, 0.5), weight_decay=0.25, scale=4)
 square = {"square_avg": 1, "momentum_buffer": 0, "grad_avg": 0}

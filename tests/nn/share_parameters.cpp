@@ -155,3 +155,24 @@ TEST_CASE("what fits, and what is refused") {
   CHECK_THROWS_WITH_AS(share_parameters(net, named),
                        doctest::Contains("has no parameter 'fc3.weight'. Did you mean 'fc"), KeyError);
 }
+TEST_CASE("a part that was shared alone, or assigned, is refused instead of losing its sharing") {
+  const char* const reason = "is shared with another network, but other parameters of this one are not";
+  CriticLoss critic_loss;
+  GeneratorLoss generator_loss;
+  share_parameters(critic_loss.critic, generator_loss.critic);
+  const nn::Adam adam{.learning_rate = 0.01f};
+  CHECK_THROWS_WITH_AS(Model(generator_loss, NoLoss{}, adam), doctest::Contains("'critic.hidden.weight' is shared"),
+                       RuntimeError);
+  CHECK_THROWS_WITH_AS(critic_loss.init_parameters(), doctest::Contains(reason), RuntimeError);
+  CHECK(critic_loss.critic.out.weight.values().data() == generator_loss.critic.cell.out.weight.values().data());
+  Net net, form;
+  share_parameters(net, form);
+  auto apart = net.clone();
+  net.fc1 = {};
+  CHECK_THROWS_WITH_AS(net.init_parameters(), doctest::Contains(reason), RuntimeError);
+  apart.fc1 = {};
+  apart.init_parameters();
+  net = {};
+  net.init_parameters();
+  CHECK(net.fc1.weight.values().data() != form.fc1.weight.values().data());
+}

@@ -24,4 +24,5 @@
 #include <tenon/nn/layer/time_distributed.hpp>
 #include <tenon/nn/loss/multi_loss.hpp>
 #include <tenon/nn/metric/naming/for_output.hpp>
+#include <tenon/nn/optim/adamw.hpp>
 #include <tenon/nn/recompute.hpp>

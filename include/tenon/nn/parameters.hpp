@@ -115,6 +115,7 @@ class ParameterList {
 
  private:
   [[gnu::cold]] void bind_once() const;
+  [[gnu::cold, noreturn]] static void refuse_to_leave(const ParameterList& network, int entry);
   enum Freezer { by_requires_grad = 1, by_set_train = 2 };
   [[gnu::cold]] void freeze_cells(Freezer by, bool frozen) const;
   static void add_freezer(void* number, Freezer by, bool frozen) {
@@ -243,7 +244,11 @@ void ParameterList::bind_to_new(Fill fill) const {
 [[gnu::noinline]] TENON_INLINE void ParameterList::bind_once() const {
   static detail::RecursiveMutex one_at_a_time;  // an initializer may bind another network
   const detail::Lock lock(one_at_a_time);
-  if (!lies_together()) bind_to_new([](int, std::byte*) { return false; });
+  if (lies_together()) return;
+  for (int i = 0; i < count_; ++i)
+    if (const ParameterArena* const its = table_[i].parameter ? handle(i).arena : nullptr; its && its->refuse_to_leave)
+      its->refuse_to_leave(*this, i);
+  bind_to_new([](int, std::byte*) { return false; });
 }
 [[gnu::noinline]] TENON_INLINE void ParameterList::bind() const {
   if (bytes_ && !lies_together()) bind_once();
@@ -257,6 +262,13 @@ TENON_INLINE void ParameterList::copy_from(const ParameterList& other) const {
     return true;
   });
   arena()->training = other.arena()->training;
+}
+TENON_INLINE void ParameterList::refuse_to_leave(const ParameterList& network, int entry) {
+  throw_error<RuntimeError>("Parameter '", parameter_name(network.table_, entry),
+                            "' is shared with another network, but other parameters of this one are not: "
+                            "share_parameters was given a part of a network, or a part was assigned since. All "
+                            "parameters of a network lie together, so the sharing would end. Share whole networks that "
+                            "have the same members (examples/11_gan.cpp).");
 }
 TENON_INLINE void ParameterList::share(const ParameterList& other) const {
   std::vector<std::string> names;
@@ -287,6 +299,7 @@ TENON_INLINE void ParameterList::share(const ParameterList& other) const {
   for (int i = 0; i < count_; ++i)
     if (source[std::size_t(i)] >= 0) {
       const ParameterHandle& its = other.handle(source[std::size_t(i)]);
+      its.arena->refuse_to_leave = refuse_to_leave;
       handle(i).bind(its.arena, its.data, its.entry, table_[i].trainable);
     }
 }

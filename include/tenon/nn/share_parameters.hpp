@@ -13,11 +13,13 @@ namespace tenon::inline TENON_ABI {
 /// `second` must have the members of `first`, or of its beginning, with the same names, types, and order; nn::Frozen
 /// makes no difference, so one network may train parameters that the other network does not train. Settings (the rate
 /// of a dropout) and the flag of set_train() are shared; the flags of requires_grad() are not, except for batch norms:
-/// after requires_grad(false) of one network they keep their statistics in both. Assigning to a part of either network
-/// ends the sharing; clone() makes a network with separate parameters.
+/// after requires_grad(false) of one network they keep their statistics in both. clone() makes a network with separate
+/// parameters. Both are whole networks: the parameters of a network lie together, so that a part of a larger one cannot
+/// have its own elsewhere.
 ///
 /// throws   KeyError for a parameter that the first network does not have, ValueError for another shape, dtype, or
-///          order; then nothing has changed
+///          order; then nothing has changed. A network of which a part was shared alone, or was assigned since, throws
+///          RuntimeError where it is used next, because the sharing would end
 template <AnyCell First, AnyCell Second>
 void share_parameters(const First& first, const Second& second) {
   const ParameterList from(first);

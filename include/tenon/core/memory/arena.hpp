@@ -23,6 +23,8 @@ std::byte* target_memory(std::size_t bytes, const char* what, BlockOf of = Block
 inline void free_target_memory(std::byte* data, std::size_t bytes) { delete_block(data, 0, bytes ? bytes : 1); }
 }  // namespace detail
 
+class ParameterList;
+
 /// Memory of one network's parameters, shared by their handles; freed with the last of them.
 struct ParameterArena {
   detail::Atomic<int> references{0};
@@ -36,6 +38,8 @@ struct ParameterArena {
   int entry_count = 0;
   long bytes = 0;
   std::byte* data = nullptr;
+  // Throws that a network would leave this arena, which it shares with another one, for one of its own; null: it may
+  void (*refuse_to_leave)(const ParameterList& network, int entry) = nullptr;
 
   static ParameterArena* make(int entry_count, long bytes);
   /// Unique in the program: arenas change hands when a network is assigned to.
