@@ -20,8 +20,9 @@ chain = $(chain.$*) $*
 # What a header includes may as well be there before it, parsed once for many: bases.mk (of alone.sh) says
 # `base.NAME := BASE` for those that include a base somewhere.
 -include bases.mk
-# debug/debug.hpp goes in front of all others, so its room has none of them.
-base = $(if $(target)$(filter debug/%,$*),,$(base.$*))
+# debug/debug.hpp goes in front of all others, so its room has none of them. (strip: of several second targets, none of
+# which it is, foreach leaves spaces.)
+base = $(if $(strip $(target)$(filter debug/%,$*)),,$(base.$*))
 stamps := $(filter-out $(behind:%=tenon/%.ok),$(stamps))
 all: $(stamps)
 with_base := $(filter-out debug/%,$(stamps:tenon/%.ok=%))
@@ -37,7 +38,7 @@ base/%.hpp.gch: $(include)/tenon/%.hpp
 tenon/%.ok: $(include)/tenon/%.hpp
 	@mkdir -p $(@D)
 	@printf '#include <tenon/%s.hpp>\n' $(chain) $(chain) >$(@:.ok=.cpp)
-	@$(CXX) $(CXXFLAGS) $(target) $(observed) -I$(include) $(cuda) $(base:%=-include base/%.hpp) \
+	@$(CXX) $(CXXFLAGS) $(target) $(observed) -I$(include) $(cuda) $(base:%=-Winvalid-pch -include base/%.hpp) \
 	  -MMD -MP -MF $(@:.ok=.d) -MT $@ \
 	  $(@:.ok=.cpp) || \
 	  { echo "FAILED, each after those before it: $(chain)"; exit 1; }

@@ -18,11 +18,15 @@ unset MAKEFLAGS MAKELEVEL
 without=
 echo '#include <grpcpp/grpcpp.h>' | "$compiler" -E -x c++ - >/dev/null 2>&1 || without='serve/grpc serve/grpc/call'
 
-# the first of these that a header includes, be it by others
-bases='nn/cell ops/elementwise core/tensor train/callback/run_info core/tensor/any_tensor core/error'
+# the first of these that a header includes, be it by others: the largest stand first
+bases='nn/cell call/apply run/executor dataset/stage/column core/tensor core/memory/memory_limit core/tensor/any_tensor
+  core/error'
+for base in $bases; do
+  [ -f "$here/../../include/tenon/$base.hpp" ] || { echo "FAILED: alone.sh: there is no header $base.hpp"; exit 1; }
+done
 [ "$compiler" = g++ ] || bases=
 (cd "$here/../../include" && find tenon -name '*.hpp' ! -path "tenon/${without%% *}.hpp" \
-  ! -path "tenon/${without##* }.hpp" -exec awk -v bases="$bases" -v internal="$internal" '
+  ! -path "tenon/${without##* }.hpp" -exec awk -v bases="$(echo $bases)" -v internal="$internal" '
   FNR == 1 { header = substr(FILENAME, 7, length(FILENAME) - 10); included_by[header] = included_by[header] "" }
   match($0, /^[ \t]*#[ \t]*include[ \t]*<tenon\/.*[.]hpp>/) {
     included = $0
