@@ -109,9 +109,9 @@ function(tenon_describe_test name target labels)
     set(kind long)
     set(limit 14400)
   endif()
-  set(serial FALSE)
-  if(serial IN_LIST labels)
-    set(serial TRUE)
+  set(run_serial FALSE)  # a variable called serial would be read where the word is meant
+  if("serial" IN_LIST labels)
+    set(run_serial TRUE)
   endif()
 
   set(environment "TENON_SOURCE=${PROJECT_SOURCE_DIR}")
@@ -121,8 +121,8 @@ function(tenon_describe_test name target labels)
   endif()
   set(scratch "${PROJECT_BINARY_DIR}/scratch/${name}")
   file(MAKE_DIRECTORY "${scratch}")
-  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${limit} RUN_SERIAL ${serial} SKIP_RETURN_CODE 77
-    ENVIRONMENT "${environment}" WORKING_DIRECTORY "${scratch}")
+  set_tests_properties(${name} PROPERTIES LABELS "${labels}" TIMEOUT ${limit} RUN_SERIAL ${run_serial}
+    SKIP_RETURN_CODE 77 ENVIRONMENT "${environment}" WORKING_DIRECTORY "${scratch}")
 
   if(kind STREQUAL "long" AND TARGET ${target})
     set_target_properties(${target} PROPERTIES EXCLUDE_FROM_ALL TRUE)
