@@ -141,6 +141,7 @@ tools_of() {
     compile/cost*) echo time ;;
     instructions) echo valgrind ;;
     debugger/gdb) echo gdb ;;
+    dist/mpi_values) echo openmpi-bin mpich libopenmpi-dev libmpich-dev python3 python3-numpy ;;
     dist/mpirun | dist/nccl* | dist/networks | dist/killed | example/data_parallel) echo openmpi-bin mpich ;;
     docs/snippets) echo openmpi-bin libzmq3-dev libboost-dev nlohmann-json3-dev libxtensor-dev libdlpack-dev \
       libeigen3-dev ;;
