@@ -177,5 +177,6 @@ END_OF_SCRIPT
   done
 done
 [ $tried = yes ] || exit 77
-${PYTHON:-python3} -c 'import numpy' 2>/dev/null || echo "SKIPPED: numpy is not installed (apt-get install python3-numpy)"
+${PYTHON:-python3} -c 'import numpy' 2>/dev/null ||
+  echo "SKIPPED: numpy is not installed (apt-get install python3-numpy)"
 exit $failed

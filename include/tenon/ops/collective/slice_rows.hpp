@@ -1,12 +1,23 @@
 // Rows of a table of which each rank of a group has a slice: rows_of_slice.
 #pragma once
 #include <cstring>
+#include <span>
 
 #include <tenon/ops/collective/slices.hpp>
 #include <tenon/ops/gather.hpp>
 #include <tenon/ops/slice.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
+
+namespace detail {
+template <class T>
+void rows_of_rank(std::span<const T> numbers, T* to, long rank, long rows, long slices) {
+  for (const T number : numbers) {
+    const long own = (number < 0 ? long(number) + rows * slices : long(number)) - rank * rows;
+    *to++ = own >= 0 && own < rows ? T(own) : T(rows);
+  }
+}
+}  // namespace detail
 
 /// Numbers of rows of a whole table as those of the rank's slice of it, and the number of rows in a slice for rows that
 /// other ranks have. Not for users.
@@ -30,15 +41,9 @@ struct SliceRows : Sliced<SliceRows<group>, "SliceRows", group> {
   static constexpr void derivative(Derivative& d) { d.no_gradient(); }
   template <class Call>
   static void run(const Arguments& a, long, long) {
-    using T = typename Call::Result;
     constexpr Config c = Call::config();
-    const long first = long(SliceRows::ranks(c.slices).rank()) * c.rows;
-    const auto numbers = SliceRows::template operand<Call>(a);
-    T* to = SliceRows::template result<Call>(a).data();
-    for (const T number : numbers) {
-      const long own = (number < 0 ? long(number) + long(c.rows) * c.slices : long(number)) - first;
-      *to++ = own >= 0 && own < c.rows ? T(own) : T(c.rows);
-    }
+    detail::rows_of_rank(SliceRows::template operand<Call>(a), SliceRows::template result<Call>(a).data(),
+                         SliceRows::ranks(c.slices).rank(), c.rows, c.slices);
   }
 };
 

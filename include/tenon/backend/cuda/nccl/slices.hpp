@@ -1,4 +1,4 @@
-// The operators on tensors in slices on a GPU (ops/collective/slices.hpp, slice_rows.hpp).
+// The operators on tensors in slices on a GPU (ops/collective/slices.hpp, slice_rows.hpp, slice_classes.hpp).
 #pragma once
 #include <tenon/backend/cuda/movement/copy.hpp>
 #include <tenon/backend/cuda/nccl/operators.hpp>
@@ -11,6 +11,8 @@ struct AgreeOnFlag;
 template <FixedString group>
 struct GatherSlices;
 struct RowsOrZeros;
+template <FixedString group>
+struct SliceClasses;
 template <FixedString group>
 struct SliceRows;
 template <FixedString group>
@@ -108,6 +110,8 @@ template <FixedString group>
 struct Kernel<Cuda, ops::AgreeOnFlag<group>> : kernel::cuda::AgreeAmongRanks {};
 template <FixedString group>
 struct Kernel<Cuda, ops::GatherSlices<group>> : kernel::cuda::GatherSlicesAmongRanks {};
+template <FixedString group>
+struct Kernel<Cuda, ops::SliceClasses<group>> : kernel::cuda::SliceRowsAmongRanks {};
 template <FixedString group>
 struct Kernel<Cuda, ops::SliceRows<group>> : kernel::cuda::SliceRowsAmongRanks {};
 template <FixedString group>
