@@ -56,6 +56,18 @@ TEST_CASE("sizes, batch size, passes, classes") {
   CHECK(num_classes<"label">(data) == 10);
 }
 
+TEST_CASE("the first row is a tuple of tensors, which own their elements") {
+  const auto [x, label] = first_row(Numbers(5) | skip(1) | batch(3));
+  const auto [all, labels] = first_row(Numbers(5) | batch(5));
+  CHECK(x.n() == 3);
+  for (int i = 0; i < 6; ++i) CHECK(x.data()[i] == all.data()[i + 2]);
+  for (int i = 0; i < 3; ++i) CHECK(label.data()[i] == labels.data()[i + 1]);
+  const auto [sample, number] = first_row(Numbers(5));
+  CHECK(sample.count() == 2);
+  CHECK(number.item() == labels.data()[0]);
+  CHECK_THROWS_WITH_AS(first_row(Numbers(0)), "first_row: the data set has no row.", tenon::ValueError);
+}
+
 namespace {
 /// A user's source whose member `data` is no data set.
 struct Held : Source<Held> {

@@ -88,3 +88,17 @@ TEST_CASE("gradient penalty: in the loss, with a last batch of one, and evaluate
   CHECK(loss[0] == loss[1]);
   CHECK(loss[0] > 0);
 }
+
+TEST_CASE("gradient penalty: a compiled step without a Model has the Model's weights, in both modes") {
+  const std::vector<float> expected = trained();
+  for (const Mode mode : {Mode::graph, Mode::pynative}) {
+    const ContextScope scope({.mode = mode});
+    Penalized net;
+    net.init_parameters();
+    set_initial(net.critic);
+    nn::TrainOneStepCell train(net, sgd());
+    for (int epoch = 0; epoch < 2; ++epoch)
+      for (const auto& [x, y] : rows(4)) CHECK(train(x, y).item() > 0);
+    CHECK(all_of(net.critic) == expected);
+  }
+}

@@ -1,7 +1,8 @@
-// get_dataset_size(data) and other properties of a data set.
+// get_dataset_size(data) and other properties of a data set, and its first row.
 #pragma once
 #include <cstdint>
 #include <set>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 
@@ -50,6 +51,24 @@ long num_classes(const D& data) {
       for (const auto label : row.template values<I>()) labels.insert(static_cast<std::int64_t>(label));
     return static_cast<long>(labels.size());
   }
+}
+
+/// The first row of epoch 0 as a std::tuple of tensors: `const auto [x, y] = first_row(data);`. After batch it is the
+/// first batch, and after batch(data.size()) all samples. The tensors own their elements.
+///
+/// throws   ValueError if the data set has no row
+/// Source: PyTorch's next(iter(loader)).
+template <Dataset D>
+auto first_row(const D& data) {
+  constexpr bool dense = !D::columns::any_ragged;
+  static_assert(dense, "first_row: samples of a ragged column are no tensor; bring them to one shape by pad or map");
+  auto rows = data.open();
+  rows.start(0);
+  const auto* const row = rows.next();
+  if (!row) throw_error<ValueError>("first_row: the data set has no row.");
+  return [&]<int... I>(std::integer_sequence<int, I...>) {
+    return std::tuple(row->template get<I>()...);
+  }(std::make_integer_sequence<int, D::columns::count>{});
 }
 
 }  // namespace tenon::dataset

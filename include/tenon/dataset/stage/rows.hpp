@@ -153,7 +153,8 @@ class Epoch {
   class Cursor {
    public:
     explicit Cursor(Iterator rows) : rows_(std::move(rows)), row_(rows_.next()) {}
-    const auto& operator*() const { return *row_; }
+    const auto& operator*() const& { return *row_; }
+    const auto& operator*() const&& = delete;  // *begin(data) would outlive its memory: first_row(data) has the tensors
     Cursor& operator++() {
       row_ = rows_.next();
       return *this;
