@@ -296,6 +296,12 @@ class Model {
     static_cast<void>(Wrong::corrected);
   }
   template <class... A>
+  requires(!detail::is_fit_call<A...>)
+  auto fit(A&&...) {
+    using Wrong = Mistake<detail::WrongFitCall<A...>>;
+    static_cast<void>(Wrong::corrected);
+  }
+  template <class... A>
   requires(!detail::is_eval_call<A...>)
   auto eval(A&&...) {
     using Wrong = Mistake<detail::WrongEvalCall<A...>>;
@@ -314,6 +320,9 @@ class Model {
   template <class... A, class Wrong = Mistake<detail::WrongTrainCall<A...>>>
   requires(!detail::is_train_call<A...>)
   auto train(A&&...);
+  template <class... A, class Wrong = Mistake<detail::WrongFitCall<A...>>>
+  requires(!detail::is_fit_call<A...>)
+  auto fit(A&&...);
   template <class... A, class Wrong = Mistake<detail::WrongEvalCall<A...>>>
   requires(!detail::is_eval_call<A...>)
   auto eval(A&&...);

@@ -135,7 +135,7 @@ class JitStep {
       const ParameterList parameters(net);
       parameters.bind();
       const detail::StepWatch watch(step<Graph>(x...));
-      // A tape has no derivatives of derivatives, and adds up what turns of a loop give in another order, as in a Model.
+      // A tape has no derivatives of derivatives, and adds up what turns of a loop give in another order.
       if constexpr (!Graph::in_one_piece)
         if (get_context().mode == Mode::pynative || detail::every_value_observed()) return plain<Graph>(x...);
       return run<Graph>(parameters, x...);
@@ -194,8 +194,8 @@ class JitStep {
 ///
 /// The function captures nothing; it is called with the network, the OptimizerStep, and the arguments of the call, and
 /// returns a tensor or a std::tuple of them. In graph mode it is one graph, in PyNative mode it runs operator by
-/// operator, unless it calls grad or a loop (then it is one graph, too); both give the same bits as a Model. The network
-/// trains (dropout, batch statistics), whatever value set_train() has set.
+/// operator, or as one graph if it calls grad or a loop; both give the same bits as a Model. The network trains
+/// (dropout, batch statistics), whatever value set_train() has set.
 template <class F, class Net, class Optimizer>
 auto jit(F, Net& net, OptimizerStep<Net, Optimizer>& optimizer) {
   static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>,

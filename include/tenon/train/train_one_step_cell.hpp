@@ -24,8 +24,8 @@ namespace nn {
 ///     for (const auto& [x, y] : rows) std::printf("%g\n", train(x, y).item());
 ///
 /// A call is what jit(step, net, optimizer) makes of value_and_grad and an OptimizerStep, with the bits of a Model with
-/// NoLoss, in both modes: in graph mode one graph. It returns the loss before the update. The network must outlive it. Not for
-/// several threads.
+/// NoLoss, in both modes; in graph mode it is one graph. It returns the loss before the update. The network must
+/// outlive it. Not for several threads.
 /// throws   as OptimizerStep
 /// Source: MindSpore's TrainOneStepCell, which wants set_train() first; here a step always trains.
 template <class Net, Optimizer Opt>

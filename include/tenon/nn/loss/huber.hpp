@@ -22,4 +22,10 @@ struct HuberLoss : Cell<HuberLoss<reduction, delta>> {
   }
 };
 
+/// Keras's name of HuberLoss; its use is a compile error that names HuberLoss.
+template <auto... numbers>
+struct Huber {
+  static_assert(sizeof...(numbers) < 0, "this loss is nn::HuberLoss here, as in PyTorch: nn::HuberLoss{}");
+};
+
 }  // namespace tenon::nn

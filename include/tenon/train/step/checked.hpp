@@ -296,6 +296,16 @@ template <class First, class Data, class... A>
 inline constexpr bool is_train_call<First, Data, A...> =
     std::is_convertible_v<First, long> && dataset::Dataset<std::remove_cvref_t<Data>>;
 
+/// A call of fit() that does not begin with a number and two data sets.
+template <class... A>
+struct WrongFitCall {
+  static constexpr Sentence sentence = Sentence{} << "Model.fit takes epochs, data, valid: model.fit(2, data, valid)";
+};
+template <class... A>
+inline constexpr bool is_fit_call = false;
+template <class F, class D, class V, class... A>
+inline constexpr bool is_fit_call<F, D, V, A...> = is_train_call<F, D> && dataset::Dataset<std::remove_cvref_t<V>>;
+
 /// A call of eval() whose first argument is no data set.
 template <class... A>
 struct WrongEvalCall {
