@@ -1,7 +1,7 @@
 // The reader of a server's inference requests, fed by libFuzzer: it may refuse the bytes with a Refusal, and nothing
 // else; a request that it takes has the bytes that its model needs. The bytes are read as JSON, and again, after the
-// first two, which are the length of the JSON, as JSON with bytes of tensors, and as a path. What is read as JSON is
-// read again by nlohmann_json alone, and has the same numbers.
+// first two, which are the length of the JSON, as JSON with bytes of tensors, as a path, and as a compressed body. What
+// is read as JSON is read again by nlohmann_json alone, and has the same numbers.
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <tenon/serve/infer/inflate.hpp>
 #include <tenon/serve/infer/response.hpp>
 #include <tenon/serve/route.hpp>
 
@@ -72,6 +73,16 @@ void read(std::string_view body, std::size_t json_bytes) {
     if (refusal.reason.size() > 1600 || !nlohmann::json::accept(serving::error_body(refusal.reason))) __builtin_trap();
   }
 }
+void inflate(std::string_view bytes, serving::Coding coding) {
+  constexpr std::size_t most = 3000;
+  std::size_t taken = 0;
+  try {
+    const std::string body = serving::inflated(bytes, coding, most, [&](std::size_t more) { taken += more; });
+    if (body.size() > most) __builtin_trap();
+  } catch (const serving::Refusal&) {
+  }
+  if (taken > most + 1) __builtin_trap();
+}
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -83,5 +94,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   read(bytes, json_bytes);
   const serving::Route route = serving::find_route(bytes);
   if (route.to == serving::Route::To::infer && !bytes.starts_with("/v2/models/")) __builtin_trap();
+  inflate(bytes, serving::Coding::gzip);
+  inflate(bytes, serving::Coding::deflate);
   return 0;
 }

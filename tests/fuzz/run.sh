@@ -116,7 +116,8 @@ built cached_row
   printf '\003\000\000\000\000\000\000\000abcdef'
 } >cached_row_corpus/row
 run cached_row 0 300
-built infer_request
+# shellcheck disable=SC2086  # several words
+built infer_request $zlib
 # requests in JSON, one with nested data, one with null; and JSON with the bytes of tensors after it
 {
   printf '{"id":"7","inputs":[{"name":"a","shape":[1,2,3],"datatype":"FP32","data":[[[1,2.5,-3],[4,5e1,6]]]},'
@@ -132,6 +133,8 @@ json='{"inputs":[{"name":"a","shape":[1,2,3],"datatype":"FP32","parameters":{"bi
   printf '%s' "$json" && head -c 26 /dev/zero
 } >infer_request_corpus/binary
 printf '\000\000/v2/models/m/versions/12/infer?a=b' >infer_request_corpus/path
+# "aaaaaaaa", as zlib compresses it
+printf '\000\000\170\234\113\114\204\000\000\015\254\003\011' >infer_request_corpus/deflate
 run infer_request 0 2000
 built infer_message
 # a request of gRPC with elements in contents, and one with raw bytes
