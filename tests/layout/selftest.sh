@@ -115,6 +115,8 @@ tree; echo '#include <immintrin.h>' >>tree/include/tenon/core/a.hpp
 bad layout/builtins.sh "a header of intrinsics" "core/a.hpp:3: a header of intrinsics"
 tree; echo 'return step.op == operator_id<ops::Relu>;' >>tree/include/tenon/core/a.hpp
 bad layout/builtins.sh "a comparison that g++ 13 folds" "core/a.hpp:3: write is<Op>(step)"
+tree; echo 'bool b = dynamic_cast<B*>(a);' >>tree/include/tenon/core/a.hpp
+bad layout/builtins.sh "a dynamic type" "core/a.hpp:3: a dynamic type"
 
 tree; printf 'BasedOnStyle: Google\nSortIncludes: Never\nColumnLimit: 0\n' >tree/.clang-format
 { printf '// '; printf '\303\244%.0s' $(seq 117); echo; } >>tree/include/tenon/core/a.hpp

@@ -100,20 +100,25 @@ inline std::uint64_t random_key(std::uint64_t seed, const Scratch& scratch) {
 #if TENON_DEFINES
 namespace detail {
 [[gnu::noinline, gnu::cold]] TENON_INLINE void rethrow_with_place(const Place& place, const Scratch& scratch) {
+  const auto with_place = [&](const char* what) {
+    const std::string sample = scratch.sample == Scratch::no_sample ? "" : text(", sample ", scratch.sample);
+    return text(what, " (data set: row ", place.position, " of epoch ", place.epoch, sample,
+                scratch.operation ? ", in " : "", scratch.operation ? scratch.operation : "", ")");
+  };
   try {
     throw;
+  } catch (const OutOfMemory&) {
+    throw;
+  } catch (const std::bad_alloc&) {
+    throw_error<OutOfMemory>(with_place("Out of memory"), ". Free memory first, or read fewer rows ahead.");
+  } catch (const ValueError& error) {
+    throw_error<ValueError>(with_place(error.what()));
+  } catch (const TypeError& error) {
+    throw_error<TypeError>(with_place(error.what()));
+  } catch (const KeyError& error) {
+    throw_error<KeyError>(with_place(error.what()));
   } catch (const std::exception& error) {
-    if (dynamic_cast<const OutOfMemory*>(&error)) throw;
-    const bool no_memory = dynamic_cast<const std::bad_alloc*>(&error);
-    const std::string sample = scratch.sample == Scratch::no_sample ? "" : text(", sample ", scratch.sample);
-    const std::string message =
-        text(no_memory ? "Out of memory" : error.what(), " (data set: row ", place.position, " of epoch ", place.epoch,
-             sample, scratch.operation ? ", in " : "", scratch.operation ? scratch.operation : "", ")");
-    if (no_memory) throw_error<OutOfMemory>(message, ". Free memory first, or read fewer rows ahead.");
-    if (dynamic_cast<const ValueError*>(&error)) throw_error<ValueError>(message);
-    if (dynamic_cast<const TypeError*>(&error)) throw_error<TypeError>(message);
-    if (dynamic_cast<const KeyError*>(&error)) throw_error<KeyError>(message);
-    throw_error<RuntimeError>(message);
+    throw_error<RuntimeError>(with_place(error.what()));
   }
 }
 }  // namespace detail
