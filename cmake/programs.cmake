@@ -75,9 +75,12 @@ endfunction()
 
 # Adds an executable `target` at `path` below the build tree, from sources that carry their own flags.
 function(tenon_program target path)
+  set(own "")  # flags that decide about code: a level for quick compilation does not
   foreach(source IN LISTS ARGN)
     tenon_directive(flags "${source}" flags)
     set_source_files_properties("${source}" PROPERTIES COMPILE_OPTIONS "${flags}")
+    list(FILTER flags EXCLUDE REGEX "^-O[01]$")
+    list(APPEND own ${flags})
   endforeach()
   get_filename_component(folder "${path}" DIRECTORY)
   get_filename_component(name "${path}" NAME)
@@ -88,7 +91,7 @@ function(tenon_program target path)
   tenon_directive(headers "${ARGV2}" headers)
   tenon_directive(components "${ARGV2}" link)
   # libraries of images are in the names of functions (core/abi.hpp): they would need a part of their own
-  if(NOT headers AND NOT flags AND NOT components MATCHES "png|jpeg" AND (TENON_COMPILED_PROGRAMS STREQUAL all OR
+  if(NOT headers AND NOT own AND NOT components MATCHES "png|jpeg" AND (TENON_COMPILED_PROGRAMS STREQUAL all OR
       (TENON_COMPILED_PROGRAMS STREQUAL tests AND target MATCHES "^test\\.")))
     tenon_compiled(${target})
   endif()
