@@ -8,6 +8,8 @@
 #include <cstring>
 #include <string_view>
 
+#include <tenon/nn/parallel/vocab_parallel_cross_entropy.hpp>
+
 #include "train.hpp"
 
 namespace {
@@ -27,7 +29,7 @@ struct Together : nn::Cell<Together> {
   }
 };
 
-/// Layers in slices, a gathered and a cut tensor, and a table of rows: one network on two ranks.
+/// Layers in slices, a gathered and a cut tensor, a table of rows, and classes in slices: one network on two ranks.
 struct InSlices : nn::Cell<InSlices> {
   nn::Dense<20, 12> first;
   nn::ColumnParallelDense<12, 16, 2> up;
@@ -35,7 +37,7 @@ struct InSlices : nn::Cell<InSlices> {
   nn::ColumnParallelDense<12, 8, 2, "world", nn::ColumnParallelConfig{.gather_output = true}> wide;
   nn::RowParallelDense<8, 12, 2, "world", nn::RowParallelConfig{.input_is_slice = false}> narrow;
   nn::VocabParallelEmbedding<6, 12, 2> table;
-  nn::Dense<12, 4> last;
+  nn::ColumnParallelDense<12, 4, 2> last;
   constexpr auto construct(auto x) const {
     const auto y = first(x);
     const auto z = y + down(relu(up(y))) + table(argmax<1>(slice<Part{}, Part{0, 6}>(x)));
@@ -126,7 +128,8 @@ int main(int count, char** words) try {
   dist::init(target == "GPU" ? "nccl" : "mpi");
   if (what == "slices") {
     const nn::ClipByGlobalNorm clipped{nn::Momentum{.learning_rate = 0.05f, .momentum = 0.9f}, 0.5f};
-    return train<InSlices>(11, clipped, FixedLossScaleManager<true>{.loss_scale = 4}), 0;
+    train<InSlices, nn::VocabParallelCrossEntropy<2>>(11, clipped, FixedLossScaleManager<true>{.loss_scale = 4});
+    return 0;
   }
   train<Together>(11 + dist::get_rank(), momentum);
 } catch (const std::exception& error) {

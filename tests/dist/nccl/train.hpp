@@ -17,12 +17,12 @@ using namespace tenon;
 inline const nn::Momentum momentum{.learning_rate = 0.05f, .momentum = 0.9f};
 
 /// Prints a line per mode with a number of all weights, moments, and losses.
-template <class Network, class Optimizer, class... Parts>
+template <class Network, class Loss = nn::SoftmaxCrossEntropyWithLogits<>, class Optimizer, class... Parts>
 void train(int seed, const Optimizer& optimizer, const Parts&... parts) {
   for (const Mode mode : {Mode::graph, Mode::pynative}) {
     const ContextScope scope({.mode = mode, .seed = std::uint64_t(seed)});
     Network net;
-    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, optimizer, parts...};
+    Model model{net, Loss{}, optimizer, parts...};
     std::vector<double> losses;
     support::Losses monitor{losses};
     model.train(3, support::bands<Shape<20>>(23) | dataset::batch(12), monitor);
