@@ -168,6 +168,8 @@ def main():
     options.links = [name for name in LINKS if not options.links or any(part in name for part in options.links)]
     options.ranks = options.ranks or RANKS
     names = [name for name in WORKS if not options.only or any(part in name for part in options.only)]
+    if not names:
+        parser.error(f"no network has a name with {' or '.join(options.only)}; there are {', '.join(WORKS)}")
     if not options.programs:
         from harness import build
         build.build([WORKS[name].program for name in names])
