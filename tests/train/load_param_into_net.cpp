@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "../dataset/support.hpp"
+#include "../support/logged.hpp"
 
 #include <tenon/nn/optim/adam.hpp>
 #include <tenon/train/load_param_into_net.hpp>
@@ -107,6 +108,9 @@ TEST_CASE("prefix and filter choose") {
   net = seeded(2);
   CHECK(load_param_into_net(net, named_parameters(source), {.filter = {"fc2"}}).missing ==
         Names{"fc2.weight", "fc2.bias"});
+  const std::string said =
+      support::logged({}, [&] { load_param_into_net(net, named_parameters(source), {.filter = {"fc2"}}); });
+  CHECK(has(said, "the 2 of 4 tensors that prefix and filter leave: 2 parameters in the net are not loaded."));
   const auto refused = [&](const LoadParamConfig& config) {
     return message<ValueError>([&] { load_param_into_net(net, both, config); });
   };

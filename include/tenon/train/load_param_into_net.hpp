@@ -178,7 +178,10 @@ inline io::LoadReport load_param(const ParameterList& list, std::span<const io::
   const std::span<const ParameterMatch> matches(found.match.get(), found.count);
   for (const ParameterMatch& match : matches) check_param(match, config.strict), convert_param(match, true);
   for (const ParameterMatch& match : matches) convert_param(match, false);
-  report_load("the tensors given", report);
+  report_load(chosen.size() == held.size()
+                  ? "the tensors given"
+                  : text("the ", chosen.size(), " of ", held.size(), " tensors that prefix and filter leave"),
+              report);
   return std::move(report);
 }
 
