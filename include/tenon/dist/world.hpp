@@ -111,7 +111,8 @@ namespace detail {
 [[gnu::noinline]] TENON_INLINE World& world() {
   return ThreadWorld::current() ? *ThreadWorld::current() : process_world();
 }
-[[gnu::noinline]] TENON_INLINE void add_group(std::string name, const Communicator& ranks, int rank_in_world) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void add_group(std::string name, const Communicator& ranks,
+                                                         int rank_in_world) {
   constexpr std::size_t longest = 256;
   char here[longest]{};
   ::gethostname(here, longest - 1);
@@ -127,7 +128,7 @@ namespace detail {
 }
 [[gnu::cold, gnu::noinline]] inline std::vector<std::string> group_names() {
   std::vector<std::string> names;
-  for (const Group& group : world().groups) names.push_back(group.name);
+  for (const Group& group : world().groups) names.push_back(text(group.name));
   return names;
 }
 [[gnu::noinline]] TENON_INLINE Group& group_named(std::string_view name) {

@@ -34,6 +34,17 @@ inline Communicator group_of_training() {
 }
 }  // namespace detail
 
+/// A bool. A program that does not set it does without the code for it.
+class ParallelOptimizer {
+ public:
+  ParallelOptimizer(bool yes) : divide_(yes ? tenon::detail::divide_state : nullptr) {}
+  constexpr ParallelOptimizer() = default;
+  tenon::detail::DivideState divide() const { return divide_; }
+
+ private:
+  tenon::detail::DivideState divide_ = nullptr;
+};
+
 /// A part of a Model whose training several ranks share:
 ///
 ///     Model model{net, loss, optimizer, nn::Accuracy{}, dist::DataParallel{.shards = 8}};
@@ -61,7 +72,7 @@ inline Communicator group_of_training() {
 struct DataParallel {
   int shards = 0;
   Communicator group = detail::group_of_training();
-  bool parallel_optimizer = false;
+  ParallelOptimizer parallel_optimizer{};
 };
 }  // namespace dist
 
@@ -79,15 +90,15 @@ class ParallelStep<dist::DataParallel> {
     of_model.scales_loss = true;  // by the weight of a shard
     return of_model;
   }
-  explicit ParallelStep(const dist::DataParallel& how)
+  [[gnu::cold]] explicit ParallelStep(const dist::DataParallel& how)
       : shards_(how.shards == 0 ? how.group.size() : how.shards), one_per_rank_(how.shards == 0), sum_(how.group) {
     if (how.shards < 0)
       throw_error<ValueError>("DataParallel: shards must be 1 or more, or 0 for one per rank, got ", how.shards, ".");
     check_parallel_context(how.group);
-    divides_ = divides_optimizer(how.parallel_optimizer, how.group);
+    divides_ = division_here(how.parallel_optimizer.divide(), how.group);
   }
   /// A flag per entry that another rank updates, or null.
-  const bool* elsewhere() const { return divided_ ? divided_->elsewhere() : nullptr; }
+  const bool* elsewhere() const { return divided_ ? divided_.call(&DivisionCalls::elsewhere) : nullptr; }
   /// The training state, if the ranks divide it. `check` gets the bytes for which this rank needs memory.
   template <class Optimizer, class Layout>
   std::byte* divided_state(const ParameterList& parameters, FunctionRef<long> check) {
@@ -96,14 +107,14 @@ class ParallelStep<dist::DataParallel> {
                        Layout::table.bytes,   Layout::slot_type,  nullptr};
     if constexpr (nn::detail::accumulates<Optimizer>) --places.moments;  // without the sum
     if constexpr (Optimizer::slots > 0) places.names = &Optimizer::slot_names[0];
-    divided_ = Owned<DividedState>(new DividedState(sum_.group(), parameters, places));
-    check(divided_->own_bytes());
-    return divided_->reserve();
+    divided_ = divides_(sum_.group(), parameters, places);
+    check(divided_.call(&DivisionCalls::own_bytes));
+    return divided_.call(&DivisionCalls::reserve);
   }
   int rank() const { return sum_.group().rank(); }
   /// True on all ranks if it is on one.
   bool any_rank(bool yes) const {
-    if (divided_) return divided_->meet(yes);
+    if (divided_) return divided_.call(&DivisionCalls::meet, yes);
     const std::int32_t own = yes;
     for (const std::int32_t one : told(sum_.group(), Agreement::stop, own)) yes |= one != 0;
     return yes;
@@ -115,9 +126,9 @@ class ParallelStep<dist::DataParallel> {
     if (sum_.group().size() == 1) return true;
     AgreedRun own{epochs, data.size(), runner.state_.step()};
     find_shard(data, own);
-    dealt_ =
-        detail::agree_on_run(sum_.group(), what, own,
-                             model_lines(Runner::optimizer_type::name, shards_, ParameterList(*runner.net_), divides_));
+    dealt_ = detail::agree_on_run(
+        sum_.group(), what, own,
+        model_lines(Runner::optimizer_type::name, shards_, ParameterList(*runner.net_), divides_ != nullptr));
     if (dealt_ && !one_per_rank_)
       throw_error<ValueError>(what, ": each rank has another shard of the data, so that a batch depends on the number "
                                     "of ranks: use DataParallel without .shards, or give all ranks the same data set.");
@@ -125,20 +136,20 @@ class ParallelStep<dist::DataParallel> {
   }
   /// Each rank has the whole state then. Where ranks divide it all call this, or are in a run, between steps.
   void fetch_state(const auto&) const {
-    if (divided_) divided_->fetch();
+    if (divided_) divided_.call(&DivisionCalls::fetch);
   }
   /// What the others call between runs if not all have to have it, or write it in parts.
-  void give_state() const { divided_->meet_once(); }
+  void give_state() const { divided_.call(&DivisionCalls::answer); }
   /// Asks the others for parts of a file with their moments. False if there is no such part.
   bool request_parts(const std::string& path, PartFacts& own) const {
-    if (divided_) own = divided_->request_parts(path);
+    if (divided_) own = divided_.call(&DivisionCalls::request_parts, path);
     return bool(divided_);
   }
   /// Whether this rank has memory for something in the state.
-  bool is_here(const void* data) const { return !divided_ || divided_->is_here(data); }
+  bool is_here(const void* data) const { return !divided_ || divided_.call(&DivisionCalls::is_here, data); }
   void end_run(const auto&) const {}
   void leave_run() const {
-    if (divided_) divided_->meet(false);
+    if (divided_) divided_.call(&DivisionCalls::meet, false);
   }
   /// At the end of an epoch: the same if another rank has one more batch.
   template <class Runner>
@@ -157,7 +168,7 @@ class ParallelStep<dist::DataParallel> {
     const FlushDenormals flush;
     const ParameterList parameters(*runner.net_);
     DealtBatch batch{row.n, 0};
-    if (divided_ && !compared_) divided_->meet(false);  // before a broadcast of weights
+    if (divided_ && !compared_) divided_.call(&DivisionCalls::meet, false);  // before a broadcast of weights
     // lists in variables, also below: nvcc loses the braces of some among arguments
     if (sum_.group().size() > 1) {
       const AgreedStep own{row.n, runner.state_.step(), number_of_samples(row), weights_to_compare(parameters),
@@ -186,13 +197,14 @@ class ParallelStep<dist::DataParallel> {
     steps_.numbers.finish(numbers());
     outputs.clear();
     steps_.numbers.each_output([&](const AnyTensor& output) { outputs.add(output); });
-    steps_.update(runner, parameters, facts.reached, sum_.block(), divided_.get());
-    if (divided_) divided_->exchange_weights(sum_, layout.offset);
+    steps_.update(runner, parameters, facts.reached, sum_.block(), divided_);
+    if (divided_) divided_.call(&DivisionCalls::exchange_weights, sum_, layout.offset);
   }
 
  private:
   DealtBatch agree_on_step(const AgreedStep& own) const {
-    return divided_ ? divided_->agree_on_step(own, dealt_) : detail::agree_on_step(sum_.group(), own, dealt_);
+    return divided_ ? divided_.call(&DivisionCalls::agree_on_step, own, dealt_)
+                    : detail::agree_on_step(sum_.group(), own, dealt_);
   }
   std::uint64_t weights_to_compare(const ParameterList& parameters) {
     if (std::exchange(compared_, true) || !parameters.arena()) return 0;
@@ -212,10 +224,10 @@ class ParallelStep<dist::DataParallel> {
   long shards_;
   bool one_per_rank_, dealt_ = false;  // is the data: each rank's batch is its shard
   bool compared_ = false;              // are the weights of the ranks
-  bool divides_ = false;               // the moments
   dist::detail::ShardSum sum_;
   ShardSteps steps_;
-  Owned<DividedState> divided_;  // null: each rank has the whole training state
+  DivideState divides_ = nullptr;  // how: the moments
+  StateDivision divided_;          // null: each rank has the whole training state
 };
 }  // namespace detail
 

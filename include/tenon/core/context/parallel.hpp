@@ -75,6 +75,10 @@ struct KeptKeys {
 };
 KeptKeys& kept_parallel_keys();
 KeptKeys& kept_ps_keys();
+/// What was set of a key, or null if it has its default. Null itself in a program that has set nothing, so that a
+/// training can ask without the tables.
+using ChangedKey = const std::string* (*)(std::string_view name);
+inline constinit ChangedKey changed_parallel_key = nullptr;
 
 #if TENON_DEFINES
 [[gnu::noinline]] TENON_INLINE KeptKeys& kept_parallel_keys() {
@@ -127,12 +131,18 @@ KeptKeys& kept_ps_keys();
   const int row = kept.table.find(what, name);
   return kept.is_set[row] ? kept.value[row] : kept.table[row].usual;
 }
+[[gnu::cold, gnu::noinline]] inline const std::string* find_changed(std::string_view name) {
+  const KeptKeys& kept = kept_parallel_keys();
+  const int row = kept.table.find("Get auto parallel", std::string(name));
+  return kept.is_set[row] && kept.value[row] != kept.table[row].usual ? &kept.value[row] : nullptr;
+}
 #endif  // TENON_DEFINES
 }  // namespace detail
 
 #if TENON_DEFINES
 [[gnu::noinline]] TENON_INLINE void set_auto_parallel_context(const std::string& key, const std::string& value) {
   detail::keep(detail::kept_parallel_keys(), "Set auto parallel", key, value);
+  detail::changed_parallel_key = detail::find_changed;
 }
 [[gnu::noinline]] TENON_INLINE std::string get_auto_parallel_context(const std::string& key) {
   return detail::kept_value(detail::kept_parallel_keys(), "Get auto parallel", key);

@@ -112,8 +112,9 @@ TENON_INLINE std::uint64_t number_of_column(const std::byte* data, std::size_t b
 
 [[gnu::noinline]] TENON_INLINE std::vector<std::string> model_lines(std::string_view optimizer, long shards,
                                                                     const ParameterList& parameters, bool divided) {
-  std::vector<std::string> lines{
-      text("the optimizer ", optimizer, " and ", shards, " shards", divided ? ", with parallel_optimizer" : "")};
+  std::vector<std::string> lines;  // not of a list, whose constructor would be one more function
+  lines.push_back(
+      text("the optimizer ", optimizer, " and ", shards, " shards", divided ? ", with parallel_optimizer" : ""));
   for (int e = 0; e < parameters.entries(); ++e)
     if (const Entry& entry = parameters.table()[e]; entry.parameter) {
       const bool frozen = entry.trainable && !parameters.handle(e).requires_grad();

@@ -3,11 +3,9 @@
 #include <tenon/core/memory/aligned_bytes.hpp>
 #include <tenon/core/memory/growing.hpp>
 #include <tenon/core/memory/zero_pages.hpp>
-#include <tenon/dist/shard_sum.hpp>
 #include <tenon/nn/optim/optimizer.hpp>
-#include <tenon/nn/parameters.hpp>
-#include <tenon/train/file/part_facts.hpp>
-#include <tenon/train/shards/agreement.hpp>
+#include <tenon/run/executor.hpp>
+#include <tenon/train/shards/state_division.hpp>
 #if TENON_DEFINES
 #include <cstring>
 
@@ -15,17 +13,6 @@
 #endif
 
 namespace tenon::inline TENON_ABI::detail {
-
-/// Where a training state has what (StateLayout).
-struct StatePlaces {
-  const long* numbers;                                   // of each entry; 0: it is not trained
-  const long (*slot)[nn::max_slots];                     // of each entry
-  int slots;                                             // per parameter
-  int moments;                                           // the slots before this one are divided
-  long bytes;                                            // of all
-  TensorType (*type)(int slot, const TensorType& dims);  // of a slot
-  const std::string_view* names;                         // of the slots
-};
 
 /// The ranks are dealt whole parameters, the largest first, each to the rank that has least, so that an optimizer sees
 /// all of a parameter. A rank has addresses for the moments of all, and memory for its own. It sends the others the
@@ -52,18 +39,16 @@ class DividedState {
   /// before, any number of times.
   bool meet(bool yes);
   /// The state has all moments until this rank's next meet().
-  void fetch() { meet_once(wants_moments); }
+  void fetch() { meet_once({wants_moments, false, {}}); }
   /// The others write their moments to parts of a file, as fetch() gets them. Returns what this rank's part says of
   /// itself. Throws RuntimeError if one of them could not.
   [[gnu::cold]] PartFacts request_parts(const std::string& path);
-  /// What others call meanwhile, if they are not in meet(). True if one says yes.
-  bool meet_once(std::int32_t own = 0) { return meet_once({own, false, {}}); }
+  /// What others call meanwhile, if they are not in meet().
+  void answer() { meet_once({}); }
   /// meet() and the function of this name in one.
   DealtBatch agree_on_step(const AgreedStep& own, bool dealt);
   /// False for a part of the state for which this rank has only addresses.
   bool is_here(const void* data) const;
-  /// Gives the memory of the moments of others back.
-  [[gnu::cold]] void forget();
 
  private:
   struct Piece {
@@ -95,6 +80,8 @@ class DividedState {
 
   void find_pieces();
   bool meet_once(const Meeting& own);
+  // Gives the memory of the moments of others back.
+  [[gnu::cold]] void forget();
   // f(entry, owner, its weights) for each that is trained.
   template <class F>
   void each_weights(F f) const;
@@ -236,7 +223,7 @@ void DividedState::each_weights(F f) const {
 [[gnu::noinline]] TENON_INLINE bool DividedState::meet(bool yes) {
   forget();
   for (;;)
-    if (const bool any = meet_once(yes); !is_asked_) return any;
+    if (const bool any = meet_once({yes, false, {}}); !is_asked_) return any;
 }
 [[gnu::noinline]] TENON_INLINE bool DividedState::is_here(const void* data) const {
   const long at = static_cast<const std::byte*>(data) - pages_.data();
@@ -297,7 +284,7 @@ void DividedState::each_weights(F f) const {
   request_ = {new_save(), {}};
   path.copy(request_.path, path.size());
   refusal_.clear();
-  meet_once(wants_parts);
+  meet_once({wants_parts, false, {}});
   if (!refusal_.empty()) throw RuntimeError(refusal_);
   return {PartFacts::known_version, ranks_.rank(), ranks_.size(), request_.save};
 }
@@ -305,6 +292,24 @@ void DividedState::each_weights(F f) const {
   if (!std::exchange(has_all_, false)) return;
   for (const Piece& one : pieces_)
     if (one.owner != ranks_.rank()) pages_.give_back(std::size_t(one.begin), std::size_t(one.end));
+}
+[[gnu::cold, gnu::noinline]] TENON_INLINE StateDivision divide_state(const dist::Communicator& ranks,
+                                                                     const ParameterList& parameters,
+                                                                     const StatePlaces& places) {
+  using D = DividedState;
+  static constexpr DivisionCalls calls{[](D* state) { delete state; },
+                                       &D::own_bytes,
+                                       &D::reserve,
+                                       &D::elsewhere,
+                                       &D::restrict,
+                                       &D::exchange_weights,
+                                       &D::meet,
+                                       &D::fetch,
+                                       &D::request_parts,
+                                       &D::answer,
+                                       &D::agree_on_step,
+                                       &D::is_here};
+  return {new DividedState(ranks, parameters, places), calls};
 }
 #endif  // TENON_DEFINES
 

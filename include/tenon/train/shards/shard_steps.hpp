@@ -2,9 +2,9 @@
 #pragma once
 #include <cstring>
 
-#include <tenon/train/shards/divided_state.hpp>
 #include <tenon/train/shards/shard_graph.hpp>
 #include <tenon/train/shards/shard_numbers.hpp>
+#include <tenon/train/shards/state_division.hpp>
 #include <tenon/train/step/step_runner.hpp>
 
 TENON_INT_SIZES_BEGIN
@@ -55,7 +55,7 @@ struct ShardSteps {
   /// The optimizer's updates from the sums in a block, of the parameters that `reached` says, or those of this rank.
   template <class Runner>
   void update(Runner& runner, const ParameterList& parameters, const bool* reached, std::byte* block,
-              DividedState* divided = nullptr) {
+              const StateDivision& divided = {}) {
     using Net = typename Runner::network_type;
     using Optimizer = typename Runner::optimizer_type;
     using Update = Compiled<UpdateStep<Net, Optimizer, Runner::drops_overflow, true>, Runner::model_options.passes>;
@@ -64,7 +64,10 @@ struct ShardSteps {
           reached[e] && parameters.handle(e).requires_grad() ? block + SumLayout<Net>::table.offset[e] : nullptr;
     Executor& executor = runner.bound(runner.executors_.get(program_here<Update>()));
     if (!divided) prepare_updates<Net, Optimizer>(executor, parameters, runner.gradients_);
-    else divided->restrict(executor, parameters, nn::detail::accumulates<Optimizer> ? runner.gradients_ : nullptr);
+    else {
+      const void* const* const gradients = nn::detail::accumulates<Optimizer> ? runner.gradients_ : nullptr;
+      divided.call(&DivisionCalls::restrict, executor, parameters, gradients);
+    }
     executor.run(runner.gradients_, 1);
   }
 
