@@ -47,7 +47,7 @@ for page in "$source"/docs/*.md; do
   [ -z "$libraries" ] || "$cxx" -std=c++20 -E -I"$source/include" "$work/$name.cpp" >"$work/$name.txt" 2>&1 ||
     { echo "SKIPPED: docs/$name.md: $libraries is not installed"; continue; }
   if [ -z "$part" ] || grep -Eq '<tenon/debug/|^#define' "$work/$name.cpp" ||
-    ! grep -q '<tenon/tenon.hpp>' "$work/$name.cpp"
+    ! grep -Eq '<tenon/(tenon|more)[.]hpp>' "$work/$name.cpp"
   then
     # shellcheck disable=SC2086  # several words
     "$cxx" $flags -I"$source/include" "$work/$name.cpp" -o "$work/$name" -lpthread $libraries
