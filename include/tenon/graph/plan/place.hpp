@@ -101,24 +101,25 @@ constexpr Plan<N> place_by_size(const Graph<N>& graph, const Lifetimes<N>& lives
   const int full = detail::fullest(graph, lives, region).moment;
   for (int id = 0; id < graph.count; ++id) {
     if (!detail::owns(lives, id, region)) continue;
-    rank[id] = detail::rank_of(graph, lives, id, by, full);
+    const long own = rank[id] = detail::rank_of(graph, lives, id, by, full);
     int at = count++;
-    for (; at && rank[order[at - 1]] < rank[id]; --at) order[at] = order[at - 1];
+    for (; at && rank[order[at - 1]] < own; --at) order[at] = order[at - 1];
     order[at] = id;
   }
   int placed[N + 1]{}, done = 0;  // by offset
   long end[N + 1]{}, total = 0;
   for (int t = 0; t < count; ++t) {
-    const int id = order[t];
+    const int id = order[t], first = lives.first[id], last = lives.last[id];
     const long size = detail::buffer_bytes(graph[id].type);
     long from = 0, best = -1, gap = 0;
-    for (int j = 0; j <= done; ++j) {
-      const int other = j < done ? placed[j] : -1;
-      if (other >= 0 && (lives.last[other] < lives.first[id] || lives.first[other] > lives.last[id])) continue;
-      const long room = other >= 0 ? plan.at[other].offset - from : -1;
-      if (other < 0 ? best < 0 : room >= size && (best < 0 || room < gap)) best = from, gap = room;
-      if (other >= 0 && end[j] > from) from = end[j];
+    for (int j = 0; j < done; ++j) {  // short: compilers evaluate it some ten thousand times
+      const int other = placed[j];
+      if (lives.last[other] < first || lives.first[other] > last) continue;
+      const long room = plan.at[other].offset - from;
+      if (room >= size && (best < 0 || room < gap)) best = from, gap = room;
+      if (end[j] > from) from = end[j];
     }
+    if (best < 0) best = from;
     plan.at[id] = {region, best};
     int j = done++;
     for (; j && plan.at[placed[j - 1]].offset > best; --j) placed[j] = placed[j - 1], end[j] = end[j - 1];
