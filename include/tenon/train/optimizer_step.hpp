@@ -25,7 +25,7 @@ class OptimizerStep {
  public:
   using optimizer_type = Optimizer;
 
-  OptimizerStep(Net& net, Optimizer optimizer)
+  OptimizerStep(const Net& net, Optimizer optimizer)
       : net_(&net),
         optimizer_(std::move(optimizer)),
         state_(detail::check_training_memory(ParameterList(net), StateLayout<Net, Optimizer>::table.numbers,
@@ -36,6 +36,7 @@ class OptimizerStep {
     detail::fill_state<Net>(state_, optimizer_);
     ParameterList(net).bind();
   }
+  OptimizerStep(const Net&&, Optimizer) = delete;  // it would be gone at the first step
 
   /// Updates the parameters with these gradients.
   void operator()(const ParameterGradients<Net>& gradients) {
@@ -53,7 +54,7 @@ class OptimizerStep {
 
   /// The optimizer; its numbers may be changed between steps, its groups may not.
   Optimizer& optimizer() { return optimizer_; }
-  Net& network() const { return *net_; }
+  const Net& network() const { return *net_; }
   /// Steps so far.
   long global_step() const { return state_.step(); }
   /// The optimizer's moments, named as in MindSpore's checkpoints: "moments.conv1.weight". The views are valid as long
@@ -71,7 +72,7 @@ class OptimizerStep {
     return executor;
   }
 
-  Net* net_;
+  const Net* net_;
   Optimizer optimizer_;
   TrainState state_;
   nn::UpdateRules rules_;
@@ -197,12 +198,12 @@ class JitStep {
 /// operator, or as one graph if it calls grad or a loop; both give the same bits as a Model. The network trains
 /// (dropout, batch statistics), whatever value set_train() has set.
 template <class F, class Net, class Optimizer>
-auto jit(F, Net& net, OptimizerStep<Net, Optimizer>& optimizer) {
+auto jit(F, Net& net, OptimizerStep<std::remove_const_t<Net>, Optimizer>& optimizer) {
   static_assert(std::is_empty_v<F> && std::is_default_constructible_v<F>,
                 "jit needs a function without state: a lambda that captures nothing; pass what it needs as arguments");
   if (&net != &optimizer.network())
     throw_error<ValueError>("jit: the optimizer belongs to another network of the same type.");
-  return JitStep<F, Net, Optimizer>(optimizer);
+  return JitStep<F, std::remove_const_t<Net>, Optimizer>(optimizer);
 }
 
 namespace detail {

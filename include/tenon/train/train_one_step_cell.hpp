@@ -31,7 +31,8 @@ namespace nn {
 template <class Net, Optimizer Opt>
 class TrainOneStepCell {
  public:
-  TrainOneStepCell(Net& net, Opt optimizer) : optimizer_(net, std::move(optimizer)) {}
+  TrainOneStepCell(const Net& net, Opt optimizer) : optimizer_(net, std::move(optimizer)) {}
+  TrainOneStepCell(const Net&&, Opt) = delete;
 
   template <class... X>
   auto operator()(const X&... x) {

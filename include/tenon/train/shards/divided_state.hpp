@@ -3,7 +3,6 @@
 #include <tenon/core/memory/aligned_bytes.hpp>
 #include <tenon/core/memory/growing.hpp>
 #include <tenon/core/memory/zero_pages.hpp>
-#include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/run/executor.hpp>
 #include <tenon/train/shards/state_division.hpp>
 #if TENON_DEFINES

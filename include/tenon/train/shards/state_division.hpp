@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <tenon/dist/shard_sum.hpp>
+#include <tenon/nn/optim/optimizer.hpp>
 #include <tenon/nn/parameters.hpp>
 #include <tenon/train/file/part_facts.hpp>
 #include <tenon/train/shards/agreement.hpp>
