@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include <boost/asio/basic_stream_socket.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <tenon/serve/registry.hpp>
 
@@ -77,6 +79,18 @@ struct IoThread {
   boost::asio::io_context context{1};
   boost::asio::steady_timer timer{context};  // looks after times of connections
   bool watches = false;
+  Clock::time_point awake_until{};
+  bool is_awake = false;
+};
+
+/// A handler that keeps its thread from sleeping: while it is posted again and again, the thread looks for requests
+/// without waiting.
+struct Awake {
+  IoThread& io;
+  void operator()() const {
+    io.is_awake = io.sessions.size() == 1 && Clock::now() < io.awake_until;
+    if (io.is_awake) boost::asio::post(io.context, *this);
+  }
 };
 
 /// A socket that knows its executor, whose copies then cost nothing.
@@ -104,6 +118,14 @@ class Connection : public std::enable_shared_from_this<Connection> {
  protected:
   const ServeOptions& options() const { return hub_->options; }
   void expires_after(std::chrono::milliseconds time) { until_ = Clock::now() + time; }
+  /// A thread that sleeps takes tens of microseconds to wake up, longer than a short model computes: with one
+  /// connection it waits awake for a while. With more it sleeps at once, and wakes up to several requests.
+  void stay_awake() const {
+    static const bool several_processors = std::thread::hardware_concurrency() > 1;
+    if (io_.sessions.size() != 1 || !several_processors) return;
+    io_.awake_until = Clock::now() + std::chrono::microseconds(50);
+    if (!io_.is_awake) Awake{io_}();
+  }
 
   std::shared_ptr<Hub> hub_;
   IoThread& io_;

@@ -76,8 +76,9 @@ class Session final : public Connection {
     parser_->body_limit(options().max_body_bytes);
     idle_ = buffer_.size() == 0;
     expires_after(idle_ ? options().idle_time : options().read_time);
-    if (idle_) read_some(8192);
-    else parse();
+    if (!idle_) return parse();
+    read_some(8192);
+    stay_awake();
   }
   std::shared_ptr<Session> self() { return std::static_pointer_cast<Session>(shared_from_this()); }
   Socket& socket() { return Transport::socket(stream_); }
