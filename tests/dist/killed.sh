@@ -50,7 +50,7 @@ int main(int, char** words) try {
   Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Adam{.learning_rate = 2e-3f},
               dist::DataParallel{.shards = 8}};
   if (const auto file = latest_checkpoint("digits", folder)) load_training(*file, model);
-  model.train(3, data, ModelCheckpoint("digits", folder, {.save_checkpoint_steps = 7, .keep_checkpoint_max = 2}));
+  model.train(8, data, ModelCheckpoint("digits", folder, {.save_checkpoint_steps = 7, .keep_checkpoint_max = 2}));
   std::uint64_t number = 0;
   for (const auto& tensors : {named_parameters(net), model.optimizer_state()})
     for (const auto& [name, tensor] : tensors)
@@ -70,7 +70,7 @@ begin=$(date +%s%N)
 alone=$((($(date +%s%N) - begin) / 1000000))
 
 # A line for each run: ranks, mode, launcher, the instant of the kill in seconds, the rank that is killed.
-awk -v runs=$((3 * kills)) -v seed="$seed" -v launchers="$launchers" -v most="$alone" 'BEGIN {
+awk -v runs=$((5 * kills)) -v seed="$seed" -v launchers="$launchers" -v most="$alone" 'BEGIN {
   srand(seed)
   count = split(launchers, launcher, " ")
   while (runs-- > 0) {
