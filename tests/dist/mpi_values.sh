@@ -141,8 +141,8 @@ for mpi in openmpi mpich; do
     timeout 120 mpirun.$mpi -n $ranks "$dir/program" "$dir/values" >"$dir/out" 2>&1 ||
       { cat "$dir/out"; fail "mpirun.$mpi -n $ranks"; }
     [ "$(ls "$dir/values" | wc -l)" = $((7 * (ranks + 4))) ] || fail "mpirun.$mpi -n $ranks wrote too few files"
-    ${PYTHON:-python3} -c 'import numpy' 2>/dev/null || continue
-    ${PYTHON:-python3} - "$dir/values" $ranks <<'END_OF_SCRIPT' || fail "mpirun.$mpi -n $ranks, against numpy"
+    ${TENON_PYTHON:-python3} -c 'import numpy' 2>/dev/null || continue
+    ${TENON_PYTHON:-python3} - "$dir/values" $ranks <<'END_OF_SCRIPT' || fail "mpirun.$mpi -n $ranks, against numpy"
 import functools
 import sys
 
@@ -177,6 +177,6 @@ END_OF_SCRIPT
   done
 done
 [ $tried = yes ] || exit 77
-${PYTHON:-python3} -c 'import numpy' 2>/dev/null ||
+${TENON_PYTHON:-python3} -c 'import numpy' 2>/dev/null ||
   echo "SKIPPED: numpy is not installed (apt-get install python3-numpy)"
 exit $failed

@@ -46,9 +46,9 @@ class KeptOperands {
   bool made() const { return fits() && made_; }
   /// Forgets what was made, as for other addresses.
   void forget() { leave(), held_ = 0; }
-  /// The next run is told again where things stand, as for another batch.
+  /// For another batch: the next run asks for room again, and copies that are right for it stay.
   void leave() { made_of_ = seen_ = 0, made_ = false; }
-  /// The batch for which what stands in the memory was made.
+  /// The batch of the copies that are there.
   long batch() const { return batch_; }
   /// Where what is now to be made of these values, for a batch of n, stands; null: nothing is to be made. `bytes`: room
   /// for all of it. `same`: what was made for batch() is also right for this one. It is then set to whether it stands

@@ -83,6 +83,8 @@ struct IoThread {
   bool is_awake = false;
 };
 
+/// How long: above the time that a thread takes to wake up, also in a virtual machine.
+inline constexpr std::chrono::microseconds awake_time{50};
 /// A handler that keeps its thread from sleeping: while it is posted again and again, the thread looks for requests
 /// without waiting.
 struct Awake {
@@ -123,7 +125,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void stay_awake() const {
     static const bool several_processors = std::thread::hardware_concurrency() > 1;
     if (io_.sessions.size() != 1 || !several_processors) return;
-    io_.awake_until = Clock::now() + std::chrono::microseconds(50);
+    io_.awake_until = Clock::now() + awake_time;
     if (!io_.is_awake) Awake{io_}();
   }
 

@@ -8,8 +8,8 @@ namespace tenon::inline TENON_ABI::nn {
 /// AdamWeightDecay with Adam's correction of the bias, with the defaults of torch.optim.AdamW:
 /// m = bₜ m + (1 - bₜ) g;  v = cₜ v + (1 - cₜ) g²;  p = p - lr (m / (√v + eps) + weight_decay p)
 ///
-/// with bₜ = beta1 (1 - beta1ᵗ⁻¹) / (1 - beta1ᵗ), likewise cₜ of beta2, and t counted from 1. m and v are then the
-/// moments that PyTorch corrects when it uses them. g is the gradient / loss_scale. Without groups, the decay skips
+/// with bₜ = beta1 (1 - beta1ᵗ⁻¹) / (1 - beta1ᵗ), likewise cₜ of beta2, and t counted from 1. So m and v are
+/// PyTorch's moments after their correction. g is the gradient / loss_scale. Without groups, the decay skips
 /// parameters with beta or gamma in their names; PyTorch's decays those of norms, too. A Model throws ValueError unless
 /// beta1 and beta2 are inside (0, 1) and eps is above 0.
 /// Source: Loshchilov and Hutter, arXiv 1711.05101; PyTorch's optim.AdamW.

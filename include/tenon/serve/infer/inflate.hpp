@@ -21,8 +21,8 @@ enum class Coding : unsigned char { none, gzip, deflate, other };
 inline constexpr bool has_codings = true;
 inline constexpr std::string_view which_codings = "the body has a Content-Encoding other than gzip and deflate";
 
-/// What a body was before it was compressed, at most so many bytes. Memory is taken as the bytes come: `take` is told
-/// how many more, and may throw.
+/// The content of a compressed body, of `most` bytes at most. Its memory grows with it: `take` gets the number of bytes
+/// before each growth, and may throw.
 ///
 /// throws  Refusal, also of bytes that are damaged, cut off, or followed by others
 inline std::string inflated(std::string_view body, Coding coding, std::size_t most, FunctionRef<std::size_t> take) {
