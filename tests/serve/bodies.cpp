@@ -13,26 +13,13 @@
 #include <tenon/serve.hpp>
 
 #include "client.hpp"
+#include "echo.hpp"
 
 using namespace tenon;
 using namespace serving_test;
 
 namespace {
 
-/// Returns its input.
-struct Echo final : serving::Servable {
-  Echo() {
-    signature_.inputs = {{"x", TensorType{{-1, 3}, 2, Dtype::float32}}};
-    signature_.outputs = {{"y", TensorType{{-1, 3}, 2, Dtype::float32}}};
-  }
-  void compute(long n, FunctionRef<std::byte* const*> fill, FunctionRef<const std::byte* const*> take) const override {
-    std::vector<std::byte> bytes(std::size_t(n) * 12);
-    std::byte* const to[]{bytes.data()};
-    fill(to);
-    const std::byte* const from[]{bytes.data()};
-    take(from);
-  }
-};
 struct Fixture {
   Server server{{.port = 0,
                  .max_header_bytes = 1024,
@@ -40,7 +27,7 @@ struct Fixture {
                  .max_bodies_bytes = 50'000,
                  .read_time = std::chrono::milliseconds(1000)}};
   Fixture() {
-    server.add("echo", 1, std::make_unique<const Echo>());
+    server.add("echo", 1, std::make_unique<const Echo>(3));
     server.start();
   }
   Reply send(const std::string& request) const { return ask(server.port(), request); }

@@ -20,6 +20,7 @@
 
 #include "../train/small.hpp"
 #include "client.hpp"
+#include "echo.hpp"
 
 using namespace tenon;
 using namespace serving_test;
@@ -39,25 +40,14 @@ using SmallInputs = Columns<Column<float, Shape<3>, "x">>;
 const ServeOptions free_port{.port = 0};
 
 /// Returns its input after some time, and remembers the threads that computed.
-struct Slow final : serving::Servable {
-  Slow(std::chrono::milliseconds time, std::set<std::thread::id>& who) : time_(time), who_(who) {
-    signature_.inputs = {{"x", TensorType{{-1}, 1, Dtype::float32}}};
-    signature_.outputs = {{"y", TensorType{{-1}, 1, Dtype::float32}}};
-  }
-  void compute(long n, FunctionRef<std::byte* const*> fill, FunctionRef<const std::byte* const*> take) const override {
+auto slow(std::chrono::milliseconds time, std::set<std::thread::id>& who) {
+  return std::make_unique<const serving_test::Echo>(0, [time, &who](long) {
     static std::mutex mutex;
     const std::lock_guard lock(mutex);
-    std::vector<std::byte> bytes(std::size_t(n) * 4);
-    std::byte* const to[]{bytes.data()};
-    fill(to);
-    std::this_thread::sleep_for(time_);
-    who_.insert(std::this_thread::get_id());
-    const std::byte* const from[]{bytes.data()};
-    take(from);
-  }
-  std::chrono::milliseconds time_;
-  std::set<std::thread::id>& who_;
-};
+    std::this_thread::sleep_for(time);
+    who.insert(std::this_thread::get_id());
+  });
+}
 const std::string slow_request =
     post("/v2/models/slow/infer", R"({"inputs":[{"name":"x","shape":[1],"datatype":"FP32","data":[1.5]}]})");
 
@@ -218,7 +208,7 @@ TEST_CASE("short batches are computed by the thread that reads, long ones are no
   for (const long most : {0, 1'000'000}) {
     std::set<std::thread::id> who;
     Server server(free_port);
-    server.add("slow", 1, std::make_unique<const Slow>(std::chrono::milliseconds(0), who),
+    server.add("slow", 1, slow(std::chrono::milliseconds(0), who),
                {.max_direct_time = std::chrono::microseconds(most)});
     server.start();
     Connection c(server.port());
@@ -233,7 +223,7 @@ TEST_CASE("short batches are computed by the thread that reads, long ones are no
   }
   std::set<std::thread::id> who;
   Server server(free_port);
-  server.add("slow", 1, std::make_unique<const Slow>(std::chrono::milliseconds(400), who));
+  server.add("slow", 1, slow(std::chrono::milliseconds(400), who));
   server.start();
   Connection c(server.port());
   for (int k = 0; k < 2; ++k) {

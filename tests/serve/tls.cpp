@@ -16,6 +16,7 @@
 #include <tenon/serve/tls.hpp>
 
 #include "certificate.hpp"
+#include "echo.hpp"
 
 using namespace tenon;
 using namespace serving_test;
@@ -24,21 +25,6 @@ using std::chrono::milliseconds;
 namespace {
 
 constexpr int width = 4096;
-/// Returns its input.
-struct Echo final : serving::Servable {
-  Echo() {
-    signature_.inputs = {{"x", TensorType{{-1, width}, 2, Dtype::float32}}};
-    signature_.outputs = {{"y", TensorType{{-1, width}, 2, Dtype::float32}}};
-  }
-  void compute(long n, FunctionRef<std::byte* const*> fill, FunctionRef<const std::byte* const*> take) const override {
-    std::vector<std::byte> bytes(std::size_t(n) * width * 4);
-    std::byte* const to[]{bytes.data()};
-    fill(to);
-    const std::byte* const from[]{bytes.data()};
-    take(from);
-  }
-};
-
 /// A folder that is removed at the end.
 struct Folder {
   std::filesystem::path path = std::filesystem::temp_directory_path() / ("tenon_tls_" + std::to_string(::getpid()));
@@ -66,7 +52,7 @@ TlsOptions files(const std::string& prefix) { return {.certificate = prefix + ".
 struct Fixture {
   TlsServer server;
   explicit Fixture(ServeOptions options = {.port = 0}, const TlsOptions& tls = files(good())) : server(tls, options) {
-    server.add("echo", 1, std::make_unique<const Echo>());
+    server.add("echo", 1, std::make_unique<const serving_test::Echo>(width));
     server.start();
   }
   int port() const { return server.port(); }
