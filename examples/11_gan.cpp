@@ -1,4 +1,4 @@
-// Lesson 11: a generative adversarial network: two networks, two optimizers, shared parameters.
+// Lesson 11: a generative adversarial network: two networks in one, two losses, two optimizers.
 //
 // The generator makes points from noise, and the critic distinguishes them from points on a ring. Each learns from
 // the other.
@@ -23,19 +23,18 @@ struct Critic : nn::Cell<Critic> {
   constexpr auto construct(auto point) const { return output(relu(hidden2(relu(hidden1(point))))); }
 };
 
-// The target of the critic: points of the ring are real, points of the generator are not.
-struct CriticLoss : nn::Cell<CriticLoss> {
-  nn::Frozen<Generator> generator;
+struct Gan : nn::Cell<Gan> {
+  Generator generator;
   Critic critic;
-  constexpr auto construct(auto real, auto noise) const {
-    return reduce_mean(softplus(-critic(real))) + reduce_mean(softplus(critic(generator(noise))));
-  }
+};
+
+// The target of the critic: points of the ring are real, points of the generator are not.
+constexpr auto critic_loss = [](const auto& gan, const auto& real, const auto& noise) {
+  return reduce_mean(softplus(-gan.critic(real))) + reduce_mean(softplus(gan.critic(gan.generator(noise))));
 };
 // The target of the generator: the critic classifies its points as real.
-struct GeneratorLoss : nn::Cell<GeneratorLoss> {
-  Generator generator;
-  nn::Frozen<Critic> critic;
-  constexpr auto construct(auto noise) const { return reduce_mean(softplus(-critic(generator(noise)))); }
+constexpr auto generator_loss = [](const auto& gan, const auto& noise) {
+  return reduce_mean(softplus(-gan.critic(gan.generator(noise))));
 };
 
 using Points = Tensor<float, Shape<dyn, 2>>;
@@ -57,12 +56,10 @@ static Points ring(Random& random, long count) {
 
 int main() {
   set_context({.seed = 3});
-  CriticLoss critic_loss;
-  GeneratorLoss generator_loss;
-  share_parameters(critic_loss, generator_loss);  // each network trains a part of the shared parameters
-
-  nn::TrainOneStepCell train_critic(critic_loss, nn::Adam{.learning_rate = 2e-3, .beta1 = 0.5f});
-  nn::TrainOneStepCell train_generator(generator_loss, nn::Adam{.learning_rate = 1e-3, .beta1 = 0.5f});
+  Gan gan;  // each step trains a part of it
+  nn::TrainOneStepCell train_critic(gan, gan.critic, nn::Adam{.learning_rate = 2e-3, .beta1 = 0.5f}, critic_loss);
+  nn::TrainOneStepCell train_generator(gan, gan.generator, nn::Adam{.learning_rate = 1e-3, .beta1 = 0.5f},
+                                       generator_loss);
 
   Random random(5);
   for (long i = 1; i <= 6000; ++i) {
@@ -72,7 +69,7 @@ int main() {
   }
 
   // The distance of new points from the ring, and the number of eighths of the ring that they reach.
-  const Points points = generator_loss.generator(noise(random, 1000));
+  const Points points = gan.generator(noise(random, 1000));
   double distance = 0;
   int eighths[8]{}, reached = 0;
   for (long i = 0; i < points.n(); ++i) {

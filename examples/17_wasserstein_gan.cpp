@@ -21,23 +21,22 @@ struct Critic : nn::Cell<Critic> {
   constexpr auto construct(auto point) const { return output(relu(hidden2(relu(hidden1(point))))); }
 };
 
-// The critic's values of real points shall exceed those of made ones, with slopes of 1 between them.
-struct CriticLoss : nn::Cell<CriticLoss> {
-  nn::Frozen<Generator> generator;
-  Critic critic;
-  // real, noise: [n, 2], part: [n, 1] in 0 .. 1
-  constexpr auto construct(auto real, auto noise, auto part) const {
-    const auto made = generator(noise);
-    const auto between = part * real + (1 - part) * made;
-    const auto slope = grad([this](auto x) { return reduce_sum(critic(x)); })(between);
-    const auto length = sqrt(reduce_sum<1>(square(slope)) + 1e-12f);
-    return reduce_mean(critic(made)) - reduce_mean(critic(real)) + 10 * reduce_mean(square(length - 1));
-  }
-};
-struct GeneratorLoss : nn::Cell<GeneratorLoss> {
+struct Gan : nn::Cell<Gan> {
   Generator generator;
-  nn::Frozen<Critic> critic;
-  constexpr auto construct(auto noise) const { return -reduce_mean(critic(generator(noise))); }
+  Critic critic;
+};
+
+// The critic's values of real points shall exceed those of made ones, with slopes of 1 between them.
+// real, noise: [n, 2], part: [n, 1] in 0 .. 1
+constexpr auto critic_loss = [](const auto& gan, const auto& real, const auto& noise, const auto& part) {
+  const auto made = gan.generator(noise);
+  const auto between = part * real + (1 - part) * made;
+  const auto slope = grad([&](auto x) { return reduce_sum(gan.critic(x)); })(between);
+  const auto length = sqrt(reduce_sum<1>(square(slope)) + 1e-12f);
+  return reduce_mean(gan.critic(made)) - reduce_mean(gan.critic(real)) + 10 * reduce_mean(square(length - 1));
+};
+constexpr auto generator_loss = [](const auto& gan, const auto& noise) {
+  return -reduce_mean(gan.critic(gan.generator(noise)));
 };
 
 using Points = Tensor<float, Shape<dyn, 2>>;
@@ -58,11 +57,10 @@ static T uniform(Random& random, long n, float low, float high) {
 
 int main() {
   set_context({.seed = 3});
-  CriticLoss critic_loss;
-  GeneratorLoss generator_loss;
-  share_parameters(critic_loss, generator_loss);
-  nn::TrainOneStepCell train_critic(critic_loss, nn::Adam{.learning_rate = 1e-3f, .beta1 = 0.5f});
-  nn::TrainOneStepCell train_generator(generator_loss, nn::Adam{.learning_rate = 1e-3f, .beta1 = 0.5f});
+  Gan gan;
+  nn::TrainOneStepCell train_critic(gan, gan.critic, nn::Adam{.learning_rate = 1e-3f, .beta1 = 0.5f}, critic_loss);
+  nn::TrainOneStepCell train_generator(gan, gan.generator, nn::Adam{.learning_rate = 1e-3f, .beta1 = 0.5f},
+                                       generator_loss);
 
   Random random(5);
   for (long i = 1; i <= 1500; ++i) {
@@ -76,7 +74,7 @@ int main() {
   }
 
   // How far new points are from the next corner on average, and how many of the corners they reach.
-  const Points points = generator_loss.generator(uniform<Points>(random, 1000, -1, 1));
+  const Points points = gan.generator(uniform<Points>(random, 1000, -1, 1));
   double distance = 0;
   int corner[4]{}, reached = 0;
   for (long i = 0; i < points.n(); ++i) {

@@ -151,7 +151,7 @@ class RootScope {
     frame_.training = training;
     frame_.random_state = random_state;
     frame_.cell = &net;
-    frame_.cell_type = type_number<Net>;
+    frame_.cell_type = Structure<Net>::table.entry[0].type;
     frame_.calls = 0;
     frame_.scope = nullptr;
     // a step inside of a step leaves the outer one's streams alone

@@ -237,7 +237,7 @@ void ParameterList::bind_to_new(Fill fill) const {
       if (entry.freezes && own.arena && own.arena->evaluates && own.arena->entry_count < count_)
         add_freezer(data, by_set_train, true);
     }
-    own.bind(fresh, data, i, entry.trainable);
+    own.bind(fresh, data, i, entry.trainable || entry.outside);
   }
   fresh->release();
 }
@@ -268,7 +268,7 @@ TENON_INLINE void ParameterList::refuse_to_leave(const ParameterList& network, i
                             "' is shared with another network, but other parameters of this one are not: "
                             "share_parameters was given a part of a network, or a part was assigned since. All "
                             "parameters of a network lie together, so the sharing would end. Share whole networks that "
-                            "have the same members (examples/11_gan.cpp).");
+                            "have the same members.");
 }
 TENON_INLINE void ParameterList::share(const ParameterList& other) const {
   std::vector<std::string> names;
@@ -300,7 +300,7 @@ TENON_INLINE void ParameterList::share(const ParameterList& other) const {
     if (source[std::size_t(i)] >= 0) {
       const ParameterHandle& its = other.handle(source[std::size_t(i)]);
       its.arena->refuse_to_leave = refuse_to_leave;
-      handle(i).bind(its.arena, its.data, its.entry, table_[i].trainable);
+      handle(i).bind(its.arena, its.data, its.entry, table_[i].trainable || table_[i].outside);
     }
 }
 TENON_INLINE void ParameterList::requires_grad(bool wanted) const {

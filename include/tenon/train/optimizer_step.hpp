@@ -89,6 +89,7 @@ class TracedOptimizerStep {
     if (called_) return b.fail(Sentence{} << "the step calls its optimizer twice: one step is one update");
     called_ = true;
     EntryGradients<Net> all = gradients_of<Net>(b, gradients.nodes());
+    if (all.count == 0) return b.fail(Sentence{} << "the loss depends on no parameter that the optimizer trains");
     append_updates<Net, Optimizer, false>(b, all);
   }
   constexpr void operator()(const BrokenGradients&) {}
@@ -151,10 +152,14 @@ class JitStep {
   NetworkStep step(const X&... x) const {
     if constexpr (!observable) return {};
     else {
-      return {class_name<Net>(),         optimizer_,
-              StepKind::train,           get_context().mode,
-              optimizer_->state_.step(), detail::common_batch_size("jit", x...),
-              &program_here<Graph>(),    NetworkParts(*optimizer_->net_)};
+      return {Structure<Net>::table.entry[0].class_name,
+              optimizer_,
+              StepKind::train,
+              get_context().mode,
+              optimizer_->state_.step(),
+              detail::common_batch_size("jit", x...),
+              &program_here<Graph>(),
+              NetworkParts(*optimizer_->net_)};
     }
   }
   template <class Graph, class... X>
@@ -217,8 +222,8 @@ struct WrongJitStep {
                           "which graph mode compiles"
           : Sentence{} << "jit(step, net, optimizer) takes one network and an OptimizerStep of the whole of it; to "
                           "train a part, "
-                          "make a network that holds the others as nn::Frozen, and share_parameters with it "
-                          "(examples/11_gan.cpp)";
+                          "nn::TrainOneStepCell(network, network.part, optimizer, loss) takes a function that returns "
+                          "the loss (examples/11_gan.cpp)";
 };
 }  // namespace detail
 /// Says what jit takes.

@@ -25,8 +25,8 @@ template <class T>
 using CellOf = typename decltype(cell_of(static_cast<const T*>(nullptr)))::type;
 
 /// How the children of a cell are found: as its members, or through its each_child(), with names or numbers; or they
-/// are those of the one cell in it, to which it adds no name.
-enum class Children { members, named, numbered, of_inner };
+/// are those of the one cell in it, to which it adds no name; or the cell itself stands for the one in it.
+enum class Children { members, named, numbered, of_inner, stands_for_inner };
 template <class C>
 inline constexpr Children children_of = Children::members;
 /// Whether training leaves the parameters of a cell alone.

@@ -22,6 +22,7 @@ struct Entry {
   int parent = -1;
   std::uint64_t path = 0;  // hash of the dotted path, key of random streams
   bool parameter = false, trainable = false;
+  bool outside = false;  // of the part that is trained: not frozen, but without a gradient
   // a number that the user sets, such as a dropout rate, or a cache: no part of checkpoints and counts
   bool setting = false;
   bool of_rows = false;  // a parameter: its gradient is one of rows
@@ -61,17 +62,29 @@ struct Collector {
   int slice_count = 0;
   bool keeps_slices = false;
   bool frozen = false;
+  std::uint64_t part = 0;  // the type of the part of which parameters are trained; 0: here all are
 
   // Adds `object` and what is below it.
   template <class X>
   constexpr void visit(const X& object, std::string_view name, int index, int parent) {
-    if constexpr (std::is_array_v<X>) {
+    const std::uint64_t part_before = part;
+    if (part == type_number<X>) part = 0;
+    add_with_children(object, name, index, parent);
+    part = part_before;
+  }
+  template <class X>
+  constexpr void add_with_children(const X& object, std::string_view name, int index, int parent) {
+    if constexpr (children_of<X> == Children::stands_for_inner) {
+      part = X::trained;
+      visit(object.cell, name, index, parent);
+    } else if constexpr (std::is_array_v<X>) {
       const int self = add(Entry{&object, type_number<X>, name, "", index, parent});
       for (int i = 0; i < int(std::extent_v<X>); ++i) visit(object[i], "", i, self);
     } else if constexpr (AnyParameter<X>) {
       Entry entry{&object, type_number<X>, name, "Parameter", index, parent};
       entry.parameter = true;
-      entry.trainable = X::trainable && !frozen;
+      entry.outside = X::trainable && !frozen && part;
+      entry.trainable = X::trainable && !frozen && !part;
       entry.setting = !X::listed;
       entry.freezes = X::freezes;
       entry.of_rows = X::of_rows;

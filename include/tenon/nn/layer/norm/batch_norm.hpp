@@ -29,7 +29,9 @@ template <class X, class Norm>
 constexpr bool is_frozen_in_type(const X& x, const Norm& norm) {
   if constexpr (tenon::detail::is_traced<X>) {
     const Node& gamma = x.builder->nodes[std::size_t(tenon::detail::lift(*x.builder, norm.gamma))];
-    return is<ops::ParameterLeaf>(gamma) && !x.builder->entries[gamma.immediate].trainable;
+    if (!is<ops::ParameterLeaf>(gamma)) return false;
+    const Entry& entry = x.builder->entries[gamma.immediate];
+    return !entry.trainable && !entry.outside;
   } else return !norm.gamma.ParameterHandle::trainable();
 }
 
