@@ -139,7 +139,7 @@ struct PlainGan : nn::Cell<PlainGan> {
 struct CriticLoss : nn::Cell<CriticLoss> {
   nn::Frozen<Plain> generator;
   Critic critic;
-  constexpr auto construct(auto real, auto z) const { return critic_loss(*this, real, z); }
+  constexpr auto construct(auto x, auto z) const { return critic_loss(*this, x, z); }
 };
 struct GeneratorLoss : nn::Cell<GeneratorLoss> {
   Plain generator;
@@ -179,6 +179,27 @@ TEST_CASE("a whole network with a loss function: the bits of a Model with that l
     });
     for (std::uint64_t epoch = 0; epoch < 2; ++epoch)
       for (const auto& [x, y] : dataset::rows(ten(), epoch)) train(x, y);
+    CHECK(bits(net) == bits(same));
+  }
+}
+
+namespace {
+struct WithLoss : nn::Cell<WithLoss> {
+  Net net;
+  constexpr auto construct(auto x, auto y) const { return nn::SoftmaxCrossEntropyWithLogits<>{}(net(x), y); }
+};
+}  // namespace
+
+TEST_CASE("a part of a network that returns its loss: its parameters as of a Model that trains the rest not") {
+  for (const Mode mode : modes) {
+    set_context({.mode = mode, .seed = 5});
+    WithLoss net, same;
+    net.init_parameters();
+    net.net.fc1.requires_grad(false);
+    Model model(net, NoLoss{}, nn::Adam{.learning_rate = 0.01f});
+    model.train(1, ten());
+    nn::TrainOneStepCell train(same, same.net.fc2, nn::Adam{.learning_rate = 0.01f});
+    for (const auto& [x, y] : dataset::rows(ten(), 0)) train(x, y);
     CHECK(bits(net) == bits(same));
   }
 }

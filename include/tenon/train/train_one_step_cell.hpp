@@ -27,6 +27,15 @@ struct TrainedInPart : nn::Cell<TrainedInPart<Net, Part>> {
 };
 template <class Net, class Part>
 inline constexpr Children children_of<TrainedInPart<Net, Part>> = Children::stands_for_inner;
+
+/// The loss function of a network that returns its loss.
+struct LossOfNetwork {
+  template <class Net, class... X>
+  constexpr auto operator()(const Net& net, const X&... x) const {
+    return net(x...);
+  }
+};
+
 /// The step of one, with a function that returns the loss.
 template <class Loss>
 struct LossOfPartStep {
@@ -114,6 +123,7 @@ namespace nn {
 ///
 ///     nn::TrainOneStepCell train_critic(gan, gan.critic, nn::Adam{.learning_rate = 1e-3f},
 ///                                       [](const auto& gan, const auto& real) { ... });
+///     nn::TrainOneStepCell train_head(net, net.head, nn::Adam{.learning_rate = 1e-3f});  // net returns its loss
 ///
 /// A call is what jit(step, net, optimizer) makes of value_and_grad and an OptimizerStep, with the bits of a Model with
 /// NoLoss, in both modes; in graph mode it is one graph. It returns the loss before the update. The rest of the network
@@ -131,6 +141,9 @@ class TrainOneStepCell {
       : TrainOneStepCell(net, net, std::move(optimizer), loss) {}
   TrainOneStepCell(const Net& net, const Part& part, Opt optimizer, Loss)
       : net_(&net), trained_(sharing(net, part)), optimizer_(*trained_, std::move(optimizer)) {}
+  TrainOneStepCell(const Net& net, const Part& part, Opt optimizer)
+      requires std::is_same_v<Loss, tenon::detail::LossOfNetwork>
+      : TrainOneStepCell(net, part, std::move(optimizer), {}) {}
   TrainOneStepCell(const Net&&, Opt, Loss) = delete;
   TrainOneStepCell(const Net&&, const Part&, Opt, Loss) = delete;
 
@@ -203,6 +216,8 @@ template <class Net, Optimizer Opt>
 TrainOneStepCell(const Net&, Opt) -> TrainOneStepCell<Net, Opt>;
 template <class Net, Optimizer Opt, class Loss>
 TrainOneStepCell(const Net&, Opt, Loss) -> TrainOneStepCell<Net, Opt, Loss>;
+template <class Net, class Part, Optimizer Opt>
+TrainOneStepCell(const Net&, const Part&, Opt) -> TrainOneStepCell<Net, Opt, tenon::detail::LossOfNetwork, Part>;
 template <class Net, class Part, Optimizer Opt, class Loss>
 TrainOneStepCell(const Net&, const Part&, Opt, Loss) -> TrainOneStepCell<Net, Opt, Loss, Part>;
 
