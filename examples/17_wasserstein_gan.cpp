@@ -1,88 +1,65 @@
 // Lesson 17: a Wasserstein GAN with gradient penalty: the loss of the critic contains a gradient of the critic.
 //
 // Source: Gulrajani and others, arXiv 1704.00028. The step is one compiled graph, in both modes.
-#include <cmath>
 #include <cstdio>
 
+#include <tenon/more.hpp>
 #include <tenon/tenon.hpp>
 
 using namespace tenon;
 
-struct Generator : nn::Cell<Generator> {
-  nn::Dense<2, 64> hidden1;
-  nn::Dense<64, 64> hidden2;
-  nn::Dense<64, 2> output;
-  constexpr auto construct(auto noise) const { return output(relu(hidden2(relu(hidden1(noise))))); }
-};
-struct Critic : nn::Cell<Critic> {
-  nn::Dense<2, 64> hidden1;
-  nn::Dense<64, 64> hidden2;
-  nn::Dense<64, 1> output;
-  constexpr auto construct(auto point) const { return output(relu(hidden2(relu(hidden1(point))))); }
-};
+template <int out>
+using Mlp = nn::SequentialCell<nn::Dense<2, 64>, nn::ReLU, nn::Dense<64, 64>, nn::ReLU, nn::Dense<64, out>>;
 
 struct Gan : nn::Cell<Gan> {
-  Generator generator;
-  Critic critic;
+  Mlp<2> generator;
+  Mlp<1> critic;
 };
 
 // The critic's values of real points shall exceed those of made ones, with slopes of 1 between them.
-// real, noise: [n, 2], part: [n, 1] in 0 .. 1
-constexpr auto critic_loss = [](const auto& gan, const auto& real, const auto& noise, const auto& part) {
-  const auto made = gan.generator(noise);
+constexpr auto critic_loss = [](const auto& gan, const auto& real) {  // real: [n, 2]
+  const auto made = gan.generator(rand_like(real) * 2 - 1);
+  const auto part = rand_like(slice<1, Part{0, 1}>(real));
   const auto between = part * real + (1 - part) * made;
   const auto slope = grad([&](auto x) { return reduce_sum(gan.critic(x)); })(between);
   const auto length = sqrt(reduce_sum<1>(square(slope)) + 1e-12f);
   return reduce_mean(gan.critic(made)) - reduce_mean(gan.critic(real)) + 10 * reduce_mean(square(length - 1));
 };
-constexpr auto generator_loss = [](const auto& gan, const auto& noise) {
-  return -reduce_mean(gan.critic(gan.generator(noise)));
+constexpr auto generator_loss = [](const auto& gan, const auto& real) {
+  return -reduce_mean(gan.critic(gan.generator(rand_like(real) * 2 - 1)));
 };
 
-using Points = Tensor<float, Shape<dyn, 2>>;
-constexpr long batch = 64;
-
-// Real points lie around the corners of a square.
-static Points corners(Random& random) {
-  Points p = Points::empty(batch);
-  for (long i = 0; i < 2 * batch; ++i) p.data()[i] = (random.below(2) ? 1.0f : -1.0f) + random.uniform(-0.1f, 0.1f);
-  return p;
-}
-template <class T>
-static T uniform(Random& random, long n, float low, float high) {
-  T t = T::empty(n);
-  for (long i = 0; i < t.count(); ++i) t.data()[i] = random.uniform(low, high);
-  return t;
+// Points [count, 2] around the corners of a square.
+static auto corners(long count) {
+  const auto like = Tensor<float, Shape<dyn, 2>>::zeros(count);
+  return sign(rand_like(like) - 0.5) + rand_like(like) * 0.2 - 0.1;
 }
 
 int main() {
   set_context({.seed = 3});
+  const auto data = dataset::from_arrays(corners(6400)) | dataset::shuffle(6400) | dataset::batch(64);
   Gan gan;
-  nn::TrainOneStepCell train_critic(gan, gan.critic, nn::Adam{.learning_rate = 1e-3f, .beta1 = 0.5f}, critic_loss);
-  nn::TrainOneStepCell train_generator(gan, gan.generator, nn::Adam{.learning_rate = 1e-3f, .beta1 = 0.5f},
-                                       generator_loss);
-
-  Random random(5);
-  for (long i = 1; i <= 1500; ++i) {
+  nn::TrainOneStepCell train_critic(gan, gan.critic, nn::Adam{.learning_rate = 5e-4, .beta1 = 0.5f, .beta2 = 0.9f},
+                                    critic_loss);
+  nn::TrainOneStepCell train_generator(gan, gan.generator,
+                                       nn::Adam{.learning_rate = 5e-4, .beta1 = 0.5f, .beta2 = 0.9f}, generator_loss);
+  for (std::uint64_t epoch = 1; epoch <= 150; ++epoch) {
     float distance = 0;
-    for (int k = 0; k < 5; ++k)  // the critic learns faster than the generator
-      distance = -train_critic(corners(random), uniform<Points>(random, batch, -1, 1),
-                               uniform<Tensor<float, Shape<dyn, 1>>>(random, batch, 0, 1))
-                      .item();
-    train_generator(uniform<Points>(random, batch, -1, 1));
-    if (i % 300 == 0) std::printf("step %4ld  estimated distance %.3f\n", i, double(distance));
+    int step = 0;
+    for (const auto& [real] : dataset::rows(data, epoch)) {
+      distance = -train_critic(real).item();
+      if (++step % 5 == 0) train_generator(real);  // the critic learns faster than the generator
+    }
+    if (epoch % 30 == 0) std::printf("epoch %3d  estimated distance %.3f\n", int(epoch), double(distance));
   }
 
   // How far new points are from the next corner on average, and how many of the corners they reach.
-  const Points points = gan.generator(uniform<Points>(random, 1000, -1, 1));
-  double distance = 0;
-  int corner[4]{}, reached = 0;
-  for (long i = 0; i < points.n(); ++i) {
-    const double x = double(points.data()[2 * i]), y = double(points.data()[2 * i + 1]);
-    distance += std::hypot(std::fabs(x) - 1, std::fabs(y) - 1) / double(points.n());
-    ++corner[(x > 0) + 2 * (y > 0)];
-  }
-  for (const int count : corner) reached += count >= 100;
+  const auto points = gan.generator(rand_like(Tensor<float, Shape<dyn, 2>>::zeros(1000)) * 2 - 1);
+  const double distance = double(reduce_mean(norm<1>(abs(points) - 1)).item());
+  const auto right = cast<std::int32_t>(points > 0);
+  const auto corner = slice<1, Part{0, 1}>(right) + 2 * slice<1, Part{1, 2}>(right);
+  const auto count = reduce_sum<0>(one_hot<4>(squeeze<1>(corner)));
+  const int reached = int(reduce_sum(cast<float>(count >= 100)).item());
   std::printf("new points are %.3f from a corner on average, at %d of 4 corners\n", distance, reached);
   return distance < 0.25 && reached == 4 ? 0 : 1;
 }

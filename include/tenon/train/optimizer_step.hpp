@@ -25,18 +25,19 @@ class OptimizerStep {
  public:
   using optimizer_type = Optimizer;
 
-  OptimizerStep(const Net& net, Optimizer optimizer)
+  /// `seed`: of the random numbers of steps under jit, as the dropout's.
+  OptimizerStep(const Net& net, Optimizer optimizer, std::uint64_t seed = get_context().seed)
       : net_(&net),
         optimizer_(std::move(optimizer)),
         state_(detail::check_training_memory(ParameterList(net), StateLayout<Net, Optimizer>::table.numbers,
                                              StateLayout<Net, Optimizer>::table.bytes),
-               get_context().seed),
+               seed),
         rules_(optimizer_, Structure<Net>::table.entry, Structure<Net>::count) {
     check_exact_rounding();
     detail::fill_state<Net>(state_, optimizer_);
     ParameterList(net).bind();
   }
-  OptimizerStep(const Net&&, Optimizer) = delete;  // it would be gone at the first step
+  OptimizerStep(const Net&&, Optimizer, std::uint64_t = 0) = delete;  // it would be gone at the first step
 
   /// Updates the parameters with these gradients.
   void operator()(const ParameterGradients<Net>& gradients) {

@@ -94,16 +94,24 @@ struct LossOfPartCall {
   static constexpr bool ok = sentence.empty();
 };
 
-/// Throws ValueError if `part` is that of another network.
+/// The entry of the part; throws ValueError if it is that of another network.
 template <class Net, class Part>
-void check_is_part(const Net& net, const Part& part) {
-  for (const Entry& e : Structure<Net>::table.entry)
-    if (e.type == type_number<Part> &&
-        static_cast<const void*>(&part) !=
-            reinterpret_cast<const std::byte*>(&net) +
-                (static_cast<const std::byte*>(e.address) - reinterpret_cast<const std::byte*>(&prototype<Net>)))
-      throw_error<ValueError>("TrainOneStepCell: this ", class_name<Part>(), " is no part of this ", class_name<Net>(),
-                              ", but of another one: pass a member of the network.");
+const Entry& entry_of_part(const Net& net, const Part& part) {
+  const Entry* found = Structure<Net>::table.entry;
+  while (found->type != type_number<Part>) ++found;
+  const std::ptrdiff_t place =
+      static_cast<const std::byte*>(found->address) - reinterpret_cast<const std::byte*>(&prototype<Net>);
+  if (static_cast<const void*>(&part) != reinterpret_cast<const std::byte*>(&net) + place)
+    throw_error<ValueError>("TrainOneStepCell: this ", class_name<Part>(), " is no part of this ", class_name<Net>(),
+                            ", but of another one: pass a member of the network.");
+  return *found;
+}
+/// The seed of its steps. Each part has its own: the two sides of a GAN get different noise.
+template <class Net, class Part>
+std::uint64_t seed_of_part(const Net& net, const Part& part) {
+  const std::uint64_t seed = get_context().seed;
+  if constexpr (std::is_same_v<Net, Part>) return seed;
+  else return hash_number(entry_of_part(net, part).path, seed);
 }
 }  // namespace detail
 
@@ -126,9 +134,10 @@ namespace nn {
 ///     nn::TrainOneStepCell train_head(net, net.head, nn::Adam{.learning_rate = 1e-3f});  // net returns its loss
 ///
 /// A call is what jit(step, net, optimizer) makes of value_and_grad and an OptimizerStep, with the bits of a Model with
-/// NoLoss, in both modes; in graph mode it is one graph. It returns the loss before the update. The rest of the network
-/// trains, too, where it is no nn::Frozen: it drops out, and its batch norms take the statistics of the batch, as in
-/// PyTorch; only its parameters stay. Several may share a network, which must outlive them. Not for several threads.
+/// NoLoss: one graph in graph mode, operator by operator in PyNative mode. It returns the loss before the update. The
+/// rest of the network trains, too, where it is no nn::Frozen: it drops out, and its batch norms take the statistics of
+/// the batch, as in PyTorch; only its parameters stay. Steps of different parts draw different random numbers. Several
+/// may share a network, which must outlive them. Not for several threads.
 /// throws   as OptimizerStep; ValueError for a part of another network
 /// Source: MindSpore's TrainOneStepCell, which wants set_train() first; here a step always trains.
 template <class Net, Optimizer Opt, class Loss = void, class Part = Net>
@@ -140,7 +149,7 @@ class TrainOneStepCell {
   TrainOneStepCell(const Net& net, Opt optimizer, Loss loss) requires std::is_same_v<Net, Part>
       : TrainOneStepCell(net, net, std::move(optimizer), loss) {}
   TrainOneStepCell(const Net& net, const Part& part, Opt optimizer, Loss)
-      : net_(&net), trained_(sharing(net, part)), optimizer_(*trained_, std::move(optimizer)) {}
+      : net_(&net), trained_(sharing(net)), optimizer_(*trained_, std::move(optimizer), seed(net, part)) {}
   TrainOneStepCell(const Net& net, const Part& part, Opt optimizer)
       requires std::is_same_v<Loss, tenon::detail::LossOfNetwork>
       : TrainOneStepCell(net, part, std::move(optimizer), {}) {}
@@ -165,17 +174,20 @@ class TrainOneStepCell {
   OptimizerStep<Trained, Opt>& optimizer() { return optimizer_; }
 
  private:
-  static tenon::detail::Owned<Trained> sharing(const Net& net, const Part& part) {
+  static tenon::detail::Owned<Trained> sharing(const Net& net) {
     if constexpr (!Given::ok) {
       using Wrong = Mistake<Given>;
       static_cast<void>(Wrong::corrected);
       return {};
     } else {
-      tenon::detail::check_is_part(net, part);
       tenon::detail::Owned<Trained> trained(new Trained);
       share_parameters(net, *trained);
       return trained;
     }
+  }
+  static std::uint64_t seed(const Net& net, const Part& part) {
+    if constexpr (Given::ok) return tenon::detail::seed_of_part(net, part);
+    else return 0;
   }
   // The network's flags of requires_grad() hold for the step, and its parameters, if it was assigned to.
   void follow() {
