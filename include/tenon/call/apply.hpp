@@ -226,10 +226,6 @@ template <class I, class... V>
     using Wrong = Mistake<I>;
     return Wrong::corrected;
   } else {
-    if constexpr (!has_right_rule<I>()) {
-      using Wrong = Mistake<eager::RuleOf<I>>;
-      Wrong::corrected();  // no return: the call has the type of a right one, so that nothing else is reported
-    }
     const EagerOperand operand[]{v...};
     if constexpr (HasIndices<typename I::Op>) look_at_indices(eager_info<I>, I::types, operand);
     if constexpr (LimitsBatch<typename I::Op>) {
@@ -315,7 +311,13 @@ constexpr auto apply_with(const std::source_location& at, std::uint64_t immediat
     } else {
       using I = detail::Inference<Op, Config, typename detail::KeyFor<V>::type...>;
       if constexpr (traced) return detail::apply_traced<I>(at, immediate, operands...);
-      else return detail::apply_eager<I>(at, immediate, operands...);
+      else {
+        if constexpr (I::ok && !detail::has_right_rule<I>()) {
+          using Wrong = Mistake<eager::RuleOf<I>>;
+          Wrong::corrected();  // no return: the call has the type of a right one, so that nothing else is reported
+        }
+        return detail::apply_eager<I>(at, immediate, operands...);
+      }
     }
   }
 }

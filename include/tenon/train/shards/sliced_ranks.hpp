@@ -113,7 +113,8 @@ inline constexpr const char* same_batches =
 }
 [[gnu::noinline]] TENON_INLINE bool any_slice(std::string_view group, bool yes) {
   const std::int32_t own = yes;
-  for (const std::int32_t one : told(dist::communicator(group), Agreement::stop, own)) yes |= one != 0;
+  const std::span<const std::int32_t> all = told(dist::communicator(group), Agreement::stop, own);
+  for (const std::int32_t one : all) yes |= one != 0;
   return yes;
 }
 [[gnu::noinline]] TENON_INLINE std::vector<std::string> lines_in_slices(std::string_view optimizer,
