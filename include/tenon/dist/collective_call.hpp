@@ -57,15 +57,12 @@ class CollectiveCall {
   void wait();
 
  private:
-  struct Head {
-    Pending message;
-    int peer;
-  };
   struct Kept {
-    tenon::detail::Growing<Pending> data, leaving;
-    tenon::detail::Growing<Head> arriving;
+    tenon::detail::Growing<Pending> data, leaving, arriving;
     tenon::detail::Growing<Called> called;  // at least as many as `arriving`
     Called own;
+    Kept() = default;
+    [[gnu::cold]] ~Kept() = default;
   };
   static Kept& kept();
   static void clear();
@@ -74,7 +71,7 @@ class CollectiveCall {
 };
 
 #if TENON_DEFINES
-[[gnu::noinline]] TENON_INLINE std::string Called::words() const {
+[[gnu::cold, gnu::noinline]] TENON_INLINE std::string Called::words() const {
   static constexpr const char* names[]{"broadcast",  "all_gather",        "reduce_scatter", "all_reduce",
                                        "all_to_all", "neighbor_exchange", "send_receive"};
   static constexpr const char* ops[]{"sum", "max", "min", "prod"};
@@ -97,37 +94,39 @@ class CollectiveCall {
                             "order, with equal sizes.");
 }
 
-[[gnu::noinline]] TENON_INLINE CollectiveCall::Kept& CollectiveCall::kept() {
+[[gnu::cold, gnu::noinline]] TENON_INLINE CollectiveCall::Kept& CollectiveCall::kept() {
   thread_local Kept messages;
   return messages;
 }
-[[gnu::noinline]] TENON_INLINE void CollectiveCall::clear() {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void CollectiveCall::clear() {
   Kept& all = kept();
   all.data.clear(), all.leaving.clear(), all.arriving.clear();
 }
-TENON_INLINE_CONSTRUCTOR CollectiveCall::CollectiveCall(const Communicator& ranks, const Called& called)
+[[gnu::cold, gnu::noinline]] TENON_INLINE_CONSTRUCTOR CollectiveCall::CollectiveCall(const Communicator& ranks,
+                                                                                     const Called& called)
     : ranks_(ranks) {
   clear();
   kept().own = called;
   kept().called.fill(std::size_t(ranks.size()));
 }
-[[gnu::noinline]] TENON_INLINE void CollectiveCall::receive(int from, std::span<std::byte> bytes) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void CollectiveCall::receive(int from, std::span<std::byte> bytes) {
   Kept& all = kept();
   Called& called = all.called[all.arriving.size()];
   all.arriving.push_back(
-      {ranks_.start_own_receive(from, collective_tag, std::as_writable_bytes(std::span(&called, 1))), from});
+      ranks_.start_own_receive(from, collective_tag, {reinterpret_cast<std::byte*>(&called), sizeof called}));
   all.data.push_back(ranks_.start_own_receive(from, collective_tag, bytes));
 }
-[[gnu::noinline]] TENON_INLINE void CollectiveCall::send(int to, std::span<const std::byte> bytes) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void CollectiveCall::send(int to, std::span<const std::byte> bytes) {
   Kept& all = kept();
-  all.leaving.push_back(ranks_.start_own_send(to, collective_tag, std::as_bytes(std::span(&all.own, 1))));
+  all.leaving.push_back(
+      ranks_.start_own_send(to, collective_tag, {reinterpret_cast<const std::byte*>(&all.own), sizeof all.own}));
   all.data.push_back(ranks_.start_own_send(to, collective_tag, bytes));
 }
-[[gnu::noinline]] TENON_INLINE void CollectiveCall::wait() {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void CollectiveCall::wait() {
   Kept& all = kept();
   for (std::size_t i = 0; i < all.arriving.size(); ++i) {
-    all.arriving[i].message.wait();
-    if (all.called[i] != all.own) refuse_call(ranks_.rank(), all.own, all.arriving[i].peer, all.called[i]);
+    all.arriving[i].wait();
+    if (all.called[i] != all.own) refuse_call(ranks_.rank(), all.own, all.arriving[i].peer(), all.called[i]);
   }
   for (auto* const messages : {&all.data, &all.leaving})
     for (Pending& message : *messages) message.wait();

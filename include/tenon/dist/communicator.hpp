@@ -77,33 +77,21 @@ inline constexpr TransportFunctions functions_of{
 class Pending {
  public:
   Pending() = default;  // of nothing: has arrived
-  Pending(Pending&& other) noexcept
-      : transport_(std::move(other.transport_)),
-        functions_(std::exchange(other.functions_, nullptr)),
-        message_(other.message_) {}
-  Pending& operator=(Pending&& other) noexcept {
-    if (this == &other) return *this;
-    if (functions_) drop();
-    transport_ = other.transport_;
-    functions_ = std::exchange(other.functions_, nullptr);
-    message_ = other.message_;
-    return *this;
-  }
-  ~Pending() {
-    if (functions_) drop();
-  }
+  Pending(Pending&& other) noexcept;
+  Pending& operator=(Pending&& other) noexcept;
+  ~Pending();
 
   /// Returns when the message has left, or has arrived. Throws RuntimeError if it cannot any more.
   void wait() { static_cast<void>(finish(true)); }
   /// True if it has. Never waits; makes progress.
   bool test() { return finish(false); }
+  /// The other rank.
+  int peer() const { return message_.peer; }
 
  private:
   friend Communicator;
-  Pending(tenon::detail::Shared<void> transport, const detail::TransportFunctions* functions, const Message& message)
-      : transport_(std::move(transport)), functions_(functions), message_(message) {
-    functions_->start(transport_.get(), message_);
-  }
+  Pending(const tenon::detail::Shared<void>& transport, const detail::TransportFunctions* functions,
+          const Message& message);
   bool finish(bool wait);
   void drop() noexcept;
 
@@ -121,6 +109,9 @@ class Pending {
 class Communicator {
  public:
   Communicator() = default;
+  Communicator(const Communicator& other);
+  Communicator& operator=(const Communicator& other);
+  ~Communicator();
   /// Over a transport, which it makes of the arguments: `Communicator::over<MyTransport>(...)`.
   template <Transport T, class... A>
   static Communicator over(A&&... arguments) {
@@ -172,6 +163,26 @@ class Communicator {
 };
 
 #if TENON_DEFINES
+// Functions of their own, as all that count owners: inlined they are most of the code of what sends messages.
+[[gnu::noinline]] TENON_INLINE_CONSTRUCTOR Pending::Pending(Pending&& other) noexcept
+    : transport_(other.transport_), functions_(std::exchange(other.functions_, nullptr)), message_(other.message_) {}
+[[gnu::noinline]] TENON_INLINE Pending& Pending::operator=(Pending&& other) noexcept {
+  if (this == &other) return *this;
+  if (functions_) drop();
+  transport_ = other.transport_;
+  functions_ = std::exchange(other.functions_, nullptr);
+  message_ = other.message_;
+  return *this;
+}
+[[gnu::noinline]] TENON_INLINE_CONSTRUCTOR Pending::~Pending() {
+  if (functions_) drop();
+}
+[[gnu::noinline]] TENON_INLINE_CONSTRUCTOR Pending::Pending(const tenon::detail::Shared<void>& transport,
+                                                            const detail::TransportFunctions* functions,
+                                                            const Message& message)
+    : transport_(transport), functions_(functions), message_(message) {
+  functions_->start(transport_.get(), message_);
+}
 [[gnu::noinline]] TENON_INLINE bool Pending::finish(bool wait) {
   if (!functions_) return true;
   const detail::TransportFunctions* const functions = std::exchange(functions_, nullptr);  // an error is the end, too
@@ -179,7 +190,7 @@ class Communicator {
   functions_ = functions;
   return false;
 }
-[[gnu::noinline]] TENON_INLINE void Pending::drop() noexcept {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void Pending::drop() noexcept {
   try {
     // after an error the other side may never answer
     if (std::uncaught_exceptions() > 0) functions_->give_up(transport_.get(), message_);
@@ -188,6 +199,16 @@ class Communicator {
   }
 }
 
+// not `= default`: g++ warns that a function with it is inline and noinline
+[[gnu::noinline]] TENON_INLINE_CONSTRUCTOR Communicator::Communicator(const Communicator& other)
+    : rank_(other.rank_), size_(other.size_), transport_(other.transport_), functions_(other.functions_) {}
+[[gnu::noinline]] TENON_INLINE Communicator& Communicator::operator=(const Communicator& other) {
+  rank_ = other.rank_, size_ = other.size_;
+  transport_ = other.transport_;
+  functions_ = other.functions_;
+  return *this;
+}
+[[gnu::noinline]] TENON_INLINE_CONSTRUCTOR Communicator::~Communicator() {}
 [[gnu::noinline]] TENON_INLINE void Communicator::send(int to, int tag, std::span<const std::byte> bytes) const {
   refuse_itself(to);
   start_send(to, tag, bytes).wait();
@@ -205,12 +226,12 @@ class Communicator {
                                                                    std::span<std::byte> bytes) const {
   return start({false, from, tag, bytes.data(), bytes.size()});
 }
-[[gnu::noinline]] TENON_INLINE Pending Communicator::start_own_send(int to, int tag,
-                                                                    std::span<const std::byte> bytes) const {
+[[gnu::cold, gnu::noinline]] TENON_INLINE Pending Communicator::start_own_send(int to, int tag,
+                                                                               std::span<const std::byte> bytes) const {
   return Pending(transport_, functions_, {true, to, tag, const_cast<std::byte*>(bytes.data()), bytes.size()});
 }
-[[gnu::noinline]] TENON_INLINE Pending Communicator::start_own_receive(int from, int tag,
-                                                                       std::span<std::byte> bytes) const {
+[[gnu::cold, gnu::noinline]] TENON_INLINE Pending Communicator::start_own_receive(int from, int tag,
+                                                                                  std::span<std::byte> bytes) const {
   return Pending(transport_, functions_, {false, from, tag, bytes.data(), bytes.size()});
 }
 [[gnu::noinline]] TENON_INLINE void Communicator::barrier() const {
@@ -225,7 +246,7 @@ class Communicator {
   if (color < 0) throw_error<ValueError>("split: the color is ", color, ", the least is 0.");
   return functions_ ? functions_->split(transport_.get(), color, key) : *this;
 }
-[[gnu::noinline]] TENON_INLINE Pending Communicator::start(const Message& message) const {
+[[gnu::cold, gnu::noinline]] TENON_INLINE Pending Communicator::start(const Message& message) const {
   if (message.peer < 0 || message.peer >= size_)
     throw_error<ValueError>("There is no rank ", message.peer, " to ", message.outgoing ? "send to" : "receive from",
                             ": the group has the ranks 0 to ", size_ - 1, ".");
@@ -236,7 +257,7 @@ class Communicator {
                             "start several processes, such as by `mpirun -n 4`.");
   return Pending(transport_, functions_, message);
 }
-[[gnu::noinline]] TENON_INLINE void Communicator::refuse_itself(int peer) const {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void Communicator::refuse_itself(int peer) const {
   if (peer == rank_ && functions_)
     throw_error<ValueError>("Rank ", peer, " would wait for itself: start_send and start_receive do not wait.");
 }

@@ -28,7 +28,7 @@ void create_mesh(std::initializer_list<MeshAxis> axes);
 
 #if TENON_DEFINES
 namespace detail {
-[[gnu::cold, gnu::noinline]] inline void check_mesh(std::span<const MeshAxis> axes, int ranks) {
+[[gnu::cold, gnu::noinline]] inline void check_mesh(std::initializer_list<MeshAxis> axes, int ranks) {
   std::string asked;
   long product = 1;
   std::vector<std::string> names;
@@ -47,15 +47,14 @@ namespace detail {
 }  // namespace detail
 
 [[gnu::noinline]] TENON_INLINE void create_mesh(std::initializer_list<MeshAxis> axes) {
-  const std::span<const MeshAxis> all_axes(axes.begin(), axes.size());
   const Communicator all = detail::group_named(world_group).ranks;
   std::string name;
   std::vector<int> sizes;
-  for (const MeshAxis& axis : all_axes) name += axis.name + " ", sizes.push_back(axis.size);
+  for (const MeshAxis& axis : axes) name += axis.name + " ", sizes.push_back(axis.size);
   detail::agree_on_group(name, sizes);
-  detail::check_mesh(all_axes, all.size());
+  detail::check_mesh(axes, all.size());
   int below = all.size();
-  for (const MeshAxis& axis : all_axes) {
+  for (const MeshAxis& axis : axes) {
     below /= axis.size;
     const int place = all.rank() / below % axis.size;
     detail::add_group(axis.name, all.split(all.rank() - place * below, place), all.rank());

@@ -129,24 +129,27 @@ inline bool& has_released() {
 /// Ranks of one machine share its GPUs and processors, unless the program has chosen.
 [[gnu::cold]] inline void share_machine() {
   const Context& context = get_context();
+  ContextChange change;
   if (context.device_target == "GPU" && !tenon::detail::context_is_chosen("device_id")) {
     const int devices = device_count(context.target());
     if (const int ranks = get_local_rank_size(); ranks > devices)
       throw_error<RuntimeError>("dist::init: there are ", ranks, " ranks on this machine, and ", devices,
                                 devices == 1 ? " GPU. Start one rank" : " GPUs. Start as many ranks",
                                 ", or set device_id or DEVICE_ID, so that ranks share a GPU.");
-    set_context({.device_id = get_local_rank()});
+    change.device_id = get_local_rank();
   }
   const int ranks = get_local_rank_size(), threads = context.num_threads;
   // num_threads counts what mpirun lets this rank use: processors of its own, or all
   const int here = tenon::detail::processors();
   if (!tenon::detail::context_is_chosen("num_threads") && long(threads) * ranks > here)
-    set_context({.num_threads = here > ranks ? here / ranks : 1});
+    change.num_threads = here > ranks ? here / ranks : 1;
+  if (change.device_id.is_there || change.num_threads.is_there) set_context(change);
 }
 /// Tells all ranks that this one sends nothing more, and waits until they have told so.
 [[gnu::cold]] inline void tell_end(const Communicator& world) {
   const std::byte none{};
-  std::vector<std::byte> heard(std::size_t(world.size()));
+  tenon::detail::Growing<std::byte> heard;
+  heard.fill(std::size_t(world.size()));
   tenon::detail::Growing<Pending> messages;  // not Messages: when a program ends, what is thread_local has ended before
   for (int rank = 0; rank < world.size(); ++rank)
     if (rank != world.rank()) messages.push_back(world.start_own_send(rank, end_tag, {&none, 1}));

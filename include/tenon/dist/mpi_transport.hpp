@@ -3,9 +3,9 @@
 #include <time.h>
 
 #include <cstring>
-#include <vector>
 
 #include <tenon/core/log/log.hpp>
+#include <tenon/core/memory/growing.hpp>
 #include <tenon/dist/communicator.hpp>
 #include <tenon/dist/mpi_library.hpp>
 
@@ -151,7 +151,7 @@ class MpiTransport {
     std::memcpy(&message.request[part], &request, sizeof request);
   }
 
-  void start_part(Message& message, int part, std::size_t begin, int count, MpiHandle type) {
+  [[gnu::noinline]] void start_part(Message& message, int part, std::size_t begin, int count, MpiHandle type) {
     MpiHandle request{};
     void* const data = message.data + begin;
     mpi_.require(message.outgoing ? MpiCall::isend : MpiCall::irecv, data, count, type, message.peer, message.tag,
@@ -159,13 +159,13 @@ class MpiTransport {
     keep(message, part, request);
   }
   [[gnu::cold]] void find_of_world() {
-    std::vector<int> own(static_cast<std::size_t>(size_));
-    for (int rank = 0; rank < size_; ++rank) own[std::size_t(rank)] = rank;
+    tenon::detail::Growing<int> own;
+    for (int rank = 0; rank < size_; ++rank) own.push_back(rank);
     of_world_ = own;
     MpiHandle group{}, world{};
     mpi_.require(MpiCall::comm_group, group_, &group);
     mpi_.require(MpiCall::comm_group, mpi_.ranks, &world);
-    mpi_.require(MpiCall::group_translate_ranks, group, size_, own.data(), world, of_world_.data());
+    mpi_.require(MpiCall::group_translate_ranks, group, size_, own.begin(), world, of_world_.begin());
     mpi_.call(MpiCall::group_free, &group);
     mpi_.call(MpiCall::group_free, &world);
   }
@@ -233,7 +233,7 @@ class MpiTransport {
   MpiSizes sizes_;
   bool has_block_type_ = false;
   int rank_ = 0, size_ = 1;
-  std::vector<int> of_world_;  // the rank in the world of each rank
+  tenon::detail::Growing<int> of_world_;  // the rank in the world of each rank
 };
 
 }  // namespace tenon::dist::detail

@@ -79,6 +79,7 @@ class ShardSum {
   static constexpr std::size_t most_depth = 32;
   static constexpr int slice_tag = most_tag + 8, sum_tag = most_tag + 9;
 
+  void grow(const SumBytes& bytes);
   void forget_messages();
   void each_node_of(int rank, FunctionRef<int, int> f) const;
   std::size_t nodes_of(int rank) const;
@@ -144,29 +145,30 @@ TENON_EXACT_END
   add_numbers<double>(to, from, math::max(part.begin, bytes.floats), math::max(part.end, bytes.floats));
 }
 
-[[gnu::noinline]] TENON_INLINE bool ShardSum::Bucket::has_arrived(bool wait) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE bool ShardSum::Bucket::has_arrived(bool wait) {
   for (Pending& message : messages)
     if (wait) message.wait();
     else if (!message.test()) return false;
   messages.clear();
   return true;
 }
-[[gnu::noinline]] TENON_INLINE void ShardSum::forget_messages() {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void ShardSum::forget_messages() {
   for (Bucket& bucket : buckets_) bucket.messages.clear();
 }
-[[gnu::noinline]] TENON_INLINE void ShardSum::fit(const SumBytes& bytes, std::span<const long> ends) {
-  if (bytes.all > room_) {
-    const std::size_t size = std::size_t(header + bytes.all);
-    if (group_.size() > 1 && group_.shares_memory())
-      shared_ = SharedBlocks(group_, size, !tenon::detail::computes_there());
-    if (!shared_) {
-      block_ = TargetBytes(size, "the gradients of a shard");
-      bytes_ = bytes;
-      std::memset(tenon::detail::home(block_.address(), size, Look::overwrite), 0, size);
-    }
-    kept_.clear();
-    room_ = bytes.all;
+[[gnu::cold, gnu::noinline]] TENON_INLINE void ShardSum::grow(const SumBytes& bytes) {
+  const std::size_t size = std::size_t(header + bytes.all);
+  if (group_.size() > 1 && group_.shares_memory())
+    shared_ = SharedBlocks(group_, size, !tenon::detail::computes_there());
+  if (!shared_) {
+    block_ = TargetBytes(size, "the gradients of a shard");
+    bytes_ = bytes;
+    std::memset(tenon::detail::home(block_.address(), size, Look::overwrite), 0, size);
   }
+  kept_.clear();
+  room_ = bytes.all;
+}
+[[gnu::noinline]] TENON_INLINE void ShardSum::fit(const SumBytes& bytes, std::span<const long> ends) {
+  if (bytes.all > room_) grow(bytes);
   bytes_ = bytes;
   if (buckets_.size() > ends.size()) buckets_.clear();
   buckets_.fill(ends.size());
@@ -177,11 +179,11 @@ TENON_EXACT_END
   if (shared_) return shared_.of(group_.rank()) + header + begin;
   return tenon::detail::home(block_.address() + header + begin, std::size_t(bytes_.all - begin), Look::change);
 }
-[[gnu::noinline]] TENON_INLINE void ShardSum::each_node_of(int rank, FunctionRef<int, int> f) const {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void ShardSum::each_node_of(int rank, FunctionRef<int, int> f) const {
   const ShardRange own = part_of(shards_, group_.size(), rank);
   each_node_within(int(own.begin), int(own.end), int(all_), f);
 }
-[[gnu::noinline]] TENON_INLINE std::size_t ShardSum::nodes_of(int rank) const {
+[[gnu::cold, gnu::noinline]] TENON_INLINE std::size_t ShardSum::nodes_of(int rank) const {
   std::size_t nodes = 0;
   each_node_of(rank, [&](int, int) { ++nodes; });
   return nodes;
@@ -224,13 +226,13 @@ TENON_INLINE const std::byte* ShardSum::node_of(int rank, std::size_t place) con
   while (started_ < buckets_.size() && buckets_[started_].bytes.end <= bytes) start(buckets_[started_++]);
   while (added_ < started_ && add_bucket(buckets_[added_], false)) ++added_;
 }
-[[gnu::noinline]] TENON_INLINE void ShardSum::compute(int leaf, bool begins, FunctionRef<int, bool> shard) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void ShardSum::compute(int leaf, bool begins, FunctionRef<int, bool> shard) {
   current_ = leaf;
   shard(leaf, begins);
   complete(bytes_.all);
 }
-[[gnu::noinline]] TENON_INLINE void ShardSum::add_up(int first, int leaves, std::size_t depth,
-                                                     FunctionRef<int, bool> shard) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void ShardSum::add_up(int first, int leaves, std::size_t depth,
+                                                                FunctionRef<int, bool> shard) {
   if (leaves == 1) return compute(first, true, shard);
   const int left = tree_split(leaves);
   add_up(first, left, depth, shard);
@@ -243,7 +245,7 @@ TENON_INLINE const std::byte* ShardSum::node_of(int rank, std::size_t place) con
   } else if (started_ == 0) add_sums(values(), waiting.data, bytes_, {0, bytes_.all});  // else start() has
   waiting_ = waiting.before;
 }
-[[gnu::noinline]] TENON_INLINE const std::byte* ShardSum::keep(std::size_t place) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE const std::byte* ShardSum::keep(std::size_t place) {
   if constexpr (several_targets)
     if (there_.ranks) return there_.keep(place, own(), bytes_.all, room_);
   std::byte* to;
@@ -257,7 +259,7 @@ TENON_INLINE const std::byte* ShardSum::node_of(int rank, std::size_t place) con
   std::memcpy(to, values(), std::size_t(bytes_.all));
   return to;
 }
-[[gnu::noinline]] TENON_INLINE ShardRange ShardSum::slice(const Bucket& bucket, int rank) const {
+[[gnu::cold, gnu::noinline]] TENON_INLINE ShardRange ShardSum::slice(const Bucket& bucket, int rank) const {
   const ShardRange words = part_of(bucket.bytes.size() / 8, group_.size(), rank);
   return {bucket.bytes.begin + words.begin * 8, bucket.bytes.begin + words.end * 8};
 }
@@ -302,7 +304,7 @@ TENON_INLINE const std::byte* ShardSum::node_of(int rank, std::size_t place) con
   there_.ranks->wait();
 }
 #endif
-[[gnu::noinline]] TENON_INLINE void ShardSum::make_room() {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void ShardSum::make_room() {
   long nodes = 0, bytes = 0;
   for (int rank = 0; rank < group_.size(); ++rank)
     if (rank != group_.rank()) nodes += long(nodes_of(rank));
@@ -318,7 +320,7 @@ TENON_INLINE const std::byte* ShardSum::node_of(int rank, std::size_t place) con
   }
   free_ = received_.data();
 }
-[[gnu::noinline]] TENON_INLINE void ShardSum::start(Bucket& bucket) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void ShardSum::start(Bucket& bucket) {
   if (&bucket == buckets_.begin()) make_room();
   for (const Waiting* waiting = waiting_; waiting; waiting = waiting->before)
     add_sums(values(), waiting->data, bytes_, bucket.bytes);
@@ -329,7 +331,7 @@ TENON_INLINE const std::byte* ShardSum::node_of(int rank, std::size_t place) con
     else if (reaches_) start_by_memory(bucket, rank);
     else start_by_messages(bucket, rank);
 }
-[[gnu::noinline]] TENON_INLINE void ShardSum::start_by_messages(Bucket& bucket, int rank) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void ShardSum::start_by_messages(Bucket& bucket, int rank) {
   each_node_of(rank, [&](int first, int leaves) {
     bucket.messages.push_back(group_.start_own_receive(rank, slice_tag, {free_, std::size_t(bucket.mine.size())}));
     bucket.nodes.push_back({first, leaves, free_, bucket.mine.begin});
@@ -341,14 +343,14 @@ TENON_INLINE const std::byte* ShardSum::node_of(int rank, std::size_t place) con
         group_.start_own_send(rank, slice_tag, {node.data + theirs.begin, std::size_t(theirs.size())}));
 }
 // A rank without nodes says so, too: that others may write their sums into its block.
-[[gnu::noinline]] TENON_INLINE void ShardSum::start_by_memory(Bucket& bucket, int rank) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void ShardSum::start_by_memory(Bucket& bucket, int rank) {
   std::size_t place = 0;
   each_node_of(rank,
                [&](int first, int leaves) { bucket.nodes.push_back({first, leaves, node_of(rank, place++), 0}); });
   bucket.messages.push_back(group_.start_own_receive(rank, slice_tag, {}));
   bucket.messages.push_back(group_.start_own_send(rank, slice_tag, {}));
 }
-[[gnu::noinline]] TENON_INLINE bool ShardSum::add_bucket(Bucket& bucket, bool wait) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE bool ShardSum::add_bucket(Bucket& bucket, bool wait) {
   if (!bucket.has_arrived(wait)) return false;
   add_slice(bucket);
   std::byte* const sum = values();

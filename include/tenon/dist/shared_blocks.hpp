@@ -94,29 +94,27 @@ struct BlockAddress {
 
 [[gnu::cold]] TENON_INLINE_CONSTRUCTOR SharedBlocks::SharedBlocks(const Communicator& ranks, std::size_t bytes,
                                                                   bool wanted) {
-  const auto tell = [&](const void* own, std::size_t size, void* all) {
+  // what each rank has, until the next call
+  const auto told = [&](const void* own, std::size_t size) -> const void* {
+    const std::span<std::byte> all = scratch(size * std::size_t(ranks.size()));
     gather_for(ranks, {Called::training, BlockAddress::called, -1, 0, std::int64_t(size)},
-               {static_cast<const std::byte*>(own), size},
-               {static_cast<std::byte*>(all), size * std::size_t(ranks.size())});
+               {static_cast<const std::byte*>(own), size}, all);
+    return all.data();
   };
   BlockAddress own{::getpid()};
   own.file = wanted && ::gethostname(own.host, sizeof own.host - 1) == 0 ? open_block(bytes, own.name) : -1;
-  tenon::detail::Growing<BlockAddress> addresses;
-  addresses.fill(std::size_t(ranks.size()));
-  tell(&own, sizeof own, addresses.begin());
+  const auto* const addresses = static_cast<const BlockAddress*>(told(&own, sizeof own));
   std::int32_t reached = 1;
   bytes_ = bytes;
-  for (const BlockAddress& address : addresses) {
-    std::byte* const block = reached ? map_block(address, own, bytes) : nullptr;
+  for (int rank = 0; rank < ranks.size(); ++rank) {
+    std::byte* const block = reached ? map_block(addresses[rank], own, bytes) : nullptr;
     if (block) blocks_.push_back(block);
     else reached = 0;
   }
   // a block stays open until all have reached it
-  tenon::detail::Growing<std::int32_t> all_reached;
-  all_reached.fill(std::size_t(ranks.size()));
-  tell(&reached, sizeof reached, all_reached.begin());
+  const auto* const all_reached = static_cast<const std::int32_t*>(told(&reached, sizeof reached));
   if (own.file >= 0) ::close(own.file);
-  for (const std::int32_t one : all_reached) reached &= one;
+  for (int rank = 0; rank < ranks.size(); ++rank) reached &= all_reached[rank];
   if (!reached) clear();
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void SharedBlocks::clear() {

@@ -29,8 +29,8 @@ inline constexpr const char* launch_variables[]{"OMPI_COMM_WORLD_SIZE", "PMI_SIZ
 struct Group {
   std::string name;
   Communicator ranks;
-  std::vector<int> of_world;  // the rank in the world of each rank; empty if this process is none of them
-  std::vector<int> host;      // the first rank of the group on the same machine, of each rank
+  tenon::detail::Growing<int> of_world;  // the rank in the world of each rank; empty if this process is none of them
+  tenon::detail::Growing<int> host;      // the first rank of the group on the same machine, of each rank
 
   /// Whether a rank is on this machine.
   bool is_beside(int rank) const { return host[std::size_t(rank)] == host[std::size_t(ranks.rank())]; }
@@ -111,6 +111,12 @@ namespace detail {
 [[gnu::noinline]] TENON_INLINE World& world() {
   return ThreadWorld::current() ? *ThreadWorld::current() : process_world();
 }
+/// all_gather of the `bytes` at an address.
+[[gnu::cold, gnu::noinline]] inline void gather(const Communicator& ranks, const void* mine, std::size_t bytes,
+                                                void* all) {
+  all_gather(ranks, {static_cast<const std::byte*>(mine), bytes},
+             {static_cast<std::byte*>(all), bytes * std::size_t(ranks.size())});
+}
 [[gnu::cold, gnu::noinline]] TENON_INLINE void add_group(std::string name, const Communicator& ranks,
                                                          int rank_in_world) {
   constexpr std::size_t longest = 256;
@@ -118,9 +124,11 @@ namespace detail {
   ::gethostname(here, longest - 1);
   const auto size = std::size_t(ranks.size());
   std::string hosts(size * longest, '\0');
-  all_gather(ranks, std::as_bytes(std::span(here)), std::as_writable_bytes(std::span(hosts)));
-  Group group{std::move(name), ranks, std::vector<int>(size), std::vector<int>(size)};
-  all_gather(ranks, std::as_bytes(std::span(&rank_in_world, 1)), std::as_writable_bytes(std::span(group.of_world)));
+  // by addresses, as a span that is made of a container costs the program the headers' checks of ranges
+  gather(ranks, here, longest, hosts.data());
+  Group group{std::move(name), ranks, {}, {}};
+  group.of_world.fill(size), group.host.fill(size);
+  gather(ranks, &rank_in_world, sizeof rank_in_world, group.of_world.begin());
   for (std::size_t rank = 0; rank < size; ++rank)
     while (std::strcmp(&hosts[rank * longest], &hosts[std::size_t(group.host[rank]) * longest]) != 0)
       ++group.host[rank];
@@ -145,10 +153,10 @@ namespace detail {
     throw_error<RuntimeError>("Rank ", world().groups[0].ranks.rank(), " is not in the group '", name, "'.");
   return group;
 }
-/// The place of a rank in a list, or the length of the list.
-inline int place_in(const std::vector<int>& ranks, int rank) {
+/// The place of a rank in a list of `count`, or the length of the list.
+[[gnu::noinline]] inline int place_in(const int* ranks, std::size_t count, int rank) {
   int place = 0;
-  while (place < int(ranks.size()) && ranks[std::size_t(place)] != rank) ++place;
+  while (place < int(count) && ranks[place] != rank) ++place;
   return place;
 }
 [[gnu::cold, gnu::noinline]] inline void check_group_name(std::string_view who, const std::string& name) {
@@ -165,7 +173,7 @@ inline int place_in(const std::vector<int>& ranks, int rank) {
     if (ranks[i] < 0 || ranks[i] >= all.ranks.size())
       throw_error<ValueError>("create_group: there is no rank ", ranks[i], " for the group '", name,
                               "'; the ranks are 0 to ", all.ranks.size() - 1, ".");
-    if (place_in(ranks, ranks[i]) < int(i))
+    if (place_in(ranks.data(), ranks.size(), ranks[i]) < int(i))
       throw_error<ValueError>("create_group: the group '", name, "' names the rank ", ranks[i], " twice.");
   }
 }
@@ -176,7 +184,7 @@ inline int place_in(const std::vector<int>& ranks, int rank) {
   const Communicator& all = group_named(world_group).ranks;
   tenon::detail::Growing<std::uint64_t> hashes;
   hashes.fill(std::size_t(all.size()));
-  all_gather(all, std::as_bytes(std::span(&hash, 1)), std::as_writable_bytes(std::span(hashes.begin(), hashes.size())));
+  gather(all, &hash, sizeof hash, hashes.begin());
   for (std::size_t rank = 1; rank < hashes.size(); ++rank)
     if (hashes[rank] != hashes[0])
       throw_error<RuntimeError>("create_group: ranks 0 and ", rank,
@@ -207,15 +215,15 @@ inline int place_in(const std::vector<int>& ranks, int rank) {
   return here;
 }
 [[gnu::noinline]] TENON_INLINE int get_world_rank_from_group_rank(std::string_view group, int group_rank) {
-  const std::vector<int>& ranks = detail::own_group(group).of_world;
+  const tenon::detail::Growing<int>& ranks = detail::own_group(group).of_world;
   if (group_rank < 0 || group_rank >= int(ranks.size()))
     throw_error<ValueError>("The group '", group, "' has no rank ", group_rank, ": its ranks are 0 to ",
                             ranks.size() - 1, ".");
   return ranks[std::size_t(group_rank)];
 }
 [[gnu::noinline]] TENON_INLINE int get_group_rank_from_world_rank(int world_rank, std::string_view group) {
-  const std::vector<int>& ranks = detail::own_group(group).of_world;
-  const int place = detail::place_in(ranks, world_rank);
+  const tenon::detail::Growing<int>& ranks = detail::own_group(group).of_world;
+  const int place = detail::place_in(ranks.begin(), ranks.size(), world_rank);
   if (place == int(ranks.size())) throw_error<ValueError>("Rank ", world_rank, " is not in the group '", group, "'.");
   return place;
 }
@@ -224,7 +232,7 @@ inline int place_in(const std::vector<int>& ranks, int rank) {
   detail::agree_on_group(name, ranks);
   detail::check_new_group(name, ranks);
   const Communicator all = detail::group_named(world_group).ranks;
-  const int place = detail::place_in(ranks, all.rank());
+  const int place = detail::place_in(ranks.data(), ranks.size(), all.rank());
   const bool is_in = place < int(ranks.size());
   const Communicator part = all.split(is_in ? 0 : 1, is_in ? place : all.rank());
   if (is_in) detail::add_group(name, part, all.rank());

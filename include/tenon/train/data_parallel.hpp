@@ -90,7 +90,7 @@ class ParallelStep<dist::DataParallel> {
     of_model.scales_loss = true;  // by the weight of a shard
     return of_model;
   }
-  [[gnu::cold]] explicit ParallelStep(const dist::DataParallel& how)
+  [[gnu::cold, gnu::noinline]] explicit ParallelStep(const dist::DataParallel& how)
       : shards_(how.shards == 0 ? how.group.size() : how.shards), one_per_rank_(how.shards == 0), sum_(how.group) {
     if (how.shards < 0)
       throw_error<ValueError>("DataParallel: shards must be 1 or more, or 0 for one per rank, got ", how.shards, ".");
@@ -123,15 +123,9 @@ class ParallelStep<dist::DataParallel> {
   template <class Runner, class Data, class Optimizer>
   [[gnu::cold]] bool agree_on_run(const Runner& runner, std::string_view what, long epochs, const Data& data,
                                   const Optimizer&, const Progress&) {
-    if (sum_.group().size() == 1) return true;
-    AgreedRun own{epochs, data.size(), runner.state_.step()};
-    find_shard(data, own);
-    dealt_ = detail::agree_on_run(
-        sum_.group(), what, own,
-        model_lines(Runner::optimizer_type::name, shards_, ParameterList(*runner.net_), divides_ != nullptr));
-    if (dealt_ && !one_per_rank_)
-      throw_error<ValueError>(what, ": each rank has another shard of the data, so that a batch depends on the number "
-                                    "of ranks: use DataParallel without .shards, or give all ranks the same data set.");
+    const AgreedRun own{epochs, data.size(), runner.state_.step()};  // a variable: nvcc loses the braces of an argument
+    if (sum_.group().size() > 1)
+      agree_on_run(what, own, dataset::DataInfo(data), Runner::optimizer_type::name, ParameterList(*runner.net_));
     return true;
   }
   /// Each rank has the whole state then. Where ranks divide it all call this, or are in a run, between steps.
@@ -167,14 +161,9 @@ class ParallelStep<dist::DataParallel> {
     static constexpr auto& layout = SumLayout<Net>::table;
     const FlushDenormals flush;
     const ParameterList parameters(*runner.net_);
-    DealtBatch batch{row.n, 0};
-    if (divided_ && !compared_) divided_.call(&DivisionCalls::meet, false);  // before a broadcast of weights
-    // lists in variables, also below: nvcc loses the braces of some among arguments
-    if (sum_.group().size() > 1) {
-      const AgreedStep own{row.n, runner.state_.step(), number_of_samples(row), weights_to_compare(parameters),
-                           runner.rules_.rates()[0]};
-      batch = agree_on_step(own);
-    }
+    AgreedStep own{row.n, runner.state_.step()};
+    if (sum_.group().size() > 1) own.samples = number_of_samples(row), own.rate = runner.rules_.rates()[0];
+    const DealtBatch batch = meet_before_step(own, parameters);
     if constexpr (has_slices<Net>) runner.slices_.agree_on_step(runner, row);
     const std::span<const TensorType> output_types(facts.output, std::size_t(facts.outputs));
     steps_.numbers.start(parameters, facts.moving, output_types, facts.all_means, batch.all);
@@ -182,7 +171,6 @@ class ParallelStep<dist::DataParallel> {
     bytes.floats = layout.floats;
     bytes.all = layout.bytes + steps_.numbers.bytes();
     sum_.fit(bytes, std::span<const long>(layout.end, std::size_t(layout.buckets)));
-    const auto numbers = [this] { return reinterpret_cast<double*>(sum_.values(layout.bytes)); };
     sum_.run(shards_, math::min(shards_, batch.all), [&](int shard, bool begins) {
       const dist::ShardRange samples =
           dealt_ ? dist::ShardRange{batch.begin, batch.begin + row.n} : dist::part_of(batch.all, shards_, shard);
@@ -190,18 +178,27 @@ class ParallelStep<dist::DataParallel> {
       steps_.compute<C...>(
           runner, dealt_ ? row : part_of_row(row, samples), {shards_, shard, weight, begins}, sum_.block(),
           [&](Executor& executor, const void* const* inputs, long n) {
-            run_with_buckets<Net, typename Runner::template TrainGraph<C...>>(executor, inputs, n);
+            run_with_buckets(executor, inputs, n,
+                             BucketsReady<Net, typename Runner::template TrainGraph<C...>>::table.after, layout.end,
+                             layout.buckets);
           },
-          [&](auto output) { steps_.numbers.take(numbers(), samples, begins, output); });
+          [&](ShardSteps::OutputOf output) { steps_.numbers.take(numbers(layout.bytes), samples, begins, output); });
     });
-    steps_.numbers.finish(numbers());
-    outputs.clear();
-    steps_.numbers.each_output([&](const AnyTensor& output) { outputs.add(output); });
+    finish_outputs(layout.bytes, outputs);
     steps_.update(runner, parameters, facts.reached, sum_.block(), divided_);
     if (divided_) divided_.call(&DivisionCalls::exchange_weights, sum_, layout.offset);
   }
 
  private:
+  [[gnu::cold, gnu::noinline]] void agree_on_run(std::string_view what, AgreedRun own, const dataset::DataInfo& data,
+                                                 std::string_view optimizer, const ParameterList& parameters) {
+    find_shard(data, own);
+    dealt_ =
+        detail::agree_on_run(sum_.group(), what, own, model_lines(optimizer, shards_, parameters, divides_ != nullptr));
+    if (dealt_ && !one_per_rank_)
+      throw_error<ValueError>(what, ": each rank has another shard of the data, so that a batch depends on the number "
+                                    "of ranks: use DataParallel without .shards, or give all ranks the same data set.");
+  }
   DealtBatch agree_on_step(const AgreedStep& own) const {
     return divided_ ? divided_.call(&DivisionCalls::agree_on_step, own, dealt_)
                     : detail::agree_on_step(sum_.group(), own, dealt_);
@@ -213,12 +210,25 @@ class ParallelStep<dist::DataParallel> {
       dist::broadcast(sum_.group(), {home(parameters.arena()->data, bytes, Look::change), bytes});
     return number_of_bits(home(parameters.arena()->data), bytes);
   }
+  // Before a step: which batch it is that the ranks share, and which samples of it are this rank's.
+  [[gnu::noinline]] DealtBatch meet_before_step(AgreedStep& own, const ParameterList& parameters) {
+    if (divided_ && !compared_) divided_.call(&DivisionCalls::meet, false);  // before a broadcast of weights
+    if (sum_.group().size() == 1) return {own.batch, 0};
+    own.weights = weights_to_compare(parameters);
+    return agree_on_step(own);
+  }
+  double* numbers(long begin) const { return reinterpret_cast<double*>(sum_.values(begin)); }
+  // `begin`: the byte of the sum at which what is no gradient begins.
+  [[gnu::noinline]] void finish_outputs(long begin, StepOutputs& outputs) {
+    steps_.numbers.finish(numbers(begin));
+    outputs.clear();
+    steps_.numbers.each_output([&](const AnyTensor& output) { outputs.add(output); });
+  }
   // What another target has computed is complete at the end.
-  template <class Net, class Graph>
-  void run_with_buckets(Executor& executor, const void* const* inputs, long n) {
-    static constexpr auto& layout = SumLayout<Net>::table;
+  [[gnu::noinline]] void run_with_buckets(Executor& executor, const void* const* inputs, long n, const int* ready,
+                                          const long* end, int buckets) {
     if (sum_.group().size() == 1 || executor.program().target != TargetId::cpu) return executor.run(inputs, n);
-    executor.run(inputs, n, BucketPolicy(sum_, BucketsReady<Net, Graph>::table.after, layout.end, layout.buckets));
+    executor.run(inputs, n, BucketPolicy(sum_, ready, end, buckets));
   }
 
   long shards_;

@@ -153,7 +153,7 @@ class ParallelStep<dist::ParameterServer> {
       steps_.compute<C...>(
           runner, part_of_row(row, samples), {shards_, shard, weight, begins}, nodes_.block(),
           [](Executor& executor, const void* const* inputs, long n) { executor.run(inputs, n); },
-          [&](auto output) { steps_.numbers.take(numbers(), samples, begins, output); });
+          [&](ShardSteps::OutputOf output) { steps_.numbers.take(numbers(), samples, begins, output); });
     });
     if (!link_) {
       steps_.numbers.finish(numbers());

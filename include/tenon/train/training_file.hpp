@@ -191,8 +191,9 @@ class TrainingCopy {
 /// In parts, if ranks divide the moments, which replace a file that was there.
 [[gnu::cold]] void save_parts_of(const TrainingSource& source, const std::string& path,
                                  const std::vector<io::NamedValue>& values);
-inline const bool writes_parts = (write_tensors = [](const std::string& path, std::span<const io::NamedTensor> all) {
-  io::save_safetensors(path, all);
+inline const bool writes_parts = (write_tensors = [](const std::string& path, const io::NamedTensor* first,
+                                                     std::size_t tensors) {
+  io::save_safetensors(path, {first, tensors});
 }, true);
 /// What callbacks had counted when a file was written, and the rates of groups.
 [[gnu::cold]] CallbackStates read_callback_states(const std::string& path);

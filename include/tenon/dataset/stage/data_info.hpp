@@ -22,7 +22,7 @@ struct StageInfo {
   int count = 0;
   Setting setting[most]{};
 
-  void add(std::string_view name, std::int64_t value, bool is_flag = false) {
+  [[gnu::cold, gnu::noinline]] void add(std::string_view name, std::int64_t value, bool is_flag = false) {
     setting[count++] = {name, value, is_flag};
   }
 };

@@ -1,6 +1,6 @@
 // SliceOf: the initializer of a parameter of which each rank of a group has a slice.
 #pragma once
-#include <algorithm>
+#include <cstring>
 
 #include <tenon/core/memory/owned.hpp>
 #include <tenon/graph/ir/parameter.hpp>
@@ -40,7 +40,8 @@ struct SliceOf {
     const tenon::detail::Owned<T[]> all(new T[std::size_t(whole.count(1))]);
     init.fill(all.get(), whole, key);
     const long row = t.span(axis, t.rank), rows = t.count(1) / row;
-    for (long i = 0; i < rows; ++i) std::copy_n(all.get() + (i * slices + ranks.rank()) * row, row, data + i * row);
+    for (long i = 0; i < rows; ++i)
+      std::memcpy(data + i * row, all.get() + (i * slices + ranks.rank()) * row, std::size_t(row) * sizeof(T));
   }
 };
 

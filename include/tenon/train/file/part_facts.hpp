@@ -32,7 +32,7 @@ struct PartFacts {
 /// "run-rank-2-of-4.safetensors" for "run.safetensors". Throws ValueError for another suffix.
 [[gnu::cold]] std::string part_path(const std::string& path, long rank, long ranks);
 /// Writes tensors to a file: in programs that include <tenon/train/training_file.hpp>.
-using WriteTensors = void (*)(const std::string& path, std::span<const io::NamedTensor> tensors);
+using WriteTensors = void (*)(const std::string& path, const io::NamedTensor* first, std::size_t tensors);
 inline constinit WriteTensors write_tensors = nullptr;
 
 #if TENON_DEFINES

@@ -34,11 +34,21 @@ struct AgreedStep {
 };
 
 enum class Agreement : std::int32_t { run, step, stop, model, moments = 5, parts };  // 4: dist/shared_blocks.hpp
+/// What each rank has. A std::span would cost each program the headers' checks of iterators per type.
+template <class T>
+struct FromRanks {
+  const T* first;
+  std::size_t ranks;
+  const T* begin() const { return first; }
+  const T* end() const { return first + ranks; }
+  std::size_t size() const { return ranks; }
+  const T& operator[](std::size_t rank) const { return first[rank]; }
+};
 /// What each rank has, one after the other, valid until the next call. A rank that is elsewhere in the program is a
 /// RuntimeError.
 const void* told(const dist::Communicator& ranks, Agreement which, const void* own, std::size_t bytes);
 template <class T>
-std::span<const T> told(const dist::Communicator& ranks, Agreement which, const T& own) {
+FromRanks<T> told(const dist::Communicator& ranks, Agreement which, const T& own) {
   return {static_cast<const T*>(told(ranks, which, &own, sizeof own)), std::size_t(ranks.size())};
 }
 /// A number for the bits of some memory, which goes on from another number.
@@ -73,8 +83,7 @@ void find_shard(const Data& data, AgreedRun& run) {
 /// `dealt`, unless all have one or none.
 DealtBatch agree_on_step(const dist::Communicator& ranks, const AgreedStep& own, bool dealt);
 /// The same when all have told what they have.
-DealtBatch compare_steps(const dist::Communicator& ranks, std::span<const AgreedStep> all, const AgreedStep& own,
-                         bool dealt);
+DealtBatch compare_steps(const dist::Communicator& ranks, FromRanks<AgreedStep> all, const AgreedStep& own, bool dealt);
 
 #if TENON_DEFINES
 [[gnu::noinline]] TENON_INLINE const void* told(const dist::Communicator& ranks, Agreement which, const void* own,
@@ -86,7 +95,7 @@ DealtBatch compare_steps(const dist::Communicator& ranks, std::span<const Agreed
 }
 /// The first rank whose `number` is not that of rank 0, or 0.
 template <class T, class N>
-std::size_t first_other(std::span<const T> all, N T::* number) {
+std::size_t first_other(FromRanks<T> all, N T::* number) {
   for (std::size_t rank = 1; rank < all.size(); ++rank)
     if (all[rank].*number != all[0].*number) return rank;
   return 0;
@@ -140,7 +149,7 @@ TENON_INLINE std::uint64_t number_of_column(const std::byte* data, std::size_t b
   for (std::size_t i = 0;; ++i) {
     Line own;
     if (i < lines.size()) own.is_there = 1, lines[i].copy(own.words, sizeof own.words - 1);
-    const std::span<const Line> all = told(ranks, Agreement::model, own);
+    const FromRanks<Line> all = told(ranks, Agreement::model, own);
     const Line &first = all[0], &second = all[other];
     if (first.is_there && second.is_there && std::strcmp(first.words, second.words) == 0) continue;
     const auto has = [](const Line& line) { return line.is_there ? line.words : "no further parameter"; };
@@ -159,7 +168,7 @@ TENON_INLINE std::uint64_t number_of_column(const std::byte* data, std::size_t b
   });
 }
 /// True if each rank has another shard, false if all have the same data. Throws RuntimeError for what is neither.
-[[gnu::cold, gnu::noinline]] inline bool are_dealt(std::span<const AgreedRun> all, std::string_view what) {
+[[gnu::cold, gnu::noinline]] inline bool are_dealt(FromRanks<AgreedRun> all, std::string_view what) {
   if (!first_other(all, &AgreedRun::num_shards) && !first_other(all, &AgreedRun::shard_id)) return false;
   std::string is_there(all.size(), 'n');
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
@@ -178,7 +187,7 @@ TENON_INLINE std::uint64_t number_of_column(const std::byte* data, std::size_t b
 [[gnu::noinline]] TENON_INLINE bool agree_on_run(const dist::Communicator& ranks, std::string_view what, AgreedRun own,
                                                  const std::vector<std::string>& model) {
   own.model = number_of_lines(model);
-  const std::span<const AgreedRun> all = told(ranks, Agreement::run, own);
+  const FromRanks<AgreedRun> all = told(ranks, Agreement::run, own);
   if (const std::size_t other = first_other(all, &AgreedRun::model)) refuse_models(ranks, other, what, model);
   const bool dealt = are_dealt(all, what);
   if (const std::size_t other = first_other(all, &AgreedRun::batches))
@@ -195,13 +204,13 @@ TENON_INLINE std::uint64_t number_of_column(const std::byte* data, std::size_t b
   return dealt;
 }
 
-[[gnu::noinline]] TENON_INLINE DealtBatch agree_on_step(const dist::Communicator& ranks, const AgreedStep& own,
-                                                        bool dealt) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE DealtBatch agree_on_step(const dist::Communicator& ranks,
+                                                                   const AgreedStep& own, bool dealt) {
   return compare_steps(ranks, told(ranks, Agreement::step, own), own, dealt);
 }
-[[gnu::noinline]] TENON_INLINE DealtBatch compare_steps(const dist::Communicator& ranks,
-                                                        std::span<const AgreedStep> all, const AgreedStep& own,
-                                                        bool dealt) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE DealtBatch compare_steps(const dist::Communicator& ranks,
+                                                                   FromRanks<AgreedStep> all, const AgreedStep& own,
+                                                                   bool dealt) {
   std::size_t other = 0;
   for (std::size_t rank = all.size(); rank-- > 1;)
     if (dealt ? (all[rank].batch > 0) != (all[0].batch > 0) : all[rank].batch != all[0].batch) other = rank;

@@ -248,7 +248,7 @@ void DividedState::each_weights(F f) const {
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void DividedState::write_part(const std::string& path,
                                                                         const PartFacts& facts) const {
-  std::vector<io::NamedTensor> all;
+  Growing<io::NamedTensor> all;
   for (std::size_t e = 0; e < pieces_.size(); ++e)
     for (int s = 0; s < places_.moments && pieces_[e].owner == ranks_.rank(); ++s)
       if (const TensorType type = places_.type(s, parameters_.table()[e].dims); type.count(1) > 0)
@@ -257,7 +257,7 @@ void DividedState::each_weights(F f) const {
   PartFacts own = facts;
   all.push_back(own.tensor());
   if (!write_tensors) throw_error<RuntimeError>("this program does not include <tenon/train/training_file.hpp>.");
-  write_tensors(part_path(path, facts.rank, facts.ranks), all);
+  write_tensors(part_path(path, facts.rank, facts.ranks), all.begin(), all.size());
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void DividedState::write_parts() {
   for (int asker = 0; asker < ranks_.size(); ++asker) {
@@ -269,7 +269,7 @@ void DividedState::each_weights(F f) const {
       } catch (const std::exception& error) {
         std::strncpy(answer.error, error.what(), sizeof answer.error - 1);
       }
-    const std::span<const PartAnswer> answers = told(ranks_, Agreement::parts, answer);
+    const FromRanks<PartAnswer> answers = told(ranks_, Agreement::parts, answer);
     for (int rank = ranks_.size(); rank-- > 0 && asker == ranks_.rank();)
       if (const char* const error = answers[std::size_t(rank)].error; *error)
         refusal_ = text("Rank ", rank, " could not save its part of '", request.path, "': ", error);

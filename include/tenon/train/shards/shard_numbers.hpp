@@ -26,18 +26,14 @@ class ShardNumbers {
   long bytes() const;
   /// The statistics as they were before the batch.
   void restore() const;
-  /// Takes what the graph has made of the samples of a shard; `output(k)` is a view.
-  template <class F>
-  void take(double* sum, dist::ShardRange samples, bool begins, F output) const {
-    take_each(sum, samples, begins, [&](int k, AnyTensor& to) { to = output(k); });
-  }
+  /// Takes what the graph has made of the samples of a shard; `output(k, view)` says where.
+  void take(double* sum, dist::ShardRange samples, bool begins, FunctionRef<int, AnyTensor&> output) const;
   /// Gives the network the statistics, and makes the outputs of the batch.
   void finish(const double* sum);
   /// f(view) for each output, valid until the next batch.
   void each_output(FunctionRef<const AnyTensor&> f) const;
 
  private:
-  void take_each(double* sum, dist::ShardRange samples, bool begins, FunctionRef<int, AnyTensor&> output) const;
   struct Output {
     TensorType type;
     long offset;
@@ -122,8 +118,8 @@ TENON_EXACT_END
     from += one.bytes();
   }
 }
-[[gnu::noinline]] TENON_INLINE void ShardNumbers::take_each(double* sum, dist::ShardRange samples, bool begins,
-                                                            FunctionRef<int, AnyTensor&> output) const {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void ShardNumbers::take(double* sum, dist::ShardRange samples, bool begins,
+                                                                  FunctionRef<int, AnyTensor&> output) const {
   const double part = double(samples.size()) / double(n_);
   for (const AnyTensor& one : moving_) {
     home(one);

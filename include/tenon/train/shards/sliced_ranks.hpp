@@ -81,7 +81,7 @@ inline constexpr const char* same_batches =
     "as num_shards and shard_id";
 
 [[gnu::noinline]] TENON_INLINE void agree_on_slices(std::string_view group, const AgreedSlices& own) {
-  const std::span<const AgreedSlices> all = told(dist::communicator(group), Agreement::step, own);
+  const FromRanks<AgreedSlices> all = told(dist::communicator(group), Agreement::step, own);
   const auto refuse = [&](std::size_t rank, const char* what, const char* advice) {
     refuse_slice(text("Model.train: in step ", own.step + 1), rank, group, what, advice);
   };
@@ -100,7 +100,7 @@ inline constexpr const char* same_batches =
                                                            const std::vector<std::string>& model) {
   const dist::Communicator ranks = dist::communicator(group);
   own.model = number_of_lines(model);
-  const std::span<const AgreedRun> all = told(ranks, Agreement::run, own);
+  const FromRanks<AgreedRun> all = told(ranks, Agreement::run, own);
   std::size_t other;
   if ((other = first_other(all, &AgreedRun::model))) refuse_models(ranks, other, what, model);
   const auto refuse = [&](const char* has, const char* advice) {
@@ -113,7 +113,7 @@ inline constexpr const char* same_batches =
 }
 [[gnu::noinline]] TENON_INLINE bool any_slice(std::string_view group, bool yes) {
   const std::int32_t own = yes;
-  const std::span<const std::int32_t> all = told(dist::communicator(group), Agreement::stop, own);
+  const FromRanks<std::int32_t> all = told(dist::communicator(group), Agreement::stop, own);
   for (const std::int32_t one : all) yes |= one != 0;
   return yes;
 }

@@ -14,7 +14,7 @@ class ExecutorCache {
   Executor& get(const Program& program) {
     for (auto& e : executors_)
       if (&e->program() == &program) return *e;
-    return *executors_.push_back(Owned<Executor>(new Executor(program)));
+    return make(program);
   }
   /// The scratch memory of all of these programs, which run in turns, goes to the one that runs next. A second target
   /// replays steps at the addresses that they have, so they keep theirs.
@@ -26,6 +26,10 @@ class ExecutorCache {
   }
 
  private:
+  [[gnu::cold, gnu::noinline]] Executor& make(const Program& program) {
+    return *executors_.push_back(Owned<Executor>(new Executor(program)));
+  }
+
   Growing<Owned<Executor>> executors_;
 };
 
