@@ -3,6 +3,8 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include <tenon/nn/frozen.hpp>
 #include <tenon/nn/layer/dropout.hpp>
 #include <tenon/nn/layer/norm/batch_norm.hpp>
