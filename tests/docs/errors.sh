@@ -39,6 +39,7 @@ files() {
   files "Shapes and derivatives" shape derivative
   table "Tensors" tensors
   table "Training" training
+  table "Steps without a Model" steps
   table "Several inputs" inputs
   table "Several outputs" outputs
   files "Models" model

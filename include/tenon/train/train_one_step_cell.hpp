@@ -158,16 +158,14 @@ class TrainOneStepCell {
 
   template <class... X>
   auto operator()(const X&... x) {
-    if constexpr (Given::ok) {
-      using Call = tenon::detail::LossOfPartCall<Net, Loss, X...>;
-      if constexpr (!Call::ok) {
-        using Wrong = Mistake<Call>;
-        return Wrong::corrected;
-      } else {
-        check_members(*net_);
-        follow();
-        return JitStep<tenon::detail::LossOfPartStep<Loss>, Trained, Opt>(optimizer_)(x...);
-      }
+    using Call = std::conditional_t<Given::ok, tenon::detail::LossOfPartCall<Net, Loss, X...>, Given>;
+    if constexpr (!Call::ok) {
+      using Wrong = Mistake<Call>;
+      return Wrong::corrected;
+    } else {
+      check_members(*net_);
+      follow();
+      return JitStep<tenon::detail::LossOfPartStep<Loss>, Trained, Opt>(optimizer_)(x...);
     }
   }
   /// As of a TrainOneStepCell without a loss function.
