@@ -217,7 +217,7 @@ struct WithLoss : nn::Cell<WithLoss> {
 };
 }  // namespace
 
-TEST_CASE("a part of a network that returns its loss: its parameters as of a Model that trains the rest not") {
+TEST_CASE("a part of a network that returns its loss: the bits of a Model for which the rest is frozen") {
   for (const Mode mode : modes) {
     set_context({.mode = mode, .seed = 5});
     WithLoss net, same;

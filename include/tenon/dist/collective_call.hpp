@@ -71,6 +71,7 @@ class CollectiveCall {
 };
 
 #if TENON_DEFINES
+// Cold, though most of it runs in each step: it waits for messages, and is compiled in less time for size.
 [[gnu::cold, gnu::noinline]] TENON_INLINE std::string Called::words() const {
   static constexpr const char* names[]{"broadcast",  "all_gather",        "reduce_scatter", "all_reduce",
                                        "all_to_all", "neighbor_exchange", "send_receive"};

@@ -145,6 +145,7 @@ TENON_EXACT_END
   add_numbers<double>(to, from, math::max(part.begin, bytes.floats), math::max(part.end, bytes.floats));
 }
 
+// Cold, though most of it runs in each step: it waits for messages, and is compiled in less time for size.
 [[gnu::cold, gnu::noinline]] TENON_INLINE bool ShardSum::Bucket::has_arrived(bool wait) {
   for (Pending& message : messages)
     if (wait) message.wait();

@@ -1,4 +1,4 @@
-// Networks that share their parameters: a training form and a sampling form of one model, or the two sides of a GAN.
+// Networks that share their parameters: a training form and a sampling form of one model.
 #pragma once
 #include <tenon/nn/parameters.hpp>
 

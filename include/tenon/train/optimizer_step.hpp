@@ -25,7 +25,7 @@ class OptimizerStep {
  public:
   using optimizer_type = Optimizer;
 
-  /// `seed`: of the random numbers of steps under jit, as the dropout's.
+  /// Steps under jit draw their random numbers, such as the masks of a dropout, from `seed`.
   OptimizerStep(const Net& net, Optimizer optimizer, std::uint64_t seed = get_context().seed)
       : net_(&net),
         optimizer_(std::move(optimizer)),

@@ -24,9 +24,14 @@ std::type_identity<Self> cell_of(const nn::Cell<Self>*);
 template <class T>
 using CellOf = typename decltype(cell_of(static_cast<const T*>(nullptr)))::type;
 
-/// How the children of a cell are found: as its members, or through its each_child(), with names or numbers; or they
-/// are those of the one cell in it, to which it adds no name; or the cell itself stands for the one in it.
-enum class Children { members, named, numbered, of_inner, stands_for_inner };
+/// How the children of a cell are found.
+enum class Children {
+  members,          // they are its members
+  named,            // each_child() gives them, with names
+  numbered,         // each_child() gives them, with numbers
+  of_inner,         // they are those of its member `cell`, and this one adds no name
+  stands_for_inner  // its member `cell` is in the table in place of it
+};
 template <class C>
 inline constexpr Children children_of = Children::members;
 /// Whether training leaves the parameters of a cell alone.
