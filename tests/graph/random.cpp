@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include <tenon/graph/pass/passes.hpp>
+
 #include "interpreter.hpp"
 #include "planning.hpp"
 #include "random_graph.hpp"
@@ -52,6 +54,31 @@ TEST_CASE("random graphs: every pass alone keeps what a graph computes") {
 TEST_CASE("random graphs: all passes together keep what a graph computes, also when run twice") {
   check_pass("all", [](const auto& g) { return all_passes(g); });
   check_pass("twice", [](const auto& g) { return all_passes(all_passes(g)); });
+}
+
+TEST_CASE("random graphs: a pass that says it does not help would change nothing") {
+  int helped[pipeline<size>.size()]{}, rested[pipeline<size>.size()]{};
+  for (std::uint64_t seed = 0; seed < graphs; ++seed) {
+    Graph<size> graph = RandomGraph<size>(seed).make();
+    for (std::size_t k = 0; k < pipeline<size>.size(); ++k) {
+      const Pass<size>& pass = pipeline<size>[k];
+      CAPTURE(seed);
+      CAPTURE(pass.name);
+      const Graph<size> after = pass.run(graph);
+      const bool helps = pass.helps(graph);
+      if (!helps) REQUIRE(tenon::detail::same_graph(after, graph));
+      ++(helps ? helped : rested)[k];
+      graph = after;
+    }
+  }
+  for (std::size_t k = 0; k < pipeline<size>.size(); ++k) {
+    const Pass<size>& pass = pipeline<size>[k];
+    CAPTURE(k);
+    for (bool Passes::* asked : {&Passes::fold, &Passes::simplify})
+      if (pass.is_on == asked)
+        CHECK_MESSAGE((helped[k] > 40 && rested[k] > 40), pass.name, ": ", helped[k], ", ", rested[k]);
+  }
+  MESSAGE("the second prune helps ", helped[4], " of ", graphs, " graphs");
 }
 
 TEST_CASE("random graphs: plans overlap nowhere and are never below their bound") {

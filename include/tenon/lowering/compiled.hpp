@@ -46,6 +46,35 @@ constexpr void write_missing(Sentence& s, const Node& node, const Entry* entries
 }
 }  // namespace detail
 
+/// How much room the results of a trace take.
+struct TraceSizes {
+  int nodes = -1, draws = 0, text_bytes = 0;
+};
+namespace detail {
+template <class Source>
+constexpr TraceSizes trace_sizes() {
+  const Builder b = Source::trace();
+  return {int(b.nodes.size()), int(b.draws.size()), int(b.texts.size())};
+}
+template <class Source>
+std::integral_constant<TraceSizes, trace_sizes<Source>()> find_room(int);
+template <class Source>
+std::integral_constant<TraceSizes, TraceSizes{}> find_room(long);
+}  // namespace detail
+/// The room for a trace; -1 nodes if it does not run to its end in constant evaluation: one trace tells both.
+template <class Source>
+using TraceRoom = decltype(detail::find_room<Source>(0));
+
+/// What the trace of a graph gives.
+template <TraceSizes room>
+struct Capture {
+  Graph<room.nodes> graph{};
+  Sentence error{};
+  bool asks_values = false, in_one_piece = false, nested_gradient = false, repeatable = false;
+  std::array<Draw, std::size_t(room.draws)> draws{};       // the random calls
+  std::array<char, std::size_t(room.text_bytes)> texts{};  // the texts of effects on the host
+};
+
 /// A graph, compiled. Source has `static constexpr Builder trace()` and `static constexpr const Entry* entries`.
 /// What each pass makes is a variable of its own: compilers bound the work of one constant evaluation, and tests look
 /// at each. What passes may do with a node is said by its kernel on the target (KernelFacts).
@@ -57,71 +86,47 @@ struct Compiled {
   template <class Other>
   using On = Compiled<Source, switches, Other>;
   static constexpr Passes passes = switches;
-  struct Summary {
-    int nodes;
-    Sentence error;
-    bool asks_values, in_one_piece, nested_gradient, repeatable;
-    int draws, text_bytes;
-  };
-  static constexpr Summary summarize() {
+  static constexpr TraceSizes room = TraceRoom<Source>::value;
+  static constexpr int N = room.nodes;
+  static constexpr Capture<room> capture() {
     Builder b = Source::trace();
+    Capture<room> made;
+    Graph<N>& g = made.graph;
+    for (int i = 0; i < N; ++i) g[i] = b.nodes[std::size_t(i)], g[i].op = on_target<Target>(g[i].op);
+    g.count = N;
+    for (int id : b.outputs)
+      if (g.outputs < max_outputs) g.output[g.outputs++] = id;
     if (int(b.outputs.size()) > max_outputs)
       b.fail(Sentence{} << "a graph has at most " << max_outputs << " outputs, this one " << int(b.outputs.size())
                         << ": return fewer values");
-    return {int(b.nodes.size()), b.error,      b.asks_values,       b.inner_gradient || b.has_bodies,
-            b.nested_gradient,   b.repeatable, int(b.draws.size()), int(b.texts.size())};
+    made.error = b.error, made.asks_values = b.asks_values, made.in_one_piece = b.inner_gradient || b.has_bodies;
+    made.nested_gradient = b.nested_gradient, made.repeatable = b.repeatable;
+    for (std::size_t i = 0; i < made.draws.size(); ++i) made.draws[i] = b.draws[i];
+    for (std::size_t i = 0; i < made.texts.size(); ++i) made.texts[i] = static_cast<char>(b.texts[i]);
+    return made;
   }
-  static constexpr Summary summary = summarize();
+  static constexpr Capture<room> captured = capture();
   // What the first of some targets lacks that lacks something.
-  static constexpr const Sentence& missing_on(TargetList<>) { return summary.error; }
+  static constexpr const Sentence& missing_on(TargetList<>) { return captured.error; }
   template <class First, class... Rest>
   static constexpr const Sentence& missing_on(TargetList<First, Rest...>) {
     if constexpr (!On<First>::missing.empty()) return On<First>::missing;
     else return missing_on(TargetList<Rest...>());
   }
   static constexpr const Sentence& find_sentence() {
-    if constexpr (several_targets && summary.error.empty() && std::is_same_v<Target, Cpu>)
+    if constexpr (several_targets && captured.error.empty() && std::is_same_v<Target, Cpu>)
       return missing_on(OtherTargets());
-    else return summary.error;
+    else return captured.error;
   }
   static constexpr const Sentence& sentence = find_sentence();
   static constexpr bool ok = find_sentence().empty();  // nvcc takes `sentence` for initialized twice if this reads it
   /// Whether a tape cannot run the step with equal bits, and whether it may run forward before.
-  static constexpr bool asks_values = summary.asks_values, in_one_piece = summary.in_one_piece,
-                        nested_gradient = summary.nested_gradient, repeatable = summary.repeatable;
-  static constexpr int N = summary.nodes;
+  static constexpr bool asks_values = captured.asks_values, in_one_piece = captured.in_one_piece,
+                        nested_gradient = captured.nested_gradient, repeatable = captured.repeatable;
+  // Variables of their own, for a program has them at run time.
+  static constexpr auto draws = captured.draws;
+  static constexpr auto texts = captured.texts;
 
-  /// The random calls, for the same step in PyNative mode.
-  static constexpr auto make_draws() {
-    std::array<Draw, std::size_t(summary.draws)> made{};
-    if constexpr (summary.draws > 0) {
-      const Builder b = Source::trace();
-      for (std::size_t i = 0; i < made.size(); ++i) made[i] = b.draws[i];
-    }
-    return made;
-  }
-  static constexpr auto draws = make_draws();
-  /// The texts of effects on the host.
-  static constexpr auto make_texts() {
-    std::array<char, std::size_t(summary.text_bytes)> made{};
-    if constexpr (summary.text_bytes > 0) {
-      const Builder b = Source::trace();
-      for (std::size_t i = 0; i < made.size(); ++i) made[i] = static_cast<char>(b.texts[i]);
-    }
-    return made;
-  }
-  static constexpr auto texts = make_texts();
-
-  static constexpr Graph<N> capture() {
-    const Builder b = Source::trace();
-    Graph<N> g;
-    for (int i = 0; i < N; ++i) g[i] = b.nodes[std::size_t(i)], g[i].op = on_target<Target>(g[i].op);
-    g.count = N;
-    for (int id : b.outputs)
-      if (g.outputs < max_outputs) g.output[g.outputs++] = id;
-    return g;
-  }
-  static constexpr Graph<N> captured = capture();
   /// Whether the last one of this many passes of the list runs.
   template <int count>
   static constexpr bool runs() {
@@ -130,7 +135,7 @@ struct Compiled {
   /// The graph after this many passes of the list. Where a pass is off, or would change nothing, no copy is made.
   template <int count>
   static constexpr const auto& after() {
-    if constexpr (count == 0) return captured;
+    if constexpr (count == 0) return captured.graph;
     else if constexpr (runs<count>()) return result<count - 1>;
     else return after<count - 1>();
   }
@@ -207,7 +212,7 @@ struct Compiled {
     return s;
   }
   static constexpr Sentence make_missing() {
-    if constexpr (!summary.error.empty()) return summary.error;
+    if constexpr (!captured.error.empty()) return captured.error;
     else return find_missing(std::make_index_sequence<std::size_t(kernels.count)>{});
   }
   static constexpr Sentence missing = make_missing();

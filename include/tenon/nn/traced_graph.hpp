@@ -35,7 +35,7 @@ constexpr bool runs_to_its_end(int cells) {
   Source::trace(cells);
   return true;
 }
-template <class Source, int cells = all_cells>
+template <class Source, int cells>
 concept RunsToItsEnd = requires { typename std::bool_constant<runs_to_its_end<Source>(cells)>; };
 
 /// The number of cells that a trace may enter without failing, at least `fine` and less than `bad`.
@@ -108,8 +108,8 @@ constexpr bool is_refused() {
   else if constexpr (!CheckedCell<std::remove_const_t<Net>>::ok) return true;
   else return !stops<Net, X...>(Checked::sentence);
 }
-// A class, for nvcc takes another type for Source if the concept stands in the alias.
-template <class Source, Passes passes, bool runs = RunsToItsEnd<Source>>
+// A class, for nvcc takes another type for Source if the condition stands in the alias.
+template <class Source, Passes passes, bool runs = TraceRoom<Source>::value.nodes >= 0>
 struct Tried {
   using type = Compiled<Source, passes>;
 };
@@ -117,7 +117,7 @@ template <class Source, Passes passes>
 struct Tried<Source, passes, false> {
   using type = NotConstexpr<Source>;
 };
-/// The compiled graph of a trace, or NotConstexpr. The trial costs one trace more: milliseconds.
+/// The compiled graph of a trace, or NotConstexpr.
 template <class Source, Passes passes = Passes{}>
 using TriedGraph = typename Tried<Source, passes>::type;
 

@@ -15,6 +15,15 @@ using ops::ApplyMomentum, ops::MatMul, ops::ProductUpdate, ops::Relu, ops::Trans
 constexpr TensorType weight_type{{5, 4}, 2, Dtype::float32}, samples{{dyn, 5}, 2, Dtype::float32},
     numbers{{8}, 1, Dtype::float32};
 
+// Fuses, and checks that a graph is not left out by mistake.
+template <int N>
+Graph<N> fused(const Graph<N>& graph) {
+  const Graph<N> after = fuse_update(graph);
+  CHECK(in_order(after));
+  CHECK((any_fusible_update(graph) || tenon::detail::same_graph(after, graph)));
+  return after;
+}
+
 /// weight [5,4] with the gradient gᵀ x, of g [n,5] and x [n,4].
 struct Training {
   Maker<16> make;
@@ -24,11 +33,7 @@ struct Training {
 
   int gradient() { return product = make.call_with<MatMul>({Transposed::first}, g, x); }
   int update(int gradient) { return make.call_with<ApplyMomentum>({1}, weight, gradient, velocity, number); }
-  Graph<16> fused() {
-    const Graph<16> after = fuse_update(make.graph);
-    CHECK(in_order(after));
-    return after;
-  }
+  Graph<16> fused() { return ::fused(make.graph); }
 };
 }  // namespace
 
@@ -65,6 +70,7 @@ TEST_CASE("fuse update: a gradient that is read elsewhere, or an output, is stor
 TEST_CASE("fuse update: only what is a product of matrices and an update of each element joins") {
   Training other;
   other.update(other.make.call<Relu>(other.gradient()));
+  CHECK(!any_fusible_update(other.make.graph));
   CHECK(count_of<ProductUpdate>(other.fused()) == 0);
 
   Training unknown;
@@ -86,14 +92,14 @@ TEST_CASE("fuse update: what the product reads must be unchanged at the update, 
     const int gradient = make.call_with<MatMul>({Transposed::first}, x, other);
     if (changed_first) make.call<Update>(other, x);
     make.call<ApplyMomentum>(weight, gradient, velocity, number);
-    CHECK(count_of<ProductUpdate>(fuse_update(make.graph)) == 1 - changed_first);
+    CHECK(count_of<ProductUpdate>(fused(make.graph)) == 1 - changed_first);
   }
   Maker<16> make;
   const int x = make.input(square), weight = make.parameter(square), velocity = make.state(square),
             number = make.state(numbers, 64);
   make.call<ApplyMomentum>(weight, make.call<MatMul>(x, weight), velocity, number);
   make.call<ApplyMomentum>(weight, make.call<MatMul>(velocity, x), velocity, number);
-  CHECK(count_of<ProductUpdate>(fuse_update(make.graph)) == 0);
+  CHECK(count_of<ProductUpdate>(fused(make.graph)) == 0);
 }
 
 TEST_CASE("fuse update: a gradient that was widened is read in 16 bits, unless it changes in between, or was rounded") {
@@ -106,8 +112,7 @@ TEST_CASE("fuse update: a gradient that was widened is read in 16 bits, unless i
     if (changes) make.call<Update>(half, half);
     if (shown) make.output(gradient);
     make.call<ApplyMomentum>(weight, gradient, velocity, number);
-    const Graph<16> after = fuse_update(make.graph);
-    CHECK(in_order(after));
+    const Graph<16> after = fused(make.graph);
     return count_of<ops::Cast>(after);
   };
   CHECK(casts_after(Dtype::bfloat16, false, false) == 0);

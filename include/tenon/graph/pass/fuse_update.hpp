@@ -23,7 +23,32 @@ constexpr bool pack_update(Node& fused, const Node& product, const Node& update)
     if (product.attributes.word[i]) return false;
   return true;
 }
+// Whether node `gradient` is a product of matrices that an update can be part of.
+template <int N>
+constexpr bool is_product_for(const Graph<N>& graph, const Node& update, int gradient) {
+  const Node& product = graph[gradient];
+  const auto is_matrix = [&](int operand) { return graph[operand].type.rank == 2; };
+  return rules_of(product.op).takes_update && product.steps == 0 && product.type == update.type &&
+         is_matrix(gradient) && is_matrix(product.operand[0]) && is_matrix(product.operand[1]) &&
+         (update.type.dtype == Dtype::float32 || update.type.dtype == Dtype::float64) && update.operands < max_operands;
+}
+template <int N>
+constexpr bool is_widened_gradient(const Graph<N>& graph, int cast) {
+  return is<ops::Cast>(graph[cast]) && graph[cast].type.dtype == Dtype::float32 &&
+         is_half_dtype(graph[graph[cast].operand[0]].type.dtype);
+}
 }  // namespace detail
+
+/// Whether some update reads what fuse_update merges with it.
+template <int N>
+constexpr bool any_fusible_update(const Graph<N>& graph) {
+  for (int id = 0; id < graph.count; ++id) {
+    const Node& node = graph[id];
+    if (node.op->update && detail::is_product_for(graph, node, node.operand[1])) return true;
+    if (node.op->kernel.half_gradient && detail::is_widened_gradient(graph, node.operand[1])) return true;
+  }
+  return false;
+}
 
 /// Merges an update (operands: parameter, gradient, moments, numbers) with the product that computes the gradient, if
 /// nothing else reads it and nothing that the product reads changes between. The update gets the same gradient, so no
@@ -53,9 +78,9 @@ constexpr Graph<N> fuse_update(const Graph<N>& before) {
   };
   const auto read_before_cast = [&](Node& node) {
     const int cast = node.operand[1];
-    if (!is<ops::Cast>(graph[cast]) || graph[cast].type.dtype != Dtype::float32) return;
+    if (!detail::is_widened_gradient(graph, cast)) return;
     const int source = graph[cast].operand[0];
-    if (!is_half_dtype(graph[source].type.dtype) || changed[buffers.owner[source]] > cast) return;
+    if (changed[buffers.owner[source]] > cast) return;
     node.operand[1] = source;
     ++uses[source];
     keep[cast] = --uses[cast] > 0;
@@ -65,12 +90,9 @@ constexpr Graph<N> fuse_update(const Graph<N>& before) {
     const Node update = graph[id];
     const int gradient = update.op->update ? update.operand[1] : id;
     const Node& product = graph[gradient];
-    const auto is_matrix = [&](int operand) { return graph[operand].type.rank == 2; };
     Node fused = update;
-    if (gradient != id && rules_of(product.op).takes_update && product.steps == 0 && uses[gradient] == 1 &&
-        product.type == update.type && is_matrix(gradient) && is_matrix(product.operand[0]) &&
-        is_matrix(product.operand[1]) && (update.type.dtype == Dtype::float32 || update.type.dtype == Dtype::float64) &&
-        update.operands < max_operands && still_there(id, gradient) && detail::pack_update(fused, product, update)) {
+    if (gradient != id && uses[gradient] == 1 && detail::is_product_for(graph, update, gradient) &&
+        still_there(id, gradient) && detail::pack_update(fused, product, update)) {
       fused.op = rules_of(product.op).with_update;
       fused.operands = update.operands + 1;
       fused.operand[1] = product.operand[0];

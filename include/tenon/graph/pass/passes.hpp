@@ -52,12 +52,12 @@ struct Pass {
 template <int N>
 inline constexpr auto pipeline = std::to_array<Pass<N>>({
     {"prune", &Passes::prune, prune},
-    {"fold", &Passes::fold, fold},
-    {"simplify", &Passes::simplify, simplify},
+    {"fold", &Passes::fold, fold, any_foldable},
+    {"simplify", &Passes::simplify, simplify, any_copies},
     {"share", &Passes::share, share_common},
-    {"prune", &Passes::prune, prune},
+    {"prune", &Passes::prune, prune, any_unread},
     {"fuse", &Passes::fuse, fuse},
-    {"fuse_update", &Passes::fuse_update, fuse_update},
+    {"fuse_update", &Passes::fuse_update, fuse_update, any_fusible_update},
     {"early_update", &Passes::early_update, early_update},
     {"sink", &Passes::sink, sink},
     {"list_maxima", &Passes::list_maxima, list_maxima, any_maxima},

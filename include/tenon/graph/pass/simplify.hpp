@@ -39,7 +39,25 @@ constexpr int simpler(Graph<N>& graph, int id, const Changes<N>& changes) {
   }
   return id;
 }
+template <int N>
+constexpr bool is_simple(const Graph<N>& graph, const Node& node) {
+  if (is<ops::Identity>(node) || is<ops::StopGradient>(node)) return false;
+  if (is<ops::Reshape>(node))
+    return !is<ops::Reshape>(graph[node.operand[0]]) && !(graph[node.operand[0]].type == node.type);
+  if (is<ops::Mul>(node))
+    for (int k = 0; k < 2; ++k)
+      if (const Node& one = graph[node.operand[k]]; is<ops::Constant>(one) && constant_value(one) == 1) return false;
+  return true;
+}
 }  // namespace detail
+
+/// Whether some node may disappear: the first that does is such a node before any other has gone.
+template <int N>
+constexpr bool any_copies(const Graph<N>& graph) {
+  for (int id = 0; id < graph.count; ++id)
+    if (!detail::is_simple(graph, graph[id])) return true;
+  return false;
+}
 
 /// Removes copies, reshapes to the same shape, and multiplications by one where they change no bit; joins reshapes.
 /// O(nodes).

@@ -84,7 +84,7 @@ struct ShardFacts {
     bool all_sums = true, all_means = true;
   };
   static constexpr Table make() {
-    const auto& graph = Graph::captured;
+    const auto& graph = Graph::captured.graph;
     Table t;
     for (int id = 0; id < graph.count; ++id) {
       const Node& node = graph[id];

@@ -49,7 +49,7 @@ constexpr NamedPlaces<columns> named_places(const Graph<N>& g) {
 /// Throws ValueError for the first number of a row that names no place. Samples count from 0 in the row.
 template <class Compiled, class List>
 void check_labels(const dataset::Row<List>& row, const RunInfo& run) {
-  static constexpr auto named = named_places<List::count>(Compiled::captured);
+  static constexpr auto named = named_places<List::count>(Compiled::captured.graph);
   const auto check_column = [&]<int K>(std::integral_constant<int, K>) {
     if constexpr (named.range[K].any()) {
       static constexpr IndexRange range = named.range[K];
@@ -81,7 +81,7 @@ constexpr LeastBatch least_batch(const Graph<N>& g) {
 /// Throws ValueError for a row with fewer samples than an operator of the step needs.
 template <class Compiled>
 void check_batch(long n, const RunInfo& run) {
-  static constexpr LeastBatch least = least_batch(Compiled::captured);
+  static constexpr LeastBatch least = least_batch(Compiled::captured.graph);
   if constexpr (least.n > 1)
     if (n < least.n) refuse_batch(least, n, text(" in step ", run.step_in_epoch(), " (epoch ", run.cur_epoch_num, ")"));
 }

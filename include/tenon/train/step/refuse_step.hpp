@@ -14,8 +14,8 @@ struct ValuesOfStep {
 template <class Graph>
 constexpr ValuesOfStep values_of_step() {
   ValuesOfStep all;
-  for (int id = 0; id < Graph::captured.count; ++id) {
-    const Node& node = Graph::captured[id];
+  for (int id = 0; id < Graph::captured.graph.count; ++id) {
+    const Node& node = Graph::captured.graph[id];
     if (node.op->leaf || node.op->view || node.op->effect) continue;
     long& sum = !node.type.batched() ? all.fixed : is_image(node.type) ? all.images : all.per_sample;
     sum += aligned(node.type.bytes(1));
@@ -51,5 +51,11 @@ constexpr ValuesOfStep values_of_step() {
   refuse_memory(error, fitting_batch(least, n, bytes, &context));
 }
 #endif  // TENON_DEFINES
+
+/// What a step operator by operator calls where memory is short, with its batch size.
+struct StepRefusal {
+  void (*refuse)(const OutOfMemory& error, long n);
+  long n;
+};
 
 }  // namespace tenon::detail

@@ -57,6 +57,17 @@ std::array<void*, sizeof...(R)> addresses_of(const std::tuple<R&...>& results, l
   return spread([](auto&... one) { return std::array<void*, sizeof...(R)>{one.data()...}; }, results);
 }
 
+/// Copies the results of a prediction, one tensor or a tuple of them, to the addresses from `to` on.
+template <class T, class S>
+void copy_results(void* const*& to, const Tensor<T, S>& value) {
+  const AnyTensor view = value.view();
+  std::memcpy(*to++, view.data, view.bytes());
+}
+template <class... V>
+void copy_results(void* const*& to, const std::tuple<V...>& values) {
+  spread([&](const auto&... v) { (copy_results(to, v), ...); }, values);
+}
+
 /// The batch size that all inputs of a prediction share. Throws ValueError if they differ, or one has no elements.
 template <class... X>
 long batch_size_of(const X&... x) {

@@ -289,13 +289,6 @@ class StepRunner {
     outputs.take(executor);
   }
 
-  // Calls f with the columns of a row as tensors.
-  template <class... C, class List, class F>
-  static void with_tensors(const dataset::Row<List>& row, F&& f) {
-    [&]<std::size_t... I>(std::index_sequence<I...>) {
-      f(inner(row.template get<int(I)>())...);
-    }(std::index_sequence_for<C...>());
-  }
   // An OutOfMemory of a step operator by operator says which batch would fit, where there is a plan.
   template <class Graph>
   [[noreturn, gnu::cold, gnu::noinline]] static void refuse_by_operators(const OutOfMemory& error, long n) {
@@ -304,79 +297,85 @@ class StepRunner {
   }
   template <class... C, class List>
   void pynative_train(const dataset::Row<List>& row, StepOutputs& outputs) {
-    pynative_backward<C...>(row, outputs, state_.random(), precision.scales_loss ? state_.loss_scale() : 1, [&] {
-      using Update = Compiled<UpdateStep<Net, Optimizer, precision.drops_overflow>, options.passes>;
-      const ParameterList parameters(*net_);
-      for (int e = 0; e < Structure<Net>::count; ++e)
-        gradients_[e] = Structure<Net>::table.entry[e].trainable ? tape_.gradient_data(parameters.handle(e)) : nullptr;
-      run_updates<Net, Optimizer>(bound(executors_.get(program_here<Update>())), parameters, gradients_);
-    });
+    pynative_backward<C...>(row, outputs, state_.random(), precision.scales_loss ? state_.loss_scale() : 1,
+                            [this] { update_by_tape(); });
+  }
+  [[gnu::noinline]] void update_by_tape() {
+    using Update = Compiled<UpdateStep<Net, Optimizer, precision.drops_overflow>, options.passes>;
+    const ParameterList parameters(*net_);
+    for (int e = 0; e < Structure<Net>::count; ++e)
+      gradients_[e] = Structure<Net>::table.entry[e].trainable ? tape_.gradient_data(parameters.handle(e)) : nullptr;
+    run_updates<Net, Optimizer>(bound(executors_.get(program_here<Update>())), parameters, gradients_);
   }
   // Calls `with_gradients` when the tape has them. `scale` is what the loss is multiplied by, if it is.
   template <class... C, class List, class Then>
-  void pynative_backward(const dataset::Row<List>& row, StepOutputs& outputs, std::uint64_t* random,
-                         [[maybe_unused]] float scale, Then with_gradients) try {
-    const FlushDenormals flush;
-    const eager::RootScope root(*net_, true, random, draws_of<TrainGraph<C...>>());
-    tape_.clear();
-    with_tensors<C...>(row, [&](const auto&... x) {
-      eager::Recording recording(tape_);
+  void pynative_backward(const dataset::Row<List>& row, StepOutputs& outputs, std::uint64_t* random, float scale,
+                         const Then& with_gradients) {
+    const auto total = [&](const auto&... x) {
       const auto loss = loss_of<Loss>(predicted<Net, Loss, precision>(*net_, x...), x...);
-      const auto total = total_loss(loss);
+      outputs.keep(loss);
+      return total_loss(loss);
+    };
+    using Total = decltype(with_columns<sizeof...(C)>(row, total));
+    const auto record = [&](Total& made) { made = with_columns<sizeof...(C)>(row, total); };
+    backward_of<Total>(record, with_gradients, random, draws_of<TrainGraph<C...>>(), scale,
+                       {&refuse_by_operators<TrainGraph<C...>>, row.n});
+  }
+  // A function for all buckets, whose losses have one type.
+  template <class Total>
+  [[gnu::noinline]] void backward_of(FunctionRef<Total&> record, FunctionRef<> with_gradients, std::uint64_t* random,
+                                     std::span<const Draw> draws, [[maybe_unused]] float scale,
+                                     StepRefusal refusal) try {
+    const FlushDenormals flush;
+    const eager::RootScope root(*net_, true, random, draws);
+    tape_.clear();
+    {
+      eager::Recording recording(tape_);
+      Total total;
+      record(total);
       tape_.pause();
-      using Total = std::remove_const_t<decltype(total)>;
       if constexpr (step_precision.scales_loss) tape_.backward(total, Total::full(typename Total::type(scale)));
       else tape_.backward(total);
-      outputs.keep(loss);
-    });
+    }
     with_gradients();
   } catch (const OutOfMemory& error) {
     tape_.clear();
-    refuse_by_operators<TrainGraph<C...>>(error, row.n);
+    refusal.refuse(error, refusal.n);
+  }
+  // The same for calls that need no gradients.
+  [[gnu::noinline]] void call_operators(FunctionRef<> calls, bool training, std::span<const Draw> draws,
+                                        StepRefusal refusal) const try {
+    const FlushDenormals flush;
+    const eager::NoGrad no_grad;
+    const eager::RootScope root(*net_, training, state_.random(), draws);
+    calls();
+  } catch (const OutOfMemory& error) {
+    refusal.refuse(error, refusal.n);
   }
   // Operator by operator; the step that follows computes the same again.
   template <class... C, class List>
-  void run_forward(const dataset::Row<List>& row) try {
-    const FlushDenormals flush;
-    const eager::NoGrad no_grad;
+  void run_forward(const dataset::Row<List>& row) {
     const Unobserved unobserved;
-    const eager::RootScope root(*net_, true, state_.random(), draws_of<TrainGraph<C...>>());
-    with_tensors<C...>(row, [&](const auto&... x) {
+    const auto forward = [&](const auto&... x) {
       static_cast<void>(loss_of<Loss>(predicted<Net, Loss, precision>(*net_, x...), x...));
-    });
-  } catch (const OutOfMemory& error) {
-    refuse_by_operators<TrainGraph<C...>>(error, row.n);
+    };
+    call_operators([&] { with_columns<sizeof...(C)>(row, forward); }, true, draws_of<TrainGraph<C...>>(),
+                   {&refuse_by_operators<TrainGraph<C...>>, row.n});
   }
   template <class... C, class List>
-  void pynative_eval(const dataset::Row<List>& row, StepOutputs& outputs) try {
-    const FlushDenormals flush;
-    const eager::NoGrad no_grad;
-    const eager::RootScope root(*net_, false, state_.random(), draws_of<EvalGraph<C...>>());
-    with_tensors<C...>(row, [&](const auto&... x) {
+  void pynative_eval(const dataset::Row<List>& row, StepOutputs& outputs) {
+    const auto forward = [&](const auto&... x) {
       const auto prediction = predicted<Net, Loss, precision>(*net_, x...);
       if constexpr (std::is_same_v<Loss, NoLoss>) outputs.keep(prediction);
       else outputs.keep(loss_of<Loss>(prediction, x...), prediction);
-    });
-  } catch (const OutOfMemory& error) {
-    refuse_by_operators<EvalGraph<C...>>(error, row.n);
-  }
-  template <class T, class S>
-  static void copy_results(void* const*& results, const Tensor<T, S>& value) {
-    const AnyTensor view = value.view();
-    std::memcpy(*results++, view.data, view.bytes());
-  }
-  template <class... V>
-  static void copy_results(void* const*& results, const std::tuple<V...>& values) {
-    spread([&](const auto&... v) { (copy_results(results, v), ...); }, values);
+    };
+    call_operators([&] { with_columns<sizeof...(C)>(row, forward); }, false, draws_of<EvalGraph<C...>>(),
+                   {&refuse_by_operators<EvalGraph<C...>>, row.n});
   }
   template <class... X>
-  void pynative_predict(void* const* results, long n, const X&... x) const try {
-    const FlushDenormals flush;
-    const eager::NoGrad no_grad;
-    const eager::RootScope root(*net_, false, state_.random(), draws_of<PredictGraph<X...>>());
-    copy_results(results, predicted<Net, NoLoss, precision>(*net_, inner(x)...));
-  } catch (const OutOfMemory& error) {
-    refuse_by_operators<PredictGraph<X...>>(error, n);
+  void pynative_predict(void* const* results, long n, const X&... x) const {
+    call_operators([&] { copy_results(results, predicted<Net, NoLoss, precision>(*net_, inner(x)...)); }, false,
+                   draws_of<PredictGraph<X...>>(), {&refuse_by_operators<PredictGraph<X...>>, n});
   }
 
   Net* net_;
