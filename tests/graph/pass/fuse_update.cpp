@@ -15,12 +15,18 @@ using ops::ApplyMomentum, ops::MatMul, ops::ProductUpdate, ops::Relu, ops::Trans
 constexpr TensorType weight_type{{5, 4}, 2, Dtype::float32}, samples{{dyn, 5}, 2, Dtype::float32},
     numbers{{8}, 1, Dtype::float32};
 
+template <int N>
+bool has_fusible_update(const Graph<N>& graph) {
+  bool found = false;
+  for (int id = 0; id < graph.count; ++id) found |= is_fusible_update(graph, graph[id]);
+  return found;
+}
 // Fuses, and checks that a graph is not left out by mistake.
 template <int N>
 Graph<N> fused(const Graph<N>& graph) {
   const Graph<N> after = fuse_update(graph);
   CHECK(in_order(after));
-  CHECK((any_fusible_update(graph) || tenon::detail::same_graph(after, graph)));
+  CHECK((has_fusible_update(graph) || tenon::detail::same_graph(after, graph)));
   return after;
 }
 
@@ -70,7 +76,7 @@ TEST_CASE("fuse update: a gradient that is read elsewhere, or an output, is stor
 TEST_CASE("fuse update: only what is a product of matrices and an update of each element joins") {
   Training other;
   other.update(other.make.call<Relu>(other.gradient()));
-  CHECK(!any_fusible_update(other.make.graph));
+  CHECK(!has_fusible_update(other.make.graph));
   CHECK(count_of<ProductUpdate>(other.fused()) == 0);
 
   Training unknown;

@@ -4,22 +4,13 @@
 
 namespace tenon::inline TENON_ABI {
 
-namespace detail {
+/// Whether a node is a call of constants alone.
 template <int N>
 constexpr bool is_foldable(const Graph<N>& graph, const Node& node) {
   if (!node.op->has_fold || node.operands < 1) return false;
   for (int k = 0; k < node.operands; ++k)
     if (!is<ops::Constant>(graph[node.operand[k]])) return false;
   return true;
-}
-}  // namespace detail
-
-/// Whether some call has constants alone.
-template <int N>
-constexpr bool any_foldable(const Graph<N>& graph) {
-  for (int id = 0; id < graph.count; ++id)
-    if (detail::is_foldable(graph, graph[id])) return true;
-  return false;
 }
 
 /// Replaces calls of constants by a constant, in the dtype of the result and with the bits of the kernel: an operator's
@@ -30,7 +21,7 @@ constexpr Graph<N> fold(const Graph<N>& before) {
   const detail::Changes<N> changes(graph, [](const Node&) { return false; });
   for (int id = 0; id < graph.count; ++id) {
     Node& node = graph[id];
-    if (!detail::is_foldable(graph, node) || !changes.never(id)) continue;
+    if (!is_foldable(graph, node) || !changes.never(id)) continue;
     const double a = constant_value(graph[node.operand[0]]),
                  b = node.operands > 1 ? constant_value(graph[node.operand[1]]) : 0;
     const double value = rules_of(node.op).fold(node.type.dtype, a, b);

@@ -39,15 +39,11 @@ constexpr bool is_widened_gradient(const Graph<N>& graph, int cast) {
 }
 }  // namespace detail
 
-/// Whether some update reads what fuse_update merges with it.
+/// Whether a node is an update of which fuse_update can change what it reads.
 template <int N>
-constexpr bool any_fusible_update(const Graph<N>& graph) {
-  for (int id = 0; id < graph.count; ++id) {
-    const Node& node = graph[id];
-    if (node.op->update && detail::is_product_for(graph, node, node.operand[1])) return true;
-    if (node.op->kernel.half_gradient && detail::is_widened_gradient(graph, node.operand[1])) return true;
-  }
-  return false;
+constexpr bool is_fusible_update(const Graph<N>& graph, const Node& node) {
+  return (node.op->update && detail::is_product_for(graph, node, node.operand[1])) ||
+         (node.op->kernel.half_gradient && detail::is_widened_gradient(graph, node.operand[1]));
 }
 
 /// Merges an update (operands: parameter, gradient, moments, numbers) with the product that computes the gradient, if

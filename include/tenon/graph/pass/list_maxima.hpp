@@ -63,12 +63,10 @@ constexpr void sum_lists_late(Graph<N>& graph) {
 }
 }  // namespace detail
 
-/// True if there is a gradient of max pooling whose kernel can make lists.
+/// Whether a node is a gradient of max pooling whose kernel can make lists.
 template <int N>
-constexpr bool any_maxima(const Graph<N>& graph) {
-  for (int id = 0; id < graph.count; ++id)
-    if (is<ops::MaxPool2dGrad>(graph[id]) && rules_of(graph[id].op).lists) return true;
-  return false;
+constexpr bool has_maxima(const Graph<N>&, const Node& node) {
+  return is<ops::MaxPool2dGrad>(node) && rules_of(node.op).lists;
 }
 
 /// Makes a list of the gradient of max pooling and of the ReLU before it, if the kernels of all its readers can read

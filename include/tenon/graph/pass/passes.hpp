@@ -45,23 +45,30 @@ struct Pass {
   const char* name;
   bool Passes::* is_on;
   Graph<N> (*run)(const Graph<N>&);
-  bool (*helps)(const Graph<N>&) = [](const Graph<N>&) { return true; };  // false: it would change nothing
+  // False for each node of a graph that the pass would not change.
+  bool (*is_for)(const Graph<N>&, const Node&) = [](const Graph<N>&, const Node&) { return true; };
+
+  constexpr bool helps(const Graph<N>& graph) const {
+    for (int id = 0; id < graph.count; ++id)
+      if (is_for(graph, graph[id])) return true;
+    return false;
+  }
 };
 
 /// The passes in the order in which they run.
 template <int N>
 inline constexpr auto pipeline = std::to_array<Pass<N>>({
     {"prune", &Passes::prune, prune},
-    {"fold", &Passes::fold, fold, any_foldable},
-    {"simplify", &Passes::simplify, simplify, any_copies},
+    {"fold", &Passes::fold, fold, is_foldable},
+    {"simplify", &Passes::simplify, simplify, may_go},
     {"share", &Passes::share, share_common},
-    {"prune", &Passes::prune, prune, any_unread},
+    {"prune", &Passes::prune, prune},
     {"fuse", &Passes::fuse, fuse},
-    {"fuse_update", &Passes::fuse_update, fuse_update, any_fusible_update},
+    {"fuse_update", &Passes::fuse_update, fuse_update, is_fusible_update},
     {"early_update", &Passes::early_update, early_update},
     {"sink", &Passes::sink, sink},
-    {"list_maxima", &Passes::list_maxima, list_maxima, any_maxima},
-    {"rematerialise", &Passes::rematerialise, rematerialise, any_cheap},
+    {"list_maxima", &Passes::list_maxima, list_maxima, has_maxima},
+    {"rematerialise", &Passes::rematerialise, rematerialise, is_cheap},
 });
 
 }  // namespace tenon

@@ -5,18 +5,6 @@
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI {
 
-/// Whether some node has no reader and is neither an output nor an effect.
-template <int N>
-constexpr bool any_unread(const Graph<N>& graph) {
-  bool read[N + 1]{};
-  for (int k = 0; k < graph.outputs; ++k) read[graph.output[k]] = true;
-  for (int id = graph.count; id-- > 0;) {
-    if (!read[id] && !graph[id].op->effect) return true;
-    for (int k = 0; k < graph[id].operands; ++k) read[graph[id].operand[k]] = true;
-  }
-  return false;
-}
-
 /// Drops every node that no output and no effect needs. O(nodes).
 template <int N>
 constexpr Graph<N> prune(const Graph<N>& before) {

@@ -87,12 +87,10 @@ class Rematerialiser {
 };
 }  // namespace detail
 
-/// True if rematerialise() finds anything to look at.
+/// Whether a node is what rematerialise() looks at.
 template <int N>
-constexpr bool any_cheap(const Graph<N>& graph) {
-  for (int id = 0; id < graph.count; ++id)
-    if (graph[id].op->kernel.cheap) return true;
-  return false;
+constexpr bool is_cheap(const Graph<N>&, const Node& node) {
+  return node.op->kernel.cheap;
 }
 
 /// Computes values again that are alive at the fullest moment and needed after it, where that takes no longer than to

@@ -19,6 +19,7 @@ namespace detail {
 constexpr bool times_one_is_itself(const Node& x) {
   return !is_floating(x.type.dtype) || is<ops::Mul>(x) || is<ops::Add>(x);
 }
+constexpr bool is_one(const Node& node) { return is<ops::Constant>(node) && constant_value(node) == 1; }
 template <int N>
 constexpr int simpler(Graph<N>& graph, int id, const Changes<N>& changes) {
   Node& node = graph[id];
@@ -30,33 +31,23 @@ constexpr int simpler(Graph<N>& graph, int id, const Changes<N>& changes) {
   }
   if (is<ops::Mul>(node)) {
     for (int k = 0; k < 2; ++k) {
-      const Node& one = graph[node.operand[k]];
       const int other = node.operand[1 - k];
-      if (is<ops::Constant>(one) && constant_value(one) == 1 && graph[other].type == node.type &&
-          times_one_is_itself(graph[other]) && changes.allow(id, other))
+      if (is_one(graph[node.operand[k]]) && graph[other].type == node.type && times_one_is_itself(graph[other]) &&
+          changes.allow(id, other))
         return other;
     }
   }
   return id;
 }
-template <int N>
-constexpr bool is_simple(const Graph<N>& graph, const Node& node) {
-  if (is<ops::Identity>(node) || is<ops::StopGradient>(node)) return false;
-  if (is<ops::Reshape>(node))
-    return !is<ops::Reshape>(graph[node.operand[0]]) && !(graph[node.operand[0]].type == node.type);
-  if (is<ops::Mul>(node))
-    for (int k = 0; k < 2; ++k)
-      if (const Node& one = graph[node.operand[k]]; is<ops::Constant>(one) && constant_value(one) == 1) return false;
-  return true;
-}
 }  // namespace detail
 
-/// Whether some node may disappear: the first that does is such a node before any other has gone.
+/// Whether a node may disappear. The first that does is such a node before any other has gone.
 template <int N>
-constexpr bool any_copies(const Graph<N>& graph) {
-  for (int id = 0; id < graph.count; ++id)
-    if (!detail::is_simple(graph, graph[id])) return true;
-  return false;
+constexpr bool may_go(const Graph<N>& graph, const Node& node) {
+  if (is<ops::Mul>(node)) return detail::is_one(graph[node.operand[0]]) || detail::is_one(graph[node.operand[1]]);
+  if (is<ops::Reshape>(node))
+    return is<ops::Reshape>(graph[node.operand[0]]) || graph[node.operand[0]].type == node.type;
+  return is<ops::Identity>(node) || is<ops::StopGradient>(node);
 }
 
 /// Removes copies, reshapes to the same shape, and multiplications by one where they change no bit; joins reshapes.
