@@ -123,7 +123,7 @@ struct Compiled {
   /// Whether a tape cannot run the step with equal bits, and whether it may run forward before.
   static constexpr bool asks_values = captured.asks_values, in_one_piece = captured.in_one_piece,
                         nested_gradient = captured.nested_gradient, repeatable = captured.repeatable;
-  // Variables of their own, for a program has them at run time.
+  // Copies: a program has these at run time, and the rest of the capture is not to be in it.
   static constexpr auto draws = captured.draws;
   static constexpr auto texts = captured.texts;
 

@@ -108,7 +108,7 @@ constexpr bool is_refused() {
   else if constexpr (!CheckedCell<std::remove_const_t<Net>>::ok) return true;
   else return !stops<Net, X...>(Checked::sentence);
 }
-// A class, for nvcc takes another type for Source if the condition stands in the alias.
+// This is a class template: with the condition in the alias below, nvcc takes another type for Source.
 template <class Source, Passes passes, bool runs = TraceRoom<Source>::value.nodes >= 0>
 struct Tried {
   using type = Compiled<Source, passes>;
