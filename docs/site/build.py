@@ -5,9 +5,10 @@
 
 Needs mkdocs with mkdocs-material, and doxygen with doxygen-awesome-css. Stops at a warning of MkDocs, and at a link
 whose page or heading does not exist. The pages keep their text; this script gathers them, makes the menu of the tables
-in docs/README.md, a page of each lesson, and links of the files that pages name.
+in docs/README.md, a page of each lesson, links of the files that pages name, and weights of pages in the search.
 """
 import argparse
+import glob
 import json
 import os
 import re
@@ -21,6 +22,12 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 TOP = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md")
 ELSEWHERE = ("benchmarks/README.md", "tests/seeds/README.md")
+WEIGHTS = (  # of pages in the search; 0: not found there; other pages 1
+    ("tests/|CHANGELOG", 0),
+    ("docs/(training|errors|migrating|profiler|lengths|gradients|data|custom_operators)\\.", 2),
+    ("docs/contributing/|docs/practices|docs/index|benchmarks/|CONTRIBUTING|SECURITY", 0.3),
+    ("examples/|docs/(operators|architecture)", 0.6),
+)
 THEME = "/usr/share/doxygen-awesome-css/doxygen-awesome.css"
 
 
@@ -124,12 +131,19 @@ def run(command, **more):
     return done.stdout
 
 
-def leave_out(index, pages):
-    """Takes pages out of the index of the search that crowd others out of its results."""
+def weigh(site):
+    """Gives the parts of pages in the index of the search their weights, and the worker that searches the use of them;
+    this version of mkdocs-material has none of its own."""
+    index = f"{site}/search/search_index.json"
     with open(index, encoding="utf-8") as file:
         found = json.load(file)
-    found["docs"] = [part for part in found["docs"] if not part["location"].startswith(pages)]
+    for part in found["docs"]:
+        part["boost"] = next((weight for start, weight in WEIGHTS if re.match(start, part["location"])), 1)
+    found["docs"] = [part for part in found["docs"] if part["boost"]]
     write(index, json.dumps(found, ensure_ascii=False, separators=(",", ":")))
+    (worker,) = glob.glob(f"{site}/assets/javascripts/workers/search.*.js")
+    with open(worker, "a", encoding="utf-8") as file:
+        file.write("\n" + read("docs/site/search.js"))
 
 
 def run_doxygen(folder):
@@ -187,7 +201,7 @@ def main():
     gather(folder)
     run_doxygen(folder)
     run(["mkdocs", "build", "--strict", "--config-file", f"{folder}/mkdocs.yml"])
-    leave_out(f"{folder}/site/search/search_index.json", ("tests/", "CHANGELOG"))
+    weigh(f"{folder}/site")
     found = sorted(broken(f"{folder}/site"))
     if found:
         sys.exit("Links that lead nowhere:\n" + "\n".join(found))

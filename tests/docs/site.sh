@@ -28,6 +28,9 @@ grep -q 'parameters</.*> weight \[Out, In\]' "$site"/api/structtenon_1_1nn_1_1De
 grep -q 'relu' "$site/api/namespacetenon_1_1ops.html" || fail "operators are not there"
 grep -q '"location":"docs/training.html' "$site/search/search_index.json" ||
   fail "search does not know docs/training.md"
+grep -q '"location":"docs/contributing/loss.html[^{}]*"boost":0.3' "$site/search/search_index.json" &&
+  tail -n 30 "$site"/assets/javascripts/workers/search.*.js | grep -q 'boost: part.boost' ||
+  fail "the search does not weigh pages"
 for address in https://fonts http://fonts cdn; do
   ! grep -q "$address" "$site/index.html" || fail "the site loads something from elsewhere: $address"
 done
