@@ -28,6 +28,15 @@ TEST_CASE("the same for columns") {
   for (std::int32_t at : argmax<0>(wide).values()) CHECK(at == 0);
 }
 
+TEST_CASE("of an empty batch: 0 along its axis, no rows along another") {
+  const auto x = Tensor<float, Shape<dyn, 3>>::zeros(0);
+  const auto none = tensor_of<std::int32_t, Shape<3>>({0, 0, 0});
+  CHECK(same_bits(both_modes([](const auto& v) { return argmax<0>(v); }, x).result, none));
+  CHECK(same_bits(argmin<0>(x), none));
+  CHECK(argmax<0>(Tensor<float, Shape<dyn>>::zeros(0)).item() == 0);
+  CHECK(argmax(x).n() == 0);
+}
+
 TEST_CASE("along any axis, kept or not, of any dtype") {
   const auto x = tensor_of<std::int8_t, Shape<2, 2, 2>>({1, -2, 3, 4, 5, -6, -7, 8});
   CHECK(same_bits(argmax<0>(x), tensor_of<std::int32_t, Shape<2, 2>>({1, 0, 0, 1})));

@@ -39,7 +39,7 @@ static_assert(sizeof(1.0) == sizeof(double),
               "Tenon's numbers are of double precision, which -fsingle-precision-constant "
               "makes float: compile without it.");
 #if !defined(__GNUC__)
-#error "Tenon needs g++ >= 12, clang >= 18, or nvcc >= 13 with g++ as its host compiler."
+#error "Tenon needs g++ >= 12, clang >= 19, or nvcc >= 13 with g++ as its host compiler."
 #endif
 
 #if defined(__CUDACC__)

@@ -5,7 +5,7 @@
 
 namespace tenon::inline TENON_ABI::ops {
 /// Index of the largest (or smallest) element along an axis; of equal ones the first. A NaN counts as largest
-/// (smallest).
+/// (smallest). Along the axis of an empty batch the index is 0.
 ///
 /// x           any shape of rank 1 or more; any dtype
 /// result      int32; x without the axis, or with it as 1 (keep_dims)

@@ -33,7 +33,7 @@ struct BestIndex {
                own = on_rows ? thread_of_grid() / lanes : thread_of_grid(), result = own < results ? own : results - 1;
     const T* const x = a.operand<T>(0) + result / inner * count * inner + result % inner;
     const long first = on_rows && lane_of_row() < count ? lane_of_row() : 0, step = on_rows ? lanes : 1;
-    Best best{static_cast<Compute<T>>(x[first * inner]), std::int32_t(first)};
+    Best best{count == 0 ? Compute<T>(0) : static_cast<Compute<T>>(x[first * inner]), std::int32_t(first)};
     for (long i = first + step; i < count; i += step)
       best.take({static_cast<Compute<T>>(x[i * inner]), std::int32_t(i)});
     if constexpr (on_rows) {
