@@ -51,25 +51,32 @@ elsewhere() {
 # Headers of ops/ that are no operators for users, as docs/special_values.md has them.
 bases() { sed -n 's/^| `\(.*\)` | .*\(no operator |\|base of operators\).*/\1/p' "$root/docs/special_values.md"; }
 operators() {
-  printf '| Operators | Header | | In MindSpore and PyTorch |\n|---|---|---|---|\n'
+  printf '\n| Operators | Header | What they compute | In MindSpore and PyTorch |\n|---|---|---|---|\n'
   for header in $(headers ops "$1"); do
     bases | grep -qx "$(basename "$header" .hpp)" && continue
     names=$(functions "$header" | sed 's/.*/`&`/' | tr '\n' ' ')
     [ -z "$names" ] || echo "| $names| \`$header\` | $(what "$header") | $(elsewhere "$header") |"
   done
 }
+# cells TITLE FOLDER FILE PART: the headers of a folder that are below PART.
 cells() {
-  printf '\n| Header | |\n|---|---|\n'
-  for header in $(headers "$1" "$2"); do echo "| \`$header\` | $(what "$header") |"; done
+  printf '\n## %s\n\n| Header | What it has |\n|---|---|\n' "$1"
+  for header in $(headers "$2" "$3" | grep "^$4"); do echo "| \`$header\` | $(what "$header") |"; done
 }
 tables() {
+  printf '\n## Operators\n'
   operators ops
-  cells nn nn
-  cells dataset dataset
-  printf '\n## More operators and cells\n\n'
-  printf 'These are in `tenon/more.hpp`, which includes `tenon/tenon.hpp`.\n\n'
+  cells 'Layers' nn nn nn/layer/
+  cells 'Losses' nn nn nn/loss/
+  cells 'Metrics' nn nn nn/metric/
+  cells 'Optimizers' nn nn nn/optim/
+  cells 'Learning rate schedules' nn nn nn/schedule/
+  cells 'Cells, parameters, initial values, gradients' nn nn 'nn/\(init/\)*[a-z_0-9]*[.]hpp'
+  cells 'Data sets' dataset dataset dataset/
+  printf '\n## More operators\n\n'
+  printf 'These and the cells below are in `tenon/more.hpp`, which includes `tenon/tenon.hpp`.\n'
   operators more
-  cells nn more
+  cells 'More cells' nn more nn/
 }
 
 {
