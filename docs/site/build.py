@@ -53,25 +53,31 @@ def lessons():
             yield path, f"# {title}\n\n`{path}`\n\n```cpp\n{text}```\n"
 
 
-def linked(text, page, pages):
-    """The text of a page with links of the files that it names, and with links of lessons to their pages. `pages` maps
-    files to pages."""
+def linked(text, page, pages, titles):
+    """The text of a page with links of the files that it names, with links of lessons to their pages, and with titles
+    of pages in place of their files' names. `pages` maps files to pages."""
     folder = os.path.dirname(page)
 
     def to(file):
         return os.path.relpath(pages[file], folder or ".")
 
     def link(match):
-        target, anchor = match[1], match[2] or ""
+        words, target, anchor = match[1] or "", match[2], match[3] or ""
         file = os.path.normpath(os.path.join(folder, target))
-        return f"]({to(file)}{anchor})" if file in pages else match[0]
+        if file not in pages:
+            return match[0]
+        words = titles[pages[file]] if re.fullmatch(r"\[`?[\w/.]+\.md`?", words) else words[1:]
+        return f"{'[' if match[1] else ''}{words}]({to(file)}{anchor})"
 
     def name(match):
-        return f"[`{match[1]}`]({to(match[1])})" if match[1] in pages and pages[match[1]] != page else match[0]
+        if match[1] not in pages or pages[match[1]] == page:
+            return match[0]
+        words = titles[match[1]] if match[1] in titles else f"`{match[1]}`"
+        return f"[{words}]({to(match[1])})"
 
     parts = re.split(r"(^ *```.*?^ *```$)", text, flags=re.M | re.S)  # blocks of code stay as they are
     for i in range(0, len(parts), 2):
-        parts[i] = re.sub(r"\]\(([^):#]+)(#[^)]*)?\)", link, parts[i])
+        parts[i] = re.sub(r"(\[[^\[\]]*)?\]\(([^):#]+)(#[^)]*)?\)", link, parts[i])
         parts[i] = re.sub(r"(?<!\[)`((?:examples|benchmarks|tests|docs)/[\w/.]+)`(?!\])", name, parts[i])
     return "".join(parts)
 
@@ -112,8 +118,10 @@ def gather(folder):
     for path, text in lessons():
         pages[path] = path[: -len(".cpp")] + ".md"
         texts[pages[path]] = text
+    titles = {page: re.search(r"^# ([^:\n]*)", text, flags=re.M)[1] for page, text in texts.items()}
+    titles = {page: title for page, title in titles.items() if not page.startswith("examples/")}
     for page, text in texts.items():
-        text = linked(text, page, pages)
+        text = linked(text, page, pages, titles)
         write(f"{folder}/pages/{page}", text)
         for target in re.findall(r"\]\(([^):#]+)", text):  # files that are no pages
             file = os.path.normpath(os.path.join(os.path.dirname(page), target))
@@ -122,6 +130,7 @@ def gather(folder):
     settings = read("docs/site/mkdocs.yml") + "nav:\n" + "\n".join(menu(texts)) + "\n"
     write(f"{folder}/mkdocs.yml", settings)
     shutil.copytree(f"{HERE}/theme", f"{folder}/theme", dirs_exist_ok=True)
+    shutil.copy(f"{HERE}/names.py", folder)
 
 
 def run(command, **more):
@@ -148,7 +157,7 @@ def weigh(site):
 
 def run_doxygen(folder):
     settings = read("docs/site/Doxyfile") + (
-        f"INPUT = {HERE}/namespaces.dox include/tenon\nOUTPUT_DIRECTORY = {folder}/pages\n"
+        f"INPUT = {HERE}/namespaces.dox include/tenon\nOUTPUT_DIRECTORY = {folder}/pages\nGENERATE_TAGFILE = {folder}/tenon.tag\n"
         f'INPUT_FILTER = "python3 {HERE}/docstrings.py"\nHTML_EXTRA_STYLESHEET = {THEME}\n'
     )
     run(["doxygen", "-"], input=settings, cwd=ROOT)

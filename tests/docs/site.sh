@@ -1,6 +1,6 @@
 #!/bin/sh
 # The site of docs/site/build.py: MkDocs has no warning, all links lead somewhere, each page of docs/ is in its menu,
-# and docstrings are found: `site.sh SOURCE_DIR`.
+# docstrings are found and linked, and the search weighs pages: `site.sh SOURCE_DIR`.
 set -u
 source=$1
 for program in mkdocs doxygen python3; do
@@ -31,6 +31,11 @@ grep -q '"location":"docs/training.html' "$site/search/search_index.json" ||
 grep -q '"location":"docs/contributing/loss.html[^{}]*"boost":0.3' "$site/search/search_index.json" &&
   tail -n 30 "$site"/assets/javascripts/workers/search.*.js | grep -q 'boost: part.boost' ||
   fail "the search does not weigh pages"
+grep -rq 'api/structtenon_1_1nn_1_1Dense.html"><code' "$site/docs" &&
+  grep -q 'api/structtenon_1_1ops_1_1Relu.html"><code[^>]*>relu<' "$site/docs/operators.html" ||
+  fail "names are not linked with their docstrings"
+! grep -rE '<a[^>]*>(<code[^>]*>)?[a-zA-Z_/]+\.md(</code>)?</a>' "$site"/docs "$site/index.html" --include='*.html' ||
+  fail "a link shows a file's name instead of the page's title"
 for address in https://fonts http://fonts cdn; do
   ! grep -q "$address" "$site/index.html" || fail "the site loads something from elsewhere: $address"
 done
