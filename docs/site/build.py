@@ -157,8 +157,9 @@ def weigh(site):
 
 def run_doxygen(folder):
     settings = read("docs/site/Doxyfile") + (
-        f"INPUT = {HERE}/namespaces.dox include/tenon\nOUTPUT_DIRECTORY = {folder}/pages\nGENERATE_TAGFILE = {folder}/tenon.tag\n"
-        f'INPUT_FILTER = "python3 {HERE}/docstrings.py"\nHTML_EXTRA_STYLESHEET = {THEME}\n'
+        f"INPUT = {HERE}/namespaces.dox include/tenon\nOUTPUT_DIRECTORY = {folder}/pages\n"
+        f'GENERATE_TAGFILE = {folder}/tenon.tag\nINPUT_FILTER = "python3 {HERE}/docstrings.py"\n'
+        f"HTML_EXTRA_STYLESHEET = {THEME}\n"
     )
     run(["doxygen", "-"], input=settings, cwd=ROOT)
 

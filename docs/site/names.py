@@ -48,7 +48,7 @@ def on_page_content(html, page, **_):
     root = "../" * page.url.count("/")
 
     def link(match):
-        if match["kept"] or not re.fullmatch(r"(<.*>|\(.*\)|\{.*\})?", unescape(match["rest"])):
+        if match["kept"] or not re.fullmatch(r"(<[^>]*>+|\([^:]*\)|\{.*\})?", unescape(match["rest"])):
             return match[0]
         names = {f"tenon::{space_of(match)}::{match['name']}"} & found.keys() or named.get(match["name"], ())
         return f'<a href="{root}api/{found[min(names)]}">{match[0]}</a>' if len(names) == 1 else match[0]
