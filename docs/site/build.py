@@ -28,6 +28,7 @@ WEIGHTS = (  # of pages in the search; 0: not found there; other pages 1
     ("docs/contributing/|docs/practices|docs/index|benchmarks/|CONTRIBUTING|SECURITY", 0.3),
     ("examples/|docs/(operators|architecture)", 0.6),
 )
+GUIDE = ' · <a href="$relpath^../index.html">Guide</a>'
 THEME = "/usr/share/doxygen-awesome-css/doxygen-awesome.css"
 
 
@@ -156,10 +157,14 @@ def weigh(site):
 
 
 def run_doxygen(folder):
+    run(["doxygen", "-w", "html", "api.html", "footer.html", "style.css"], cwd=folder)
+    with open(f"{folder}/api.html", encoding="utf-8") as file:
+        head = file.read().replace("</head>", f"<script>\n{read('docs/site/api.js')}</script>\n</head>", 1)
+    write(f"{folder}/api.html", head.replace("$projectbrief<", f"$projectbrief{GUIDE}<"))
     settings = read("docs/site/Doxyfile") + (
         f"INPUT = {HERE}/namespaces.dox include/tenon\nOUTPUT_DIRECTORY = {folder}/pages\n"
         f'GENERATE_TAGFILE = {folder}/tenon.tag\nINPUT_FILTER = "python3 {HERE}/docstrings.py"\n'
-        f"HTML_EXTRA_STYLESHEET = {THEME}\n"
+        f"HTML_HEADER = {folder}/api.html\nHTML_EXTRA_STYLESHEET = {THEME} {HERE}/api.css\n"
     )
     run(["doxygen", "-"], input=settings, cwd=ROOT)
 

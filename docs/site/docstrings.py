@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Doxygen's view of a header: namespaces without their version, and a docstring's table as a list.
+"""Doxygen's view of a header: a page of its own, namespaces without their version, and a docstring's table as a list.
 
     /// x        [n, In]               - **x** [n, In]
     /// result   [n, Out], of          - **result** [n, Out], of the dtype of x
@@ -32,4 +32,4 @@ def lines_of(text):
 
 
 with open(sys.argv[1], encoding="utf-8") as file:
-    sys.stdout.write("\n".join(lines_of(file.read())))
+    sys.stdout.write("/** @file */ " + "\n".join(lines_of(file.read())))

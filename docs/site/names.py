@@ -1,9 +1,10 @@
 """MkDocs' hook: code in a sentence or a table that names a public class or function becomes a link of its docstring.
 Code of one word gets a class, so that tables do not break it.
 
-    `nn::Dense`   `relu(x)`   `tenon::Model`   `dataset::shuffle`
+    `nn::Dense`   `relu(x)`   `tenon::Model`   `dataset::shuffle`   `nn/loss/huber.hpp`   `<tenon/more.hpp>`
 
 A name without its namespace is looked up in the namespace of the header that its row of a table names, or of its page.
+Columns of PyTorch's and MindSpore's names have no links.
 Elsewhere it has to be the only one of its kind, and one word in small letters has to be an operator or a name of tenon.
 Doxygen's list of names is tenon.tag.
 """
@@ -26,6 +27,9 @@ def on_config(config):
         name = part.findtext("name")
         if part.get("kind") in ("class", "struct", "concept"):
             found[name] = part.findtext("filename")
+        if part.get("kind") == "file" and "/include/tenon/" in part.findtext("path"):
+            header = part.findtext("path").rsplit("/include/", 1)[1] + name
+            found[header] = found[f"<{header}>"] = found[header.removeprefix("tenon/")] = part.findtext("filename")
         for member in part.findall("member"):
             if name in spaces and member.get("kind") != "enumvalue":
                 address = f"{member.findtext('anchorfile')}#{member.findtext('anchor')}"
@@ -46,19 +50,29 @@ def on_config(config):
 
 def on_page_content(html, page, **_):
     root = "../" * page.url.count("/")
+    html = re.sub(r"<td.*?</td>", lambda cell: cell[0].replace("\\|", "|"), html, flags=re.S)
 
     def link(match):
-        if match["kept"] or not re.fullmatch(r"(<[^>]*>+|\([^:]*\)|\{.*\})?", unescape(match["rest"])):
+        if match["kept"] or not re.fullmatch(r"(<[^>]*>+|\((?:[^:]|::)*\)|\{.*\})?", unescape(match["rest"])):
             return match[0]
-        names = {f"tenon::{space_of(match)}::{match['name']}"} & found.keys() or named.get(match["name"], ())
-        return f'<a href="{root}api/{found[min(names)]}">{match[0]}</a>' if len(names) == 1 else match[0]
+        name, (head, header) = unescape(match["name"]), place(match.start())
+        space = header[1] if header else PAGES.get(page.url.removesuffix(".html"))
+        names = {f"tenon::{space}::{name}"} & found.keys() or named.get(name, ())
+        if len(names) != 1 or re.search("^(?!.*Tenon).*(PyTorch|MindSpore|Keras)", head):
+            return match[0]
+        return f'<a href="{root}api/{found[min(names)]}">{match[0]}</a>'
 
-    def space_of(match):
-        start = html.rfind("<tr>", 0, match.start())
-        row = html[start : html.find("</tr>", start)] if start > html.rfind("</tr>", 0, match.start()) else ""
-        header = re.search(r"<code>(\w+)/[\w/]+\.hpp</code>", row)
-        return header[1] if header else PAGES.get(page.url.removesuffix(".html"))
+    def place(at):
+        """In a table: the head of the column, and the header that the row names."""
+        row = html.rfind("<tr>", 0, at)
+        column = html.count("<td", row, at)
+        if row <= html.rfind("</tr>", 0, at) or not column:
+            return "", None
+        heads = re.findall(r"<th\b.*?</th>", html[html.rfind("<table>", 0, at) : at], flags=re.S)
+        header = re.search(r"<code>(\w+)/[\w/]+\.hpp</code>", html[row : html.find("</tr>", at)])
+        return heads[column - 1], header
 
     kept = r"(?P<kept><pre\b.*?</pre>|<a\b.*?</a>|<h[1-6]\b.*?</h[1-6]>)"
-    linked = re.sub(kept + r"|<code>(?P<name>[A-Za-z][\w:]*)(?P<rest>[^<]*)</code>", link, html, flags=re.S)
+    code = r"<code>(?P<name>(?:&lt;)?\w[\w/]*\.hpp(?:&gt;)?|[A-Za-z][\w:]*)(?P<rest>[^<]*)</code>"
+    linked = re.sub(f"{kept}|{code}", link, html, flags=re.S)
     return re.sub(r"<code>([^\s<]{1,50})</code>", r'<code class="word">\1</code>', linked)

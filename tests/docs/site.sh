@@ -25,6 +25,8 @@ done
 grep -q 'href="examples/06_mnist.html"' "$site/index.html" || fail "lessons are not in the menu"
 grep -q 'parameters</.*> weight \[Out, In\]' "$site"/api/structtenon_1_1nn_1_1Dense.html ||
   fail "the docstring of nn::Dense is not there"
+grep -q 'href="../index.html">Guide<' "$site/api/index.html" && grep -q '__palette' "$site/api/index.html" ||
+  fail "pages of docstrings do not lead back to the guide, or do not take its colours"
 grep -q 'relu' "$site/api/namespacetenon_1_1ops.html" || fail "operators are not there"
 grep -q '"location":"docs/training.html' "$site/search/search_index.json" ||
   fail "search does not know docs/training.md"
@@ -32,7 +34,8 @@ grep -q '"location":"docs/contributing/loss.html[^{}]*"boost":0.3' "$site/search
   tail -n 30 "$site"/assets/javascripts/workers/search.*.js | grep -q 'boost: part.boost' ||
   fail "the search does not weigh pages"
 grep -rq 'api/structtenon_1_1nn_1_1Dense.html"><code' "$site/docs" &&
-  grep -q 'api/structtenon_1_1ops_1_1Relu.html"><code[^>]*>relu<' "$site/docs/operators.html" ||
+  grep -q 'api/structtenon_1_1ops_1_1Relu.html"><code[^>]*>relu<' "$site/docs/operators.html" &&
+  grep -q 'api/nn_2loss_2huber_8hpp.html"><code' "$site/docs/operators.html" ||
   fail "names are not linked with their docstrings"
 ! grep -rE '<a[^>]*>(<code[^>]*>)?[a-zA-Z_/]+\.md(</code>)?</a>' "$site"/docs "$site/index.html" --include='*.html' ||
   fail "a link shows a file's name instead of the page's title"
