@@ -53,7 +53,7 @@ def on_page_content(html, page, **_):
     html = re.sub(r"<td.*?</td>", lambda cell: cell[0].replace("\\|", "|"), html, flags=re.S)
 
     def link(match):
-        if match["kept"] or not re.fullmatch(r"(<[^>]*>+|\((?:[^:]|::)*\)|\{.*\})?", unescape(match["rest"])):
+        if match["kept"] or not re.fullmatch(r"([<({]((?!: ).)*[>)}])?", unescape(match["rest"])):
             return match[0]
         name, (head, header) = unescape(match["name"]), place(match.start())
         space = header[1] if header else PAGES.get(page.url.removesuffix(".html"))

@@ -6,8 +6,8 @@
   lunr.Builder.prototype.add = function (part) { add.call(this, part, { boost: part.boost }) }
   lunr.Builder.prototype.field = function (name) { field.call(this, name, { boost: name === "title" ? 20 : 1 }) }
   lunr.Index.prototype.search = function (query) {
-    const stems = query.toLowerCase().split(/[\s*]+/).filter(word => word && lunr.stopWordFilter(word))
-      .map(word => word.length > 4 ? word.replace(/(es|s|ing|ed|e)$/, "") : word)
+    const stems = query.toLowerCase().split(/\W+/).filter(word => word && lunr.stopWordFilter(word))
+      .map(word => word.replace(/(?<=\w{4})(ing|ed|es|e|s)$/, ""))
     const found = search.call(this, stems.map(stem => `${stem}*`).join(" "))
     for (const part of found) {
       const terms = Object.keys(part.matchData.metadata)
