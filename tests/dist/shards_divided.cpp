@@ -167,16 +167,15 @@ TEST_CASE("mistakes are sentences") {
           });
         }) == "Rank 0 has ended without the message that rank 1 waits for.");
 
-  tenon::detail::context_division = nullptr;  // as in a program that sets the key elsewhere
-  set_auto_parallel_context(std::string("enable_parallel_optimizer"), "True");
+  tenon::detail::context_code = nullptr;  // as in a program that sets the key elsewhere
+  set_auto_parallel_context(std::string_view("enable_parallel_optimizer"), "True");
   CHECK(error_of([] {
           dist::run_ranks(2, [](const dist::Communicator& group) {
             Mlp net;
             Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, adam, dist::DataParallel{.group = group}};
           });
-        }) == "DataParallel: set_auto_parallel_context has set enable_parallel_optimizer in a source file without "
-              "<tenon/dist.hpp>, or by a key that is no literal, so that this program has no code for it: write "
-              "dist::DataParallel{.parallel_optimizer = true}.");
+        }) == "DataParallel: set_auto_parallel_context was called in a source file without <tenon/dist.hpp>, so that "
+              "this program has no code for what it says: include it there.");
   reset_auto_parallel_context();
 }
 

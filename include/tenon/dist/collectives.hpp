@@ -110,7 +110,7 @@ void all_to_all(const Communicator& ranks, std::span<const std::byte> in, std::s
 
 #if TENON_DEFINES
 namespace detail {
-[[gnu::noinline]] TENON_INLINE std::span<std::byte> scratch(std::size_t bytes) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE std::span<std::byte> scratch(std::size_t bytes) {
   struct Memory {
     tenon::detail::Owned<std::byte[]> first;
     std::size_t bytes = 0;
@@ -122,8 +122,8 @@ namespace detail {
   }
   return {memory.first.get(), bytes};
 }
-[[gnu::noinline]] TENON_INLINE void exchange(const Communicator& ranks, const Called& called, PartOf part,
-                                             PlaceOf place, FunctionRef<> meanwhile) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void exchange(const Communicator& ranks, const Called& called, PartOf part,
+                                                        PlaceOf place, FunctionRef<> meanwhile) {
   const int size = ranks.size();
   CollectiveCall call(ranks, called);
   for (int step = 1; step < size; ++step) {
@@ -141,8 +141,8 @@ namespace detail {
   if (meanwhile) meanwhile();
   call.wait();
 }
-[[gnu::noinline]] TENON_INLINE void gather_for(const Communicator& ranks, const Called& called,
-                                               std::span<const std::byte> mine, PlaceOf place) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void gather_for(const Communicator& ranks, const Called& called,
+                                                          std::span<const std::byte> mine, PlaceOf place) {
   exchange(
       ranks, called, [&](int, std::span<const std::byte>& part) { part = mine; }, place,
       [&] {
@@ -151,8 +151,8 @@ namespace detail {
         if (own.data() != mine.data() && !mine.empty()) std::memcpy(own.data(), mine.data(), mine.size());
       });
 }
-[[gnu::noinline]] TENON_INLINE void gather_for(const Communicator& ranks, const Called& called,
-                                               std::span<const std::byte> mine, std::span<std::byte> all) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void gather_for(const Communicator& ranks, const Called& called,
+                                                          std::span<const std::byte> mine, std::span<std::byte> all) {
   gather_for(ranks, called, mine, [&](int rank, std::span<std::byte>& place) {
     place = all.subspan(mine.size() * std::size_t(rank), mine.size());
   });

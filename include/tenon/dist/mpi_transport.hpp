@@ -151,7 +151,8 @@ class MpiTransport {
     std::memcpy(&message.request[part], &request, sizeof request);
   }
 
-  [[gnu::noinline]] void start_part(Message& message, int part, std::size_t begin, int count, MpiHandle type) {
+  [[gnu::cold, gnu::noinline]] void start_part(Message& message, int part, std::size_t begin, int count,
+                                               MpiHandle type) {
     MpiHandle request{};
     void* const data = message.data + begin;
     mpi_.require(message.outgoing ? MpiCall::isend : MpiCall::irecv, data, count, type, message.peer, message.tag,
@@ -193,7 +194,7 @@ class MpiTransport {
     int is_there = 0;
     return mpi_.call(MpiCall::iprobe, rank_in_world, end_tag, mpi_.ranks, &is_there, &status) == 0 && is_there;
   }
-  [[gnu::noinline]] bool is_done(Message& message) {
+  [[gnu::cold, gnu::noinline]] bool is_done(Message& message) {
     const Lock lock(mpi_.mutex);
     const Cut cut = cut_of(message);
     if (cut.blocks == 0) return part_is_done(message, 0, cut.rest, mpi_.byte);

@@ -7,20 +7,16 @@
 #include <tenon/core/memory/growing.hpp>
 #include <tenon/dist/collectives.hpp>
 #include <tenon/dist/shared_blocks.hpp>
+#include <tenon/dist/sum_bytes.hpp>
 #include <tenon/dist/sum_there.hpp>
 #if TENON_DEFINES
 #include <cstring>
-
-#include <tenon/core/thread/parallel.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI::dist {
 
 namespace detail {
 using tenon::detail::Look;
-
-/// to += from, in a part of a sum.
-void add_sums(std::byte* to, const std::byte* from, const SumBytes& bytes, ShardRange part);
 
 /// What the shards of a batch give, added along the tree over them (dist/sum_tree.hpp). A rank adds its own, and sends
 /// a slice of each partial sum to the rank that adds this slice, which sends the sum to all. Buckets, runs of bytes of
@@ -100,8 +96,14 @@ class ShardSum {
   // When all nodes of a slice are there: its sum is on its way to all ranks.
   bool add_bucket(Bucket& bucket, bool wait);
   void add_slice(const Bucket& bucket);
-  template <class S>
-  void add_slice_of(const Bucket& bucket, long begin, long end);
+  // Some bytes of a bucket, added up. The tree asks for nodes from left to right, as the ranks have them.
+  struct Fold {
+    const Bucket& bucket;
+    long at, size;
+    bool wide;
+    std::size_t next = 0;
+  };
+  void fold(Fold& block, int first, int leaves, std::byte* sum) const;
   // The sum of this rank, where it is added up.
   std::byte* own() const { return there_.ranks ? block_.address() + header : values(); }
   // After the shards of this rank, if sums are on GPUs.
@@ -128,23 +130,6 @@ class ShardSum {
 };
 
 #if TENON_DEFINES
-TENON_EXACT_BEGIN
-template <class S>
-void add_numbers(std::byte* to, const std::byte* from, long begin, long end) {
-  S* const sum = reinterpret_cast<S*>(to + begin);
-  const S* const other = reinterpret_cast<const S*>(from + begin);
-  parallel_for((end - begin) / long(sizeof(S)), 1 << 15, [sum, other](long first, long stop) {
-    for (long i = first; i < stop; ++i) sum[i] = sum[i] + other[i];
-  });
-}
-TENON_EXACT_END
-[[gnu::noinline]] TENON_INLINE void add_sums(std::byte* to, const std::byte* from, const SumBytes& bytes,
-                                             ShardRange part) {
-  const FlushDenormals flush;
-  add_numbers<float>(to, from, math::min(part.begin, bytes.floats), math::min(part.end, bytes.floats));
-  add_numbers<double>(to, from, math::max(part.begin, bytes.floats), math::max(part.end, bytes.floats));
-}
-
 // Cold, though most of it runs in each step: it waits for messages, and is compiled in less time for size.
 [[gnu::cold, gnu::noinline]] TENON_INLINE bool ShardSum::Bucket::has_arrived(bool wait) {
   for (Pending& message : messages)
@@ -168,7 +153,7 @@ TENON_EXACT_END
   kept_.clear();
   room_ = bytes.all;
 }
-[[gnu::noinline]] TENON_INLINE void ShardSum::fit(const SumBytes& bytes, std::span<const long> ends) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void ShardSum::fit(const SumBytes& bytes, std::span<const long> ends) {
   if (bytes.all > room_) grow(bytes);
   bytes_ = bytes;
   if (buckets_.size() > ends.size()) buckets_.clear();
@@ -176,7 +161,7 @@ TENON_EXACT_END
   for (std::size_t i = 0; i < ends.size(); ++i)
     buckets_[i].bytes = {i ? ends[i - 1] : 0, i + 1 < ends.size() ? ends[i] : bytes.all};
 }
-[[gnu::noinline]] TENON_INLINE std::byte* ShardSum::values(long begin) const {
+[[gnu::cold, gnu::noinline]] TENON_INLINE std::byte* ShardSum::values(long begin) const {
   if (shared_) return shared_.of(group_.rank()) + header + begin;
   return tenon::detail::home(block_.address() + header + begin, std::size_t(bytes_.all - begin), Look::change);
 }
@@ -189,7 +174,7 @@ TENON_EXACT_END
   each_node_of(rank, [&](int, int) { ++nodes; });
   return nodes;
 }
-[[gnu::noinline]] TENON_INLINE bool ShardSum::find_reach() {
+[[gnu::cold, gnu::noinline]] TENON_INLINE bool ShardSum::find_reach() {
   if (!shared_) return false;
   std::size_t most = 1;
   for (int rank = 0; rank < group_.size(); ++rank) most = math::max(most, nodes_of(rank));
@@ -201,7 +186,7 @@ TENON_INLINE const std::byte* ShardSum::node_of(int rank, std::size_t place) con
   if (place + 1 == nodes_of(rank)) return shared_.of(rank) + header;
   return shared_nodes_.of(rank) + place * std::size_t(room_);
 }
-[[gnu::noinline]] TENON_INLINE void ShardSum::run(long shards, long all, FunctionRef<int, bool> shard) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void ShardSum::run(long shards, long all, FunctionRef<int, bool> shard) {
   const Landing landing{*this};
   shards_ = shards, all_ = all;
   if constexpr (several_targets) there_.ranks = tenon::detail::computes_there() ? group_.device_ranks() : nullptr;
@@ -222,7 +207,7 @@ TENON_INLINE const std::byte* ShardSum::node_of(int rank, std::size_t place) con
   for (; added_ < started_; ++added_) add_bucket(buckets_[added_], true);
   for (Bucket& bucket : buckets_) bucket.has_arrived(true);
 }
-[[gnu::noinline]] TENON_INLINE void ShardSum::complete(long bytes) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void ShardSum::complete(long bytes) {
   if (group_.size() == 1 || current_ != last_ || there_.ranks) return;
   while (started_ < buckets_.size() && buckets_[started_].bytes.end <= bytes) start(buckets_[started_++]);
   while (added_ < started_ && add_bucket(buckets_[added_], false)) ++added_;
@@ -366,32 +351,26 @@ TENON_INLINE const std::byte* ShardSum::node_of(int rank, std::size_t place) con
   return true;
 }
 
-template <class S>
-void ShardSum::add_slice_of(const Bucket& bucket, long begin, long end) {
-  const long count = (end - begin) / long(sizeof(S)), blocks = (count + long(sum_block) - 1) / long(sum_block);
-  parallel_for(blocks, 64, [&](long block, long stop) {
-    const FlushDenormals flush;
-    S sum[sum_block];
-    for (; block < stop; ++block) {
-      const long at = block * long(sum_block), size = math::min(count - at, long(sum_block)),
-                 offset = begin + at * long(sizeof(S));
-      std::size_t next = 0;  // the tree asks for nodes from left to right, as the ranks have them
-      const auto read = [&](int first, int leaves, S* out) {
-        const Node& node = bucket.nodes[next];
-        if (node.first != first || node.leaves != leaves) return false;
-        std::memcpy(out, node.data + (offset - node.begin), std::size_t(size) * sizeof(S));
-        ++next;
-        return true;
-      };
-      fold_node<Add, S>(read, 0, int(all_), std::size_t(size), sum);
-      for (std::byte* const to : filled_) std::memcpy(to + offset, sum, std::size_t(size) * sizeof(S));
-    }
-  });
+[[gnu::noinline]] TENON_INLINE void ShardSum::fold(Fold& block, int first, int leaves, std::byte* sum) const {
+  const Node& node = block.bucket.nodes[block.next];
+  if (node.first == first && node.leaves == leaves) {
+    std::memcpy(sum, node.data + (block.at - node.begin), std::size_t(block.size));
+    ++block.next;
+    return;
+  }
+  const int left = tree_split(leaves);
+  alignas(double) std::byte right[block_bytes];
+  fold(block, first, left, sum);
+  fold(block, first + left, leaves - left, right);
+  add_block(sum, right, block.size, block.wide);
 }
-[[gnu::noinline]] TENON_INLINE void ShardSum::add_slice(const Bucket& bucket) {
-  const ShardRange mine = bucket.mine;
-  add_slice_of<float>(bucket, math::min(mine.begin, bytes_.floats), math::min(mine.end, bytes_.floats));
-  add_slice_of<double>(bucket, math::max(mine.begin, bytes_.floats), math::max(mine.end, bytes_.floats));
+[[gnu::cold, gnu::noinline]] TENON_INLINE void ShardSum::add_slice(const Bucket& bucket) {
+  each_block(bytes_, bucket.mine, [&](long at, long size, bool wide) {
+    alignas(double) std::byte sum[block_bytes];
+    Fold block{bucket, at, size, wide};
+    fold(block, 0, int(all_), sum);
+    for (std::byte* const to : filled_) std::memcpy(to + at, sum, std::size_t(size));
+  });
 }
 #endif  // TENON_DEFINES
 }  // namespace detail

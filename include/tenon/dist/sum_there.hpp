@@ -7,14 +7,9 @@
 #include <tenon/core/memory/aligned_bytes.hpp>
 #include <tenon/core/memory/growing.hpp>
 #include <tenon/dist/device_ranks.hpp>
-#include <tenon/dist/sum_tree.hpp>
+#include <tenon/dist/sum_bytes.hpp>
 
 namespace tenon::inline TENON_ABI::dist::detail {
-
-/// How the bytes of a sum are numbers: floats up to a border, which is a multiple of 8 bytes, then doubles.
-struct SumBytes {
-  long floats = 0, all = 0;
-};
 
 /// What ShardSum does with numbers on the host, done where `ranks` have them: copies, sums, room for those of others.
 /// Not defined in a program that has the CPU alone.

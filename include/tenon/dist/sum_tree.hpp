@@ -34,7 +34,7 @@ constexpr int tree_split(int leaves) {
 /// Calls visit(first, leaves) for the largest nodes of the tree over `all` leaves that lie in [begin, end), from left
 /// to right: the partial sums that a rank which has these leaves can add up alone. They are at most 2 log2(all).
 template <class Visit>
-[[gnu::noinline]] constexpr void each_node_within(int begin, int end, int all, Visit visit, int first = 0) {
+[[gnu::cold, gnu::noinline]] constexpr void each_node_within(int begin, int end, int all, Visit visit, int first = 0) {
   if (all < 1 || end <= first || first + all <= begin) return;
   if (begin <= first && first + all <= end) {
     visit(first, all);

@@ -65,16 +65,19 @@ class Executor {
   template <class Policy = NoPolicy>
   void run(const void* const* inputs, long n, const Policy& policy = {}) {
     const FlushDenormals flush;
-    const int threads = is_there() ? 1 : ThreadPool::instance().threads();
-    if (n != n_ || threads != threads_) resolve(n, threads);
-    input_ = inputs;
-    if (!is_there())  // what another program may have taken to its target
-      for (const Region region : {Region::parameters, Region::state}) detail::home(base_[int(region)]);
-    if (program_->kept_operands && !kept_.fits()) keep();
+    prepare(inputs, n);
     if constexpr (observable && is_unseen<Policy>)
       if (detail::Observation* const innermost = detail::observation())
         return run_all(detail::GraphObserver(*innermost, *program_, base_[int(Region::parameters)], n));
     run_all(policy);
+  }
+  /// The same for a program of the CPU, unseen. Calls passed(count) after instructions: the first `count` of the
+  /// program have run, or are left out in this run.
+  template <class Passed>
+  void run_in_steps(const void* const* inputs, long n, const Passed& passed) {
+    const FlushDenormals flush;
+    prepare(inputs, n);
+    for (std::size_t i = 0; i < resolved_.size();) passed(long(i = walk(i, i + 1, NoPolicy())));
   }
 
   /// Address of output k of the last run, for the host.
@@ -124,6 +127,14 @@ class Executor {
     if constexpr (several_targets) return program_->target != TargetId::cpu;
     else return false;
   }
+  void prepare(const void* const* inputs, long n) {
+    const int threads = is_there() ? 1 : ThreadPool::instance().threads();
+    if (n != n_ || threads != threads_) resolve(n, threads);
+    input_ = inputs;
+    if (!is_there())  // what another program may have taken to its target
+      for (const Region region : {Region::parameters, Region::state}) detail::home(base_[int(region)]);
+    if (program_->kept_operands && !kept_.fits()) keep();
+  }
   // Another target gets the kernel calls of all instructions at once, also of those before one that throws.
   template <class Policy>
   [[gnu::always_inline]] void run_all(const Policy& policy) {
@@ -131,24 +142,23 @@ class Executor {
       if (is_there()) {
         begin_there(is_unseen<Policy>);
         try {
-          walk(policy);
+          walk(0, resolved_.size(), policy);
         } catch (...) {
           submit_there(true);
           throw;
         }
         return submit_there(true);
       }
-    walk(policy);
+    walk(0, resolved_.size(), policy);
   }
-  // Inlined, so that without a policy it is one function with run().
+  // The instructions i to end - 1, and all of a group that one of them begins. Returns the next one.
   template <class Policy>
-  [[gnu::always_inline]] void walk(const Policy& policy) {
-    for (std::size_t i = 0; i < resolved_.size();) {
+  [[gnu::noinline]] std::size_t walk(std::size_t i, std::size_t end, const Policy& policy) {
+    while (i < end) {
       Resolved& r = resolved_[i];
       if (r.group_end) {
         run_tiles_of(i, r.group_end, policy);
         i = r.group_end;
-        if constexpr (requires { policy.passed(long(i)); }) policy.passed(long(i));
         continue;
       }
       if constexpr (several_targets && is_unseen<Policy>)
@@ -160,8 +170,8 @@ class Executor {
       start(r);
       settle<Policy>();
       policy.after(program_->node[r.instruction->node], r.arguments);
-      if constexpr (requires { policy.passed(long(i)); }) policy.passed(long(i));
     }
+    return i;
   }
   void start(Resolved& r) {
     if constexpr (several_targets)
@@ -242,23 +252,7 @@ class Executor {
   // The instructions begin .. end - 1 for one tile of samples after the other. A policy sees one instruction of one
   // tile at a time, or, if times are all it wants, is told them afterwards: then threads share the tiles as always.
   template <class Policy>
-  void run_tiles_of(std::size_t begin, std::size_t end, const Policy& policy) {
-    const TileShares shares = share(begin, end);
-    if constexpr (is_unseen<Policy>) {
-      run_shares(begin, end, shares);
-    } else {
-      if constexpr (requires { policy.clock(); })
-        if (policy.clock()) return run_timed(begin, end, shares, policy);
-      for (long tile = 0; tile < shares.tiles; ++tile)
-        for (std::size_t i = begin; i < end; ++i)
-          if (const Resolved& r = resolved_[i]; r.runs) {
-            const Arguments own = arguments_of(r, tile, 0);
-            policy.before(program_->node[r.instruction->node], own);
-            run_tiles(i, i + 1, tile, tile + 1, 0, true);
-            policy.after(program_->node[r.instruction->node], own);
-          }
-    }
-  }
+  void run_tiles_of(std::size_t begin, std::size_t end, const Policy& policy);
   TileShares share(std::size_t begin, std::size_t end);
   void run_shares(std::size_t begin, std::size_t end, const TileShares& shares);
   void run_timed(std::size_t begin, std::size_t end, const TileShares& shares, const detail::GraphObserver& observer);

@@ -16,11 +16,8 @@ struct NoPolicy {
   void before(const Node&, const Arguments&) const {}
   void after(const Node&, const Arguments&) const {}
 };
-/// Whether a policy looks at no value, so that kernels run as without one. Such a policy may have passed(count). The
-/// executor calls it after some instructions: the first `count` of the program have run, or are left out in this run.
 template <class Policy>
-inline constexpr bool is_unseen =
-    std::is_same_v<Policy, NoPolicy> || requires(const Policy& policy, long count) { policy.passed(count); };
+inline constexpr bool is_unseen = std::is_same_v<Policy, NoPolicy>;
 
 namespace detail {
 

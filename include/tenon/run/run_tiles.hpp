@@ -4,8 +4,28 @@
 #include <tenon/core/math/min_max.hpp>
 #include <tenon/run/executor.hpp>
 
-#if TENON_DEFINES
 namespace tenon::inline TENON_ABI {
+
+template <class Policy>
+void Executor::run_tiles_of(std::size_t begin, std::size_t end, const Policy& policy) {
+  const TileShares shares = share(begin, end);
+  if constexpr (is_unseen<Policy>) {
+    run_shares(begin, end, shares);
+  } else {
+    if constexpr (requires { policy.clock(); })
+      if (policy.clock()) return run_timed(begin, end, shares, policy);
+    for (long tile = 0; tile < shares.tiles; ++tile)
+      for (std::size_t i = begin; i < end; ++i)
+        if (const Resolved& r = resolved_[i]; r.runs) {
+          const Arguments own = arguments_of(r, tile, 0);
+          policy.before(program_->node[r.instruction->node], own);
+          run_tiles(i, i + 1, tile, tile + 1, 0, true);
+          policy.after(program_->node[r.instruction->node], own);
+        }
+  }
+}
+
+#if TENON_DEFINES
 
 [[gnu::noinline]] TENON_INLINE void Executor::resolve_in_group(std::size_t i, long n) {
   Resolved& r = resolved_[i];
@@ -162,5 +182,6 @@ TENON_INLINE void Executor::run_tiles(std::size_t begin, std::size_t end, long t
   return own;
 }
 
+#endif  // TENON_DEFINES
+
 }  // namespace tenon
-#endif

@@ -10,7 +10,7 @@
 #include <tenon/dist/world.hpp>
 #include <tenon/train/model.hpp>
 #include <tenon/train/shards/agreement.hpp>
-#include <tenon/train/shards/bucket_policy.hpp>
+#include <tenon/train/shards/buckets_ready.hpp>
 #include <tenon/train/shards/parallel_context.hpp>
 #include <tenon/train/shards/shard_steps.hpp>
 #include <tenon/train/shards/sliced_ranks.hpp>
@@ -94,8 +94,12 @@ class ParallelStep<dist::DataParallel> {
       : shards_(how.shards == 0 ? how.group.size() : how.shards), one_per_rank_(how.shards == 0), sum_(how.group) {
     if (how.shards < 0)
       throw_error<ValueError>("DataParallel: shards must be 1 or more, or 0 for one per rank, got ", how.shards, ".");
-    check_parallel_context(how.group);
-    divides_ = division_here(how.parallel_optimizer.divide(), how.group);
+    divides_ = how.parallel_optimizer.divide();
+    if (divides_) divides_ = checked_division(divides_, "parallel_optimizer", how.group);
+    if (!context_) return;
+    context_->check(how.group);
+    if (const DivideState divide = context_->division())
+      divides_ = checked_division(divide, "enable_parallel_optimizer", how.group);
   }
   /// A flag per entry that another rank updates, or null.
   const bool* elsewhere() const { return divided_ ? divided_.call(&DivisionCalls::elsewhere) : nullptr; }
@@ -206,12 +210,11 @@ class ParallelStep<dist::DataParallel> {
   std::uint64_t weights_to_compare(const ParameterList& parameters) {
     if (std::exchange(compared_, true) || !parameters.arena()) return 0;
     const std::size_t bytes = std::size_t(parameters.arena()->bytes);
-    if (broadcasts_parameters())
-      dist::broadcast(sum_.group(), {home(parameters.arena()->data, bytes, Look::change), bytes});
+    if (context_) context_->broadcast(sum_.group(), parameters.arena()->data, bytes);
     return number_of_bits(home(parameters.arena()->data), bytes);
   }
   // Before a step: which batch it is that the ranks share, and which samples of it are this rank's.
-  [[gnu::noinline]] DealtBatch meet_before_step(AgreedStep& own, const ParameterList& parameters) {
+  [[gnu::cold, gnu::noinline]] DealtBatch meet_before_step(AgreedStep& own, const ParameterList& parameters) {
     if (divided_ && !compared_) divided_.call(&DivisionCalls::meet, false);  // before a broadcast of weights
     if (sum_.group().size() == 1) return {own.batch, 0};
     own.weights = weights_to_compare(parameters);
@@ -219,16 +222,21 @@ class ParallelStep<dist::DataParallel> {
   }
   double* numbers(long begin) const { return reinterpret_cast<double*>(sum_.values(begin)); }
   // `begin`: the byte of the sum at which what is no gradient begins.
-  [[gnu::noinline]] void finish_outputs(long begin, StepOutputs& outputs) {
+  [[gnu::cold, gnu::noinline]] void finish_outputs(long begin, StepOutputs& outputs) {
     steps_.numbers.finish(numbers(begin));
     outputs.clear();
     steps_.numbers.each_output([&](const AnyTensor& output) { outputs.add(output); });
   }
-  // What another target has computed is complete at the end.
+  // Where another target computes, or somebody looks on, all buckets are complete at the end.
   [[gnu::noinline]] void run_with_buckets(Executor& executor, const void* const* inputs, long n, const int* ready,
                                           const long* end, int buckets) {
-    if (sum_.group().size() == 1 || executor.program().target != TargetId::cpu) return executor.run(inputs, n);
-    executor.run(inputs, n, BucketPolicy(sum_, ready, end, buckets));
+    if (sum_.group().size() == 1 || executor.program().target != TargetId::cpu || (observable && observation()))
+      return executor.run(inputs, n);
+    int next = 0;
+    executor.run_in_steps(inputs, n, [&](long instructions) {
+      while (next < buckets && ready[next] <= instructions) ++next;
+      if (next > 0) sum_.complete(end[next - 1]);
+    });
   }
 
   long shards_;
@@ -236,6 +244,7 @@ class ParallelStep<dist::DataParallel> {
   bool compared_ = false;              // are the weights of the ranks
   dist::detail::ShardSum sum_;
   ShardSteps steps_;
+  const ParallelContext* context_ = parallel_context();
   DivideState divides_ = nullptr;  // how: the moments
   StateDivision divided_;          // null: each rank has the whole training state
 };

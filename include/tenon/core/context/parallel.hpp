@@ -1,6 +1,7 @@
 // set_auto_parallel_context and set_ps_context: the settings of trainings in several processes.
 #pragma once
 #include <string>
+#include <string_view>
 
 #include <tenon/core/context/key.hpp>
 
@@ -12,7 +13,7 @@ namespace tenon::inline TENON_ABI {
 /// (docs/distributed.md). Of what has no effect a warning says so, unless it is the default. Throws TypeError for a
 /// text that is no int, bool, list, or dict where one is needed, ValueError for an unknown key or a value that is not
 /// legal, with those that are.
-void set_auto_parallel_context(const std::string& key, const std::string& value);
+void set_auto_parallel_context(std::string_view key, const std::string& value);
 /// What was set, or the default. Throws ValueError for an unknown key.
 std::string get_auto_parallel_context(const std::string& key);
 /// Restores all defaults.
@@ -115,7 +116,7 @@ inline constinit ChangedKey changed_parallel_key = nullptr;
                             ".", did_you_mean(value, words(key.legal)));
 }
 
-[[gnu::cold, gnu::noinline]] inline void keep(KeptKeys& kept, std::string_view what, const std::string& name,
+[[gnu::cold, gnu::noinline]] inline void keep(KeptKeys& kept, std::string_view what, std::string_view name,
                                               const std::string& value) {
   const int row = kept.table.find(what, name);
   const ContextKey key = kept.table[row];
@@ -140,7 +141,7 @@ inline constinit ChangedKey changed_parallel_key = nullptr;
 }  // namespace detail
 
 #if TENON_DEFINES
-[[gnu::noinline]] TENON_INLINE void set_auto_parallel_context(const std::string& key, const std::string& value) {
+[[gnu::noinline]] TENON_INLINE void set_auto_parallel_context(std::string_view key, const std::string& value) {
   detail::keep(detail::kept_parallel_keys(), "Set auto parallel", key, value);
   detail::changed_parallel_key = detail::find_changed;
 }
@@ -149,6 +150,7 @@ inline constinit ChangedKey changed_parallel_key = nullptr;
 }
 [[gnu::noinline]] TENON_INLINE void reset_auto_parallel_context() {
   detail::kept_parallel_keys() = detail::KeptKeys{detail::packed_parallel_keys};
+  detail::changed_parallel_key = nullptr;
 }
 
 [[gnu::noinline]] TENON_INLINE void set_ps_context(const std::string& key, const std::string& value) {

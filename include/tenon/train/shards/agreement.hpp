@@ -86,8 +86,8 @@ DealtBatch agree_on_step(const dist::Communicator& ranks, const AgreedStep& own,
 DealtBatch compare_steps(const dist::Communicator& ranks, FromRanks<AgreedStep> all, const AgreedStep& own, bool dealt);
 
 #if TENON_DEFINES
-[[gnu::noinline]] TENON_INLINE const void* told(const dist::Communicator& ranks, Agreement which, const void* own,
-                                                std::size_t bytes) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE const void* told(const dist::Communicator& ranks, Agreement which,
+                                                           const void* own, std::size_t bytes) {
   const dist::detail::Called called{dist::detail::Called::training, std::int32_t(which), -1, 0, std::int64_t(bytes)};
   const std::span<std::byte> all = dist::detail::scratch(bytes * std::size_t(ranks.size()));
   dist::detail::gather_for(ranks, called, {static_cast<const std::byte*>(own), bytes}, all);

@@ -14,19 +14,23 @@ namespace tenon::inline TENON_ABI::detail {
 inline const HasTool has_data_parallel(Tool::data_parallel);
 #endif
 
-/// Throws ValueError for a mode that there is not, and for a number of ranks, or a rank, that is another one.
-[[gnu::cold]] void check_parallel_context(const dist::Communicator& ranks);
-/// Whether the ranks begin with the weights of rank 0.
-[[gnu::cold]] bool broadcasts_parameters();
-/// How the ranks divide the moments, or null: as DataParallel has `asked`, or if the context says so, and if there are
-/// others. Throws ValueError on another target than the CPU, RuntimeError if the program has no code for it.
-[[gnu::cold]] DivideState division_here(DivideState asked, const dist::Communicator& ranks);
-/// The code for what the context says; a program of headers alone has it if it calls the function below.
-inline constinit DivideState context_division = nullptr;
+/// What is done for its settings. A program of headers alone has the code if it sets some where DataParallel is known.
+struct ParallelContext {
+  /// Throws ValueError for a mode that there is not, and for a number of ranks, or a rank, that is another one.
+  void (*check)(const dist::Communicator& ranks);
+  /// Gives all ranks the weights of rank 0, if it says so.
+  void (*broadcast)(const dist::Communicator& ranks, std::byte* weights, std::size_t bytes);
+  /// How the ranks divide the moments, or null.
+  DivideState (*division)();
+};
+inline constinit const ParallelContext* context_code = nullptr;
+/// Null if the program has set nothing. Throws RuntimeError if it has no code for what it has set.
+[[gnu::cold]] const ParallelContext* parallel_context();
+/// Null for a single rank, else `divide`. Throws ValueError on another target than the CPU. `key`: who asks for it.
+[[gnu::cold]] DivideState checked_division(DivideState divide, const char* key, const dist::Communicator& ranks);
 
 #if TENON_DEFINES
-[[gnu::noinline]] TENON_INLINE void check_parallel_context(const dist::Communicator& ranks) {
-  if (!changed_parallel_key) return;
+[[gnu::cold, gnu::noinline]] inline void check_parallel_context(const dist::Communicator& ranks) {
   const std::string* const set_mode = changed_parallel_key("parallel_mode");
   const std::string_view mode = set_mode ? *set_mode : std::string_view();
   const bool hybrid = mode == "hybrid_parallel";
@@ -49,34 +53,44 @@ inline constinit DivideState context_division = nullptr;
   check("device_num", all.size());
   check("global_rank", all.rank());
 }
-[[gnu::noinline]] TENON_INLINE bool broadcasts_parameters() {
-  return changed_parallel_key && changed_parallel_key("parameter_broadcast");
-}
-[[gnu::noinline]] TENON_INLINE DivideState division_here(DivideState asked, const dist::Communicator& ranks) {
-  if (!asked && !(changed_parallel_key && changed_parallel_key("enable_parallel_optimizer"))) return nullptr;
-  if (get_context().target() != TargetId::cpu)
-    throw_error<ValueError>("DataParallel: ", asked ? "parallel_optimizer" : "enable_parallel_optimizer",
-                            " divides the memory of CPUs, and the device_target is ", get_context().device_target,
-                            ": leave it out.");
-  if (ranks.size() == 1) return nullptr;
+inline constexpr ParallelContext parallel_context_code{
+    check_parallel_context,
+    [](const dist::Communicator& ranks, std::byte* weights, std::size_t bytes) {
+      if (changed_parallel_key("parameter_broadcast"))
+        dist::broadcast(ranks, {home(weights, bytes, Look::change), bytes});
+    },
+    []() -> DivideState { return changed_parallel_key("enable_parallel_optimizer") ? divide_state : nullptr; }};
+[[gnu::noinline]] TENON_INLINE const ParallelContext* parallel_context() {
+  if (!changed_parallel_key) return nullptr;
 #if defined(TENON_COMPILED_PART)
-  return divide_state;
+  return &parallel_context_code;
 #else
-  if (!asked && !context_division)
-    throw_error<RuntimeError>("DataParallel: set_auto_parallel_context has set enable_parallel_optimizer in a source "
-                              "file without <tenon/dist.hpp>, or by a key that is no literal, so that this program has "
-                              "no code for it: write dist::DataParallel{.parallel_optimizer = true}.");
-  return asked ? asked : context_division;
+  if (!context_code)
+    throw_error<RuntimeError>("DataParallel: set_auto_parallel_context was called in a source file without "
+                              "<tenon/dist.hpp>, so that this program has no code for what it says: include it there.");
+  return context_code;
 #endif
+}
+[[gnu::noinline]] TENON_INLINE DivideState checked_division(DivideState divide, const char* key,
+                                                            const dist::Communicator& ranks) {
+  if (get_context().target() != TargetId::cpu)
+    throw_error<ValueError>("DataParallel: ", key, " divides the memory of CPUs, and the device_target is ",
+                            get_context().device_target, ": leave it out.");
+  return ranks.size() == 1 ? nullptr : divide;
 }
 #endif  // TENON_DEFINES
 
 }  // namespace tenon::detail
 
 namespace tenon::inline TENON_ABI {
-/// The same where DataParallel is known: enable_parallel_optimizer needs code that other programs do without.
+/// The same where DataParallel is known, which brings the code for it into a program of headers alone.
 inline void set_auto_parallel_context(const char* key, const std::string& value) {
-  detail::context_division = detail::divide_state;
-  set_auto_parallel_context(std::string(key), value);
+#if TENON_DEFINES
+  detail::context_code = &detail::parallel_context_code;
+#endif
+  set_auto_parallel_context(std::string_view(key), value);
+}
+inline void set_auto_parallel_context(const std::string& key, const std::string& value) {
+  set_auto_parallel_context(key.c_str(), value);
 }
 }  // namespace tenon

@@ -49,45 +49,51 @@ class ShardNumbers {
 };
 
 #if TENON_DEFINES
-/// Calls f with a floating-point type.
-template <class F>
-void with_float(Dtype dtype, F f) {
-  switch (dtype) {
-    case Dtype::float16: return f(float16());
-    case Dtype::bfloat16: return f(bfloat16());
-    case Dtype::float64: return f(double());
-    default: return f(float());
+/// Element i of floating-point numbers. One function for all dtypes: those other than float32 are few.
+[[gnu::cold, gnu::noinline]] inline double float_at(const AnyTensor& numbers, long i) {
+  switch (numbers.dtype) {
+    case Dtype::float16: return static_cast<float>(static_cast<const float16*>(numbers.data)[i]);
+    case Dtype::bfloat16: return static_cast<float>(static_cast<const bfloat16*>(numbers.data)[i]);
+    case Dtype::float64: return static_cast<const double*>(numbers.data)[i];
+    default: return static_cast<const float*>(numbers.data)[i];
   }
 }
 
 TENON_EXACT_BEGIN
 /// sum = weight values, or sum + weight values.
-[[gnu::noinline]] TENON_INLINE void add_weighted(double* sum, const AnyTensor& values, double weight, bool begins) {
-  with_float(values.dtype, [&]<class T>(T) {
-    const T* const from = static_cast<const T*>(values.data);
-    for (long i = 0; i < values.count(); ++i) {
-      const double one = weight * double(static_cast<Compute<T>>(from[i]));
-      sum[i] = begins ? one : sum[i] + one;
-    }
-  });
+[[gnu::cold, gnu::noinline]] TENON_INLINE void add_weighted(double* sum, const AnyTensor& values, double weight,
+                                                            bool begins) {
+  for (long i = 0; i < values.count(); ++i) {
+    const double one = weight * float_at(values, i);
+    sum[i] = begins ? one : sum[i] + one;
+  }
 }
 [[gnu::noinline]] TENON_INLINE void add_gradient(std::byte* to, const AnyTensor& gradient, bool begins) {
-  with_float(gradient.dtype, [&]<class T>(T) {
-    using S = Compute<T>;
-    S* const sum = reinterpret_cast<S*>(to);
-    const T* const from = static_cast<const T*>(gradient.data);
-    for (long i = 0; i < gradient.count(); ++i) sum[i] = begins ? S(from[i]) : sum[i] + S(from[i]);
-  });
+  const auto add = [&]<class S>(S* sum, auto element) {
+    for (long i = 0; i < gradient.count(); ++i) sum[i] = begins ? element(i) : sum[i] + element(i);
+  };
+  float* const sum = reinterpret_cast<float*>(to);
+  if (gradient.dtype == Dtype::float32) {
+    add(sum, [from = static_cast<const float*>(gradient.data)](long i) { return from[i]; });
+  } else if (gradient.dtype == Dtype::float64) {
+    add(reinterpret_cast<double*>(to), [&](long i) { return float_at(gradient, i); });
+  } else {
+    add(sum, [&](long i) { return static_cast<float>(float_at(gradient, i)); });
+  }
 }
 TENON_EXACT_END
-[[gnu::noinline]] TENON_INLINE void round_into(const AnyTensor& to, const double* from) {
-  with_float(to.dtype, [&]<class T>(T) {
-    for (long i = 0; i < to.count(); ++i) static_cast<T*>(to.data)[i] = T(static_cast<Compute<T>>(from[i]));
-  });
+[[gnu::cold, gnu::noinline]] TENON_INLINE void round_into(const AnyTensor& to, const double* from) {
+  for (long i = 0; i < to.count(); ++i) switch (to.dtype) {
+      case Dtype::float16: static_cast<float16*>(to.data)[i] = float16(static_cast<float>(from[i])); break;
+      case Dtype::bfloat16: static_cast<bfloat16*>(to.data)[i] = bfloat16(static_cast<float>(from[i])); break;
+      case Dtype::float64: static_cast<double*>(to.data)[i] = from[i]; break;
+      default: static_cast<float*>(to.data)[i] = static_cast<float>(from[i]);
+    }
 }
 
-[[gnu::noinline]] TENON_INLINE void ShardNumbers::start(const ParameterList& parameters, const bool* moving,
-                                                        std::span<const TensorType> outputs, bool means, long n) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void ShardNumbers::start(const ParameterList& parameters, const bool* moving,
+                                                                   std::span<const TensorType> outputs, bool means,
+                                                                   long n) {
   moving_.clear(), outputs_.clear(), before_.clear();
   n_ = n, means_ = means;
   for (int e = 0; e < parameters.entries(); ++e)
@@ -105,13 +111,13 @@ TENON_EXACT_END
   }
   if (long(whole_.bytes()) < bytes) whole_ = TargetBytes(std::size_t(bytes), "the outputs of a batch");
 }
-[[gnu::noinline]] TENON_INLINE long ShardNumbers::bytes() const {
+[[gnu::cold, gnu::noinline]] TENON_INLINE long ShardNumbers::bytes() const {
   long count = 0;
   for (const AnyTensor& one : moving_) count += one.count();
   for (const Output& one : outputs_) count += one.type.count(n_);
   return count * long(sizeof(double));
 }
-[[gnu::noinline]] TENON_INLINE void ShardNumbers::restore() const {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void ShardNumbers::restore() const {
   const std::byte* from = before_.begin();
   for (const AnyTensor& one : moving_) {
     std::memcpy(home(one), from, one.bytes());
@@ -138,7 +144,7 @@ TENON_EXACT_END
     sum += type.count(n_);
   }
 }
-[[gnu::noinline]] TENON_INLINE void ShardNumbers::finish(const double* sum) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void ShardNumbers::finish(const double* sum) {
   for (const AnyTensor& one : moving_) {
     home(one);
     round_into(one, sum);
@@ -150,7 +156,7 @@ TENON_EXACT_END
     sum += output.count();
   });
 }
-[[gnu::noinline]] TENON_INLINE void ShardNumbers::each_output(FunctionRef<const AnyTensor&> f) const {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void ShardNumbers::each_output(FunctionRef<const AnyTensor&> f) const {
   for (const Output& one : outputs_) f(AnyTensor(one.type, n_, whole_.address() + one.offset));
 }
 #endif  // TENON_DEFINES

@@ -98,8 +98,8 @@ struct ShardSteps {
 };
 
 #if TENON_DEFINES
-[[gnu::noinline]] TENON_INLINE void ShardSteps::begin(const std::uint64_t* random, float scale, const ShardOf& shard,
-                                                      std::byte* block) const {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void ShardSteps::begin(const std::uint64_t* random, float scale,
+                                                                 const ShardOf& shard, std::byte* block) const {
   numbers.restore();
   std::byte* const header = home(block, std::size_t(alignment), Look::change);
   const std::uint64_t own[]{random[0], random[1] * std::uint64_t(shard.shards) + std::uint64_t(shard.number)};
@@ -109,9 +109,10 @@ struct ShardSteps {
   const float first = shard.begins;
   std::memcpy(header + first_gradient_state, &first, sizeof first);
 }
-[[gnu::noinline]] TENON_INLINE void ShardSteps::run_graph(Executor& executor, const ParameterList& parameters,
-                                                          std::byte* block, const void* const* inputs, long n, Run run,
-                                                          Take take) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void ShardSteps::run_graph(Executor& executor,
+                                                                     const ParameterList& parameters, std::byte* block,
+                                                                     const void* const* inputs, long n, Run run,
+                                                                     Take take) {
   executor.bind(parameters.base(), block, parameters.values());
   freeze_as_flagged(executor, parameters);
   run(executor, inputs, n);
@@ -122,14 +123,16 @@ TENON_INLINE float ShardSteps::scale_in(const std::byte* header) {
   std::memcpy(&scale, header + loss_scale_state, sizeof scale);
   return scale;
 }
-[[gnu::noinline]] TENON_INLINE void ShardSteps::add_gradients(eager::Tape& tape, const ParameterList& parameters,
-                                                              const long* offset, std::byte* header, bool begins) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void ShardSteps::add_gradients(eager::Tape& tape,
+                                                                         const ParameterList& parameters,
+                                                                         const long* offset, std::byte* header,
+                                                                         bool begins) {
   for (int e = 0; e < parameters.entries(); ++e)
     if (void* const gradient = offset[e] ? tape.gradient_data(parameters.handle(e)) : nullptr)
       add_gradient(header + offset[e],
                    AnyTensor(parameters.table()[e].dims, 1, home(static_cast<std::byte*>(gradient))), begins);
 }
-[[gnu::noinline]] TENON_INLINE void ShardSteps::take_outputs(Take take) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void ShardSteps::take_outputs(Take take) {
   const NetOutputs outputs = outputs_.views();
   take([&](int k, AnyTensor& to) {
     to = outputs[std::size_t(k)];
@@ -137,9 +140,10 @@ TENON_INLINE float ShardSteps::scale_in(const std::byte* header) {
   });
   outputs_.clear();
 }
-[[gnu::noinline]] TENON_INLINE void ShardSteps::find_gradients(const void** gradients, const ParameterList& parameters,
-                                                               const bool* reached, const long* offset,
-                                                               std::byte* block) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void ShardSteps::find_gradients(const void** gradients,
+                                                                          const ParameterList& parameters,
+                                                                          const bool* reached, const long* offset,
+                                                                          std::byte* block) {
   for (int e = 0; e < parameters.entries(); ++e)
     gradients[e] = reached[e] && parameters.handle(e).requires_grad() ? block + offset[e] : nullptr;
 }

@@ -1,7 +1,6 @@
-// Buckets of gradients on their way to other ranks while the graph computes the next ones.
+// When buckets of gradients are complete, and go to other ranks while the graph computes the next ones.
 #pragma once
-#include <tenon/dist/shard_sum.hpp>
-#include <tenon/run/executor.hpp>
+#include <tenon/lowering/program.hpp>
 #include <tenon/train/shards/shard_graph.hpp>
 
 TENON_INT_SIZES_BEGIN
@@ -32,22 +31,6 @@ struct BucketsReady {
     return bucket;
   }
   static constexpr Table table = make();
-};
-
-/// A policy of Executor::run that hands over the buckets which are complete.
-struct BucketPolicy : NoPolicy {
-  dist::detail::ShardSum& sum;
-  const int* ready;
-  const long* end;
-  int buckets;
-  mutable int next = 0;
-
-  BucketPolicy(dist::detail::ShardSum& of, const int* when, const long* ends, int count)
-      : sum(of), ready(when), end(ends), buckets(count) {}
-  void passed(long instructions) const {
-    while (next < buckets && ready[next] <= instructions) ++next;
-    if (next > 0) sum.complete(end[next - 1]);
-  }
 };
 
 }  // namespace tenon::detail
