@@ -7,3 +7,5 @@ fail() { echo "FAILED: $*"; failed=1; }
 # of Open MPI 4 (5 reads the PRTE ones): more ranks than processors, root in a container
 export OMPI_MCA_rmaps_base_oversubscribe=1 PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# UCX reports on the output of ranks what it does not find in a container
+export UCX_LOG_LEVEL=fatal
