@@ -82,4 +82,6 @@ TEST_CASE("where the largest and smallest elements are") {
   y.data()[34] = y.data()[37] = NAN, y.data()[50] = y.data()[55] = 2;
   both_modes([](const auto& v) { return argmax<1>(v); }, y);
   both_modes([](const auto& v) { return argmin<0>(v); }, y);
+  both_modes([](const auto& v) { return argmax<0>(v); }, Tensor<float, Shape<dyn, 10>>::zeros(0));
+  both_modes([](const auto& v) { return argmax<0>(v); }, Tensor<int, Shape<dyn>>::zeros(0));
 }
