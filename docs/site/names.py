@@ -44,8 +44,10 @@ def on_config(config):
         space, _, word = name.rpartition("::")
         named[name].add(name)
         named[name.removeprefix("tenon::")].add(name)
-        if space in spaces and (space in ("tenon", "tenon::ops") or re.search("[A-Z_]", word)):
+        if space in spaces:
             named[word].add(name)
+            if space not in ("tenon", "tenon::ops") and not re.search("[A-Z_]", word):
+                named[word].add("")  # too common a word
 
 
 def on_page_content(html, page, **_):
