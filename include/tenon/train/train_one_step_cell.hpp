@@ -68,9 +68,11 @@ struct LossOfPartGiven {
       if (parts) s << parts << " parts";
       else s << "no part";
       s << " of type " << class_name<Part>()
-        << ": TrainOneStepCell(network, part, optimizer, loss) finds the part by its "
-        << "type; make a cell of what is trained together, struct Generators : nn::Cell<Generators>, and a member of "
-           "it";
+        << ": TrainOneStepCell(network, part, optimizer, loss) finds the part by its type; "
+        << (parts ? "make a cell of what is trained together, struct Generators : nn::Cell<Generators>, and a member "
+                    "of it"
+                  : "a loss comes last, as a lambda: [](const auto& net, const auto& x, const auto& y) { return "
+                    "nn::MSELoss{}(net(x), y); }");
     }
     return s;
   }
