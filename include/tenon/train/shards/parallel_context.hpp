@@ -10,10 +10,6 @@
 
 namespace tenon::inline TENON_ABI::detail {
 
-#if !defined(TENON_COMPILED_PART)  // which many programs have that do not include this
-inline const HasTool has_data_parallel(Tool::data_parallel);
-#endif
-
 /// What is done for its settings. A program of headers alone has the code if it sets some where DataParallel is known.
 struct ParallelContext {
   /// Throws ValueError for a mode that there is not, and for a number of ranks, or a rank, that is another one.
@@ -85,6 +81,7 @@ inline constexpr ParallelContext parallel_context_code{
 namespace tenon::inline TENON_ABI {
 /// The same where DataParallel is known, which brings the code for it into a program of headers alone.
 inline void set_auto_parallel_context(const char* key, const std::string& value) {
+  const detail::HasTool has_data_parallel(detail::Tool::data_parallel);
 #if TENON_DEFINES
   detail::context_code = &detail::parallel_context_code;
 #endif
