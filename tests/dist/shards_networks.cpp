@@ -240,6 +240,18 @@ TEST_CASE("what set_auto_parallel_context says to it") {
   CHECK(heard("device_num", "2").find("has other weights") != std::string::npos);
   CHECK(heard("gradients_mean", "True").find("has other weights") != std::string::npos);
   CHECK(heard("parameter_broadcast", "True") == "nothing");
+
+  // a reset between a Model and its first step
+  set_auto_parallel_context("parallel_mode", "data_parallel");
+  dist::run_ranks(2, [](const dist::Communicator& group) {
+    Mlp net;
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, adam, dist::DataParallel{.group = group}};
+    group.barrier();
+    if (group.rank() == 0) reset_auto_parallel_context();
+    group.barrier();
+    model.train(1, bands<Shape<20>>(16) | dataset::batch(16));
+    CHECK(model.global_step() == 1);
+  });
 }
 TEST_CASE("processes of mpirun that would train alone say so") {
   ::setenv("PMI_SIZE", "4", 1);

@@ -52,7 +52,7 @@ inline constinit const ParallelContext* context_code = nullptr;
 inline constexpr ParallelContext parallel_context_code{
     check_parallel_context,
     [](const dist::Communicator& ranks, std::byte* weights, std::size_t bytes) {
-      if (changed_parallel_key("parameter_broadcast"))
+      if (changed_parallel_key && changed_parallel_key("parameter_broadcast"))  // it may have been reset meanwhile
         dist::broadcast(ranks, {home(weights, bytes, Look::change), bytes});
     },
     []() -> DivideState { return changed_parallel_key("enable_parallel_optimizer") ? divide_state : nullptr; }};
