@@ -71,8 +71,8 @@ class Executor {
         return run_all(detail::GraphObserver(*innermost, *program_, base_[int(Region::parameters)], n));
     run_all(policy);
   }
-  /// The same for a program of the CPU, unseen. Calls passed(count) after instructions: the first `count` of the
-  /// program have run, or are left out in this run.
+  /// The same for a program of the CPU that is not observed. Calls passed(count) after instructions: the first `count`
+  /// of the program have run, or are left out in this run.
   template <class Passed>
   void run_in_steps(const void* const* inputs, long n, const Passed& passed) {
     const FlushDenormals flush;

@@ -227,7 +227,7 @@ class ParallelStep<dist::DataParallel> {
     outputs.clear();
     steps_.numbers.each_output([&](const AnyTensor& output) { outputs.add(output); });
   }
-  // Where another target computes, or somebody looks on, all buckets are complete at the end.
+  // On another target, and in an observed program, all buckets are complete at the end.
   [[gnu::noinline]] void run_with_buckets(Executor& executor, const void* const* inputs, long n, const int* ready,
                                           const long* end, int buckets) {
     if (sum_.group().size() == 1 || executor.program().target != TargetId::cpu || (observable && observation()))

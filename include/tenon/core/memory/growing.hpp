@@ -74,7 +74,7 @@ class Growing {
   }
 
  private:
-  // Not by std::swap, which costs each type as much as all of this.
+  // Not by std::swap, which g++ would instantiate for each type.
   void exchange(Growing& other) {
     T* const first = first_;
     const std::size_t size = size_, room = room_;
