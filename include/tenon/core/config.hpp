@@ -53,12 +53,12 @@ static_assert(sizeof(1.0) == sizeof(double),
 
 // What depends on no shape and no model is defined in headers, or, where TENON_COMPILED is defined, once per program in
 // the sources of compiled/, and only declared here: `#if TENON_DEFINES` stands around such definitions, TENON_INLINE
-// before each function that was declared before it. nvcc always takes the headers, and so does a program with other
-// targets (core/target.hpp), unless TENON_COMPILED_TARGET says that the sources of compiled/ have them, too. A program
-// without exceptions has none of these definitions (tenon/embedded.hpp).
+// before each function that was declared before it. A program with other targets (core/target.hpp) takes the headers,
+// unless TENON_COMPILED_TARGET says that the sources of compiled/ have these targets, too. A program without exceptions
+// has none of these definitions (tenon/embedded.hpp).
 #if defined(TENON_EMBEDDED)
 #define TENON_DEFINES 0
-#elif defined(TENON_COMPILED) && !defined(TENON_COMPILED_PART) && !defined(__CUDACC__) && \
+#elif defined(TENON_COMPILED) && !defined(TENON_COMPILED_PART) && \
     (!defined(TENON_TARGET) || defined(TENON_COMPILED_TARGET))
 #define TENON_DEFINES 0
 #else

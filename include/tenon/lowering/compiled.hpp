@@ -101,8 +101,10 @@ struct Compiled {
                         << ": return fewer values");
     made.error = b.error, made.asks_values = b.asks_values, made.in_one_piece = b.inner_gradient || b.has_bodies;
     made.nested_gradient = b.nested_gradient, made.repeatable = b.repeatable;
-    for (std::size_t i = 0; i < made.draws.size(); ++i) made.draws[i] = b.draws[i];
-    for (std::size_t i = 0; i < made.texts.size(); ++i) made.texts[i] = static_cast<char>(b.texts[i]);
+    // not while an index is below size(): nvcc warns of an unsigned number below 0 where there are none
+    std::size_t draws = 0, letters = 0;
+    for (Draw& draw : made.draws) draw = b.draws[draws++];
+    for (char& letter : made.texts) letter = static_cast<char>(b.texts[letters++]);
     return made;
   }
   static constexpr Capture<room> captured = capture();

@@ -9,7 +9,14 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 flags="-std=c++20 --expt-relaxed-constexpr --extended-lambda -fmad=false -ftz=true -I$1/include"
 fused="-Xcompiler -march=native"
-"$nvcc" -x cu $flags $fused "$1/tests/backend/cuda/elementwise.cpp" -o "$work/elementwise"
+# nvcc without a word: its warnings about headers would be those that a user sees.
+quietly() {
+  "$nvcc" "$@" >"$work/said" 2>&1 && [ ! -s "$work/said" ] && return
+  echo "FAILED: nvcc $*:"
+  tail -n 20 "$work/said"
+  exit 1
+}
+quietly -x cu $flags $fused "$1/tests/backend/cuda/elementwise.cpp" -o "$work/elementwise"
 programs=$1/tests/backend/cuda/lines.cpp
 [ "${2:-}" != long ] || programs="$1/tests/backend/cuda/*.cpp $1/tests/ops/*.cpp $1/tests/ops/control/*.cpp"
 for program in $programs; do
@@ -18,20 +25,20 @@ for program in $programs; do
 done
 if [ "${2:-}" = long ]; then exit 0; fi
 status=0
-"$nvcc" $flags "$1/tests/backend/cuda/functions.cu" -o "$work/functions"
+quietly $flags "$1/tests/backend/cuda/functions.cu" -o "$work/functions"
 "$work/functions" || status=$?
 [ $status = 0 ] || [ $status = 77 ] || exit 1
-"$nvcc" $flags -O1 "$1/tests/backend/cuda/print.cu" -o "$work/print"
-"$nvcc" $flags $fused -O1 -DTENON_TARGET=cuda "$1/tests/backend/cuda/types.cu" -o "$work/types"
+quietly $flags -O1 "$1/tests/backend/cuda/print.cu" -o "$work/print"
+quietly $flags $fused -O1 -DTENON_TARGET=cuda "$1/tests/backend/cuda/types.cu" -o "$work/types"
 "$work/types"
 "$work/print"
-"$nvcc" $flags $fused -O1 -DTENON_TARGET=cuda "$1/tests/backend/cuda/data_parallel.cu" -o "$work/data_parallel"
+quietly $flags $fused -O1 -DTENON_TARGET=cuda "$1/tests/backend/cuda/data_parallel.cu" -o "$work/data_parallel"
 "$work/data_parallel"
 cp "$1/examples/06_mnist.cpp" "$work/06_mnist.cu"
 # for a CPU without a fused multiply-add: one sentence
 "$nvcc" $flags -DTENON_TARGET=cuda -c "$work/06_mnist.cu" -o "$work/06_mnist.o" >"$work/refused" 2>&1 && exit 1
 grep -q "needs a CPU with a fused multiply-add" "$work/refused"
-"$nvcc" $flags $fused -O1 -DTENON_TARGET=cuda "$work/06_mnist.cu" -o "$work/06_mnist"
+quietly $flags $fused -O1 -DTENON_TARGET=cuda "$work/06_mnist.cu" -o "$work/06_mnist"
 "$work/06_mnist" --help >/dev/null
 if nvidia-smi -L >/dev/null 2>&1; then
   for device in CPU GPU; do "$work/06_mnist" --epochs 1 --device $device >"$work/$device"; done

@@ -224,6 +224,23 @@ TEST_CASE("wide tiles, which a convolution of few results is compiled without, a
                 else CHECK(least_cost<NarrowConvTile>(s, n) <= least_cost<WideConvTile>(s, n));
               }
 }
+TEST_CASE("the wide tile of a weight's gradient is never the cheapest where a program is compiled without it") {
+  for (const long n : {1, 3, 16, 32, 100, 256, 1024})
+    for (const long o : {4, 16, 31, 32})
+      for (const long c : {1, 6, 64, 512})
+        for (const long size : {7, 14, 56, 224})
+          for (const int k : {1, 3, 5, 7})
+            for (const int stride : {1, 2, 3}) {
+              const long of = (size - 1) / stride + 1;
+              const Conv2dSizes s{n, c, size, size, o, of, of, k, k, stride, stride, k / 2, k / 2, 1, 1, 1};
+              if (!weight_in_tiles(s) || weight_ways(s) > 0) continue;
+              INFO(n, " samples, ", c, " to ", o, " channels of ", size, ", taps ", k, ", stride ", stride);
+              CHECK(weight_ways(s) == -1);
+              CHECK(WeightWays<WideWeightTile, NarrowWeightTile>::choice(s).second == 1);
+            }
+  CHECK(weight_ways({32, 6, 14, 14, 33, 10, 10, 5, 5, 1, 1, 0, 0, 1, 1, 1}) == 0);
+  CHECK(weight_ways({32, 6, 14, 14, 64, 10, 10, 5, 5, 1, 1, 0, 0, 1, 1, 2}) == -1);  // 32 of a group
+}
 TEST_CASE("3 x 3: rows and samples of a tile, whole and cut; one segment, two, and a shorter last one") {
   check_sizes<3>(1, 3, 4, 5, 6, 3, 3, 1, 1, 1, 1);
   check_sizes<3>(2, 30, 9, 33, 66, 3, 3, 1, 1, 1, 1);

@@ -2,10 +2,8 @@
 #pragma once
 #include <cstdint>
 
-#include <tenon/core/simd/simd.hpp>
-#if TENON_DEFINES
 #include <tenon/backend/cpu/recurrent/gates.hpp>
-#endif
+#include <tenon/core/simd/simd.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel {
@@ -25,7 +23,6 @@ namespace tenon::inline TENON_ABI::kernel {
 struct LstmCell {
   static constexpr long gates = 4, states = 2, parts = 5;
   static constexpr bool projected = false;
-#if TENON_DEFINES
   template <class V, class Own, class Input>
   [[gnu::always_inline]] static constexpr V forward(Own own, Input, V& c, V (&part)[parts]) {
     const V i = gate_sigmoid(own(0)), f = gate_sigmoid(own(1)), g = gate_tanh(own(2)), o = gate_sigmoid(own(3));
@@ -46,7 +43,6 @@ struct LstmCell {
   [[gnu::always_inline]] static constexpr V hidden_share(const V (&)[parts], long, V gradient) {
     return gradient;
   }
-#endif
 };
 
 /// r, z = sigmoid of (projected + own), own = h W + b;  m = tanh(projected + r own);  h = m + z (h - m). Parts: r, z,
@@ -54,7 +50,6 @@ struct LstmCell {
 struct GruCell {
   static constexpr long gates = 3, states = 1, parts = 4;
   static constexpr bool projected = true;
-#if TENON_DEFINES
   template <class V, class Own, class Input>
   [[gnu::always_inline]] static constexpr V forward(Own own, Input input, V& h, V (&part)[parts]) {
     const V r = gate_sigmoid(input(0) + own(0)), z = gate_sigmoid(input(1) + own(1)), q = own(2);
@@ -75,7 +70,6 @@ struct GruCell {
   [[gnu::always_inline]] static constexpr V hidden_share(const V (&part)[parts], long gate, V gradient) {
     return gate == 2 ? gradient * part[0] : gradient;
   }
-#endif
 };
 
 #if TENON_DEFINES

@@ -4,6 +4,7 @@
 #include <tenon/core/function_ref.hpp>
 #if TENON_DEFINES
 #include <tenon/backend/cpu/nchw16n/layout.hpp>
+#include <tenon/backend/cpu/winograd/transform.hpp>
 #endif
 
 TENON_EXACT_BEGIN

@@ -3,7 +3,7 @@
 #include <tenon/backend/cpu/conv/geometry.hpp>
 #include <tenon/backend/cpu/gemm/tile.hpp>
 #include <tenon/backend/cpu/gemm/workspace_parts.hpp>
-#include <tenon/backend/cpu/winograd/transform.hpp>
+#include <tenon/backend/cpu/winograd/points.hpp>
 #include <tenon/core/nchw16n.hpp>
 
 TENON_EXACT_BEGIN

@@ -110,13 +110,8 @@ struct Kernel<Cuda, ops::Conv2dBackwardWeight> : kernel::cuda::Whole {
   static constexpr bool in_tiles =
       std::is_same_v<typename C::Result, float> && kernel::cuda::weight_in_tiles(sizes<C>(1));
 
-  /// How many rows and columns further the next pixel is met, where the kernel is 3 x 3 without dilation; else 0.
-  static constexpr int stride_of_3x3(const kernel::Conv2dSizes& s) {
-    const bool is_3x3 = s.kh == 3 && s.kw == 3 && s.dilation_h == 1 && s.dilation_w == 1;
-    return is_3x3 && s.stride_h == s.stride_w && s.stride_h <= 2 ? s.stride_h : 0;
-  }
   template <class C>
-  using Ways = kernel::cuda::WeightWaysOf<stride_of_3x3(sizes<C>(1))>;
+  using Ways = kernel::cuda::WeightWaysOf<kernel::cuda::weight_ways(sizes<C>(1))>;
 
   template <class C>
   static constexpr long workspace(long n) {

@@ -1,5 +1,6 @@
 // Pooling and its gradients: a thread per element, of averages of large windows a half warp.
 #pragma once
+#include <tenon/backend/cpu/pool/large_window.hpp>
 #include <tenon/backend/cpu/pool/pool2d_kernel.hpp>
 #include <tenon/backend/cuda/epilogue.hpp>
 #include <tenon/backend/cuda/reduce/tree.hpp>

@@ -2,6 +2,7 @@
 // of matrices at each, tiles of results from these.
 #pragma once
 #include <tenon/backend/cpu/winograd/conv2d_kernel.hpp>
+#include <tenon/backend/cpu/winograd/transform.hpp>
 #include <tenon/backend/cuda/conv/fast_conv.hpp>
 #include <tenon/backend/cuda/gemm/tiles.hpp>
 

@@ -1,0 +1,3 @@
+#include "train.hpp"
+
+double train_in_cpp() { return train(); }
