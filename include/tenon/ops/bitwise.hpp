@@ -75,23 +75,27 @@ struct RightShift : Bitwise<RightShift, "RightShift"> {
 };
 TENON_EXACT_END
 
-/// Operators on the bits of integers, with broadcasting; one operand may be a whole number.
+/// a & b, bit by bit, with broadcasting; one of them may be a whole number.
 constexpr auto bitwise_and(const OperandOrScalar auto& a, const OperandOrScalar auto& b,
                            std::source_location at = std::source_location::current()) {
   return binary<BitwiseAnd>(at, a, b);
 }
+/// a | b, bit by bit, with broadcasting; one of them may be a whole number.
 constexpr auto bitwise_or(const OperandOrScalar auto& a, const OperandOrScalar auto& b,
                           std::source_location at = std::source_location::current()) {
   return binary<BitwiseOr>(at, a, b);
 }
+/// a ^ b, bit by bit, with broadcasting; one of them may be a whole number.
 constexpr auto bitwise_xor(const OperandOrScalar auto& a, const OperandOrScalar auto& b,
                            std::source_location at = std::source_location::current()) {
   return binary<BitwiseXor>(at, a, b);
 }
+/// a << b as LeftShift says, with broadcasting; one of them may be a whole number.
 constexpr auto bitwise_left_shift(const OperandOrScalar auto& a, const OperandOrScalar auto& b,
                                   std::source_location at = std::source_location::current()) {
   return binary<LeftShift>(at, a, b);
 }
+/// a >> b as RightShift says, with broadcasting; one of them may be a whole number.
 constexpr auto bitwise_right_shift(const OperandOrScalar auto& a, const OperandOrScalar auto& b,
                                    std::source_location at = std::source_location::current()) {
   return binary<RightShift>(at, a, b);

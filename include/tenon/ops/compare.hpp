@@ -54,27 +54,32 @@ struct GreaterEqual : Comparison<GreaterEqual, "GreaterEqual"> {
 };
 TENON_EXACT_END
 
-/// Comparisons with broadcasting, also written a == b and so on; one operand may be a number.
+/// a == b as bool, with broadcasting; one operand may be a number. False where one of them is NaN.
 constexpr auto equal(const OperandOrScalar auto& a, const OperandOrScalar auto& b,
                      std::source_location at = std::source_location::current()) {
   return binary<Equal>(at, a, b);
 }
+/// a != b as bool, with broadcasting; one operand may be a number. True where one of them is NaN.
 constexpr auto not_equal(const OperandOrScalar auto& a, const OperandOrScalar auto& b,
                          std::source_location at = std::source_location::current()) {
   return binary<NotEqual>(at, a, b);
 }
+/// a < b as bool, with broadcasting; one operand may be a number. False where one of them is NaN.
 constexpr auto less(const OperandOrScalar auto& a, const OperandOrScalar auto& b,
                     std::source_location at = std::source_location::current()) {
   return binary<Less>(at, a, b);
 }
+/// a <= b as bool, with broadcasting; one operand may be a number. False where one of them is NaN.
 constexpr auto less_equal(const OperandOrScalar auto& a, const OperandOrScalar auto& b,
                           std::source_location at = std::source_location::current()) {
   return binary<LessEqual>(at, a, b);
 }
+/// a > b as bool, with broadcasting; one operand may be a number. False where one of them is NaN.
 constexpr auto greater(const OperandOrScalar auto& a, const OperandOrScalar auto& b,
                        std::source_location at = std::source_location::current()) {
   return binary<Greater>(at, a, b);
 }
+/// a >= b as bool, with broadcasting; one operand may be a number. False where one of them is NaN.
 constexpr auto greater_equal(const OperandOrScalar auto& a, const OperandOrScalar auto& b,
                              std::source_location at = std::source_location::current()) {
   return binary<GreaterEqual>(at, a, b);

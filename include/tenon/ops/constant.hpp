@@ -50,9 +50,11 @@ constexpr auto constant(const Operand auto& x, std::source_location at = std::so
   return apply<ConstantTable<Values>>(at, x);
 }
 
+/// x, through which no gradient flows; any shape and dtype. PyTorch's detach.
 constexpr auto stop_gradient(const Operand auto& x, std::source_location at = std::source_location::current()) {
   return apply<StopGradient>(at, x);
 }
+/// x itself, of any shape and dtype; its gradient is the gradient from above.
 constexpr auto identity(const Operand auto& x, std::source_location at = std::source_location::current()) {
   return apply<Identity>(at, x);
 }

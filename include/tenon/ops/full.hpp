@@ -35,10 +35,12 @@ constexpr auto full(const Operand auto& x, Scalar auto value,
                     std::source_location at = std::source_location::current()) {
   return apply_with<Full, Full::of(S::dims)>(at, tenon::detail::immediate_number(x, value), x);
 }
+/// 0 in every element, of shape S, with the dtype and batch size of x: `zeros<Shape<dyn, 64>>(x)`.
 template <class S>
 constexpr auto zeros(const Operand auto& x, std::source_location at = std::source_location::current()) {
   return full<S>(x, 0, at);
 }
+/// 1 in every element, of shape S, with the dtype and batch size of x: `ones<Shape<dyn, 64>>(x)`.
 template <class S>
 constexpr auto ones(const Operand auto& x, std::source_location at = std::source_location::current()) {
   return full<S>(x, 1, at);

@@ -38,9 +38,11 @@ constexpr auto full_like(const Operand auto& x, Scalar auto value,
                          std::source_location at = std::source_location::current()) {
   return apply_with<FullLike>(at, tenon::detail::immediate_number(x, value), x);
 }
+/// 0 in every element; shape and dtype of x.
 constexpr auto zeros_like(const Operand auto& x, std::source_location at = std::source_location::current()) {
   return full_like(x, 0, at);
 }
+/// 1 in every element; shape and dtype of x.
 constexpr auto ones_like(const Operand auto& x, std::source_location at = std::source_location::current()) {
   return full_like(x, 1, at);
 }

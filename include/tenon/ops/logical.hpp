@@ -28,18 +28,22 @@ struct LogicalNot : Logical<LogicalNot, "LogicalNot"> {
 };
 TENON_EXACT_END
 
+/// a && b element by element, of bool, with broadcasting.
 constexpr auto logical_and(const Operand auto& a, const Operand auto& b,
                            std::source_location at = std::source_location::current()) {
   return apply<LogicalAnd>(at, a, b);
 }
+/// a || b element by element, of bool, with broadcasting.
 constexpr auto logical_or(const Operand auto& a, const Operand auto& b,
                           std::source_location at = std::source_location::current()) {
   return apply<LogicalOr>(at, a, b);
 }
+/// Whether one of a and b is true, and not both, element by element, of bool, with broadcasting.
 constexpr auto logical_xor(const Operand auto& a, const Operand auto& b,
                            std::source_location at = std::source_location::current()) {
   return apply<LogicalXor>(at, a, b);
 }
+/// The opposite of each element of x, of bool.
 constexpr auto logical_not(const Operand auto& x, std::source_location at = std::source_location::current()) {
   return apply<LogicalNot>(at, x);
 }

@@ -24,6 +24,7 @@ struct Mul : Elementwise<Mul, "Mul"> {
 };
 TENON_EXACT_END
 
+/// a * b with broadcasting; one of them may be a number.
 constexpr auto mul(const OperandOrScalar auto& a, const OperandOrScalar auto& b,
                    std::source_location at = std::source_location::current()) {
   return binary<Mul>(at, a, b);

@@ -139,12 +139,13 @@ constexpr auto randint(const Operand auto& x, std::source_location at = std::sou
                 "randint<S, low, high> needs low < high, less than 2^31 apart");
   return random_call<RandomNumbers, RandomNumbers::of(RandomKind::integer, type_of<T, S>, low, high - low)>(at, x);
 }
-/// Numbers in the shape and dtype of x. MindSpore's and PyTorch's rand_like, randn_like.
+/// Numbers in 0 <= u < 1 in the shape and dtype of x. MindSpore's and PyTorch's rand_like.
 template <Operand X>
 constexpr auto rand_like(const X& x, std::source_location at = std::source_location::current()) {
   if constexpr (is_broken<X>) return x;
   else return random_call<RandomNumbers, RandomNumbers::of(RandomKind::uniform, X::dims)>(at, x);
 }
+/// Numbers of the normal distribution N(0, 1) in the shape and dtype of x. MindSpore's and PyTorch's randn_like.
 template <Operand X>
 constexpr auto randn_like(const X& x, std::source_location at = std::source_location::current()) {
   if constexpr (is_broken<X>) return x;

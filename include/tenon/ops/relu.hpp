@@ -33,6 +33,7 @@ struct Relu : Elementwise<Relu, "ReLU"> {
 };
 TENON_EXACT_END
 
+/// max(x, 0) element by element; shape and dtype of x.
 constexpr auto relu(const Operand auto& x, std::source_location at = std::source_location::current()) {
   return apply<Relu>(at, x);
 }
