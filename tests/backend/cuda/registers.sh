@@ -16,8 +16,8 @@ trap 'rm -rf "$work"' EXIT
 code=
 for arch in $(echo "$arches" | tr , ' '); do code="$code -gencode=arch=compute_$arch,code=sm_$arch"; done
 for network in "$@"; do
-  # shellcheck disable=SC2086  # several words
   mkdir "$work/$network"
+  # shellcheck disable=SC2086  # several words
   nvcc -x cu -fatbin --keep --keep-dir "$work/$network" -std=c++20 -O2 --expt-relaxed-constexpr --extended-lambda \
     -fmad=false -ftz=true -DNDEBUG -Xcompiler=-march=native -DTENON_TARGET=cuda $code -Xptxas=-v "-I$source/include" \
     "$source/benchmarks/run/$network.cpp" -o "$work/$network.fatbin" >"$work/$network.text" 2>&1 ||
