@@ -28,6 +28,11 @@ auto zeros(long batch) {
 }
 struct Kernels {
   int all = 0, longest_chain = 0;
+  double per_operation = 0;  // of the fused graph
+};
+struct Operations {
+  int count = 0;
+  void begin(RunInfo& run) { count = run.program->instructions; }
 };
 /// Kernels of a step.
 template <class Net, class Sample, class Label = Shape<>>
@@ -37,7 +42,8 @@ Kernels kernels_of_step(long batch, const auto& optimizer) {
   emulator::launched = nullptr;
   Net net;
   Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, optimizer};
-  model.train(1, zeros<Sample, Label>(batch));
+  Operations operations;
+  model.train(1, zeros<Sample, Label>(batch), operations);
   emulator::kernels_run = true;
   Kernels kernels;
   std::vector<int> chain;  // that ends with each item
@@ -48,7 +54,9 @@ Kernels kernels_of_step(long batch, const auto& optimizer) {
       chain.push_back(before + (item.body != nullptr));
       kernels.all += item.body != nullptr, kernels.longest_chain = std::max(kernels.longest_chain, chain.back());
     }
-  MESSAGE(kernels.all, " kernels, ", kernels.longest_chain, " of them one after the other");
+  kernels.per_operation = double(kernels.all) / operations.count;
+  MESSAGE(kernels.all, " kernels of ", operations.count, " operations, ", kernels.longest_chain,
+          " of them one after the other");
   return kernels;
 }
 const nn::Momentum momentum{.learning_rate = 0.01f, .momentum = 0.9f};
@@ -61,14 +69,21 @@ struct Lstm : nn::Cell<Lstm> {
     return fc(ops::flatten(h));
   }
 };
+struct Mlp : nn::Cell<Mlp> {
+  nn::Dense<784, 512> hidden;
+  nn::Dense<512, 10> output;
+  constexpr auto construct(auto x) const { return output(relu(hidden(x))); }
+};
 void check_kernels(const Kernels& kernels, int most, int longest_chain) {
   CHECK(kernels.all > most * 3 / 4);  // of a whole step
   CHECK(kernels.all <= most);
   CHECK(kernels.longest_chain <= longest_chain);
+  CHECK(kernels.per_operation <= 1.2);
 }
 }  // namespace
 
 TEST_CASE("LeNet-5") { check_kernels(kernels_of_step<models::LeNet, Shape<1, 28, 28>>(32, momentum), 2, 2); }
+TEST_CASE("MLP 784-512-10") { check_kernels(kernels_of_step<Mlp, Shape<784>>(64, momentum), 3, 3); }
 TEST_CASE("LSTM") { check_kernels(kernels_of_step<Lstm, Shape<64, 32>>(32, momentum), 24, 15); }
 TEST_CASE("GPT with 4 blocks of width 256") {
   using Gpt = models::Gpt<4, 128, 256, 4, 65>;
