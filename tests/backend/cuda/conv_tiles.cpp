@@ -233,13 +233,13 @@ TEST_CASE("the wide tile of a weight's gradient is never the cheapest where a pr
             for (const int stride : {1, 2, 3}) {
               const long of = (size - 1) / stride + 1;
               const Conv2dSizes s{n, c, size, size, o, of, of, k, k, stride, stride, k / 2, k / 2, 1, 1, 1};
-              if (!weight_in_tiles(s) || weight_ways(s) > 0) continue;
+              if (!weight_in_tiles(s) || weight_tile_set(s) >= WeightTileSet::of_3x3) continue;
               INFO(n, " samples, ", c, " to ", o, " channels of ", size, ", taps ", k, ", stride ", stride);
-              CHECK(weight_ways(s) == -1);
+              CHECK(weight_tile_set(s) == WeightTileSet::narrow);
               CHECK(WeightWays<WideWeightTile, NarrowWeightTile>::choice(s).second == 1);
             }
-  CHECK(weight_ways({32, 6, 14, 14, 33, 10, 10, 5, 5, 1, 1, 0, 0, 1, 1, 1}) == 0);
-  CHECK(weight_ways({32, 6, 14, 14, 64, 10, 10, 5, 5, 1, 1, 0, 0, 1, 1, 2}) == -1);  // 32 of a group
+  CHECK(weight_tile_set({32, 6, 14, 14, 33, 10, 10, 5, 5, 1, 1, 0, 0, 1, 1, 1}) == WeightTileSet::any_taps);
+  CHECK(weight_tile_set({32, 6, 14, 14, 64, 10, 10, 5, 5, 1, 1, 0, 0, 1, 1, 2}) == WeightTileSet::narrow);
 }
 TEST_CASE("3 x 3: rows and samples of a tile, whole and cut; one segment, two, and a shorter last one") {
   check_sizes<3>(1, 3, 4, 5, 6, 3, 3, 1, 1, 1, 1);

@@ -111,7 +111,7 @@ struct Kernel<Cuda, ops::Conv2dBackwardWeight> : kernel::cuda::Whole {
       std::is_same_v<typename C::Result, float> && kernel::cuda::weight_in_tiles(sizes<C>(1));
 
   template <class C>
-  using Ways = kernel::cuda::WeightWaysOf<kernel::cuda::weight_ways(sizes<C>(1))>;
+  using Ways = kernel::cuda::WeightWaysOf<kernel::cuda::weight_tile_set(sizes<C>(1))>;
 
   template <class C>
   static constexpr long workspace(long n) {

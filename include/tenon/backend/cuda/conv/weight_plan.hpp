@@ -176,24 +176,29 @@ struct WeightWays {
     launch_weight_sums(a, plan.samples, plan.together, plan.apart ? plan.segments() : 1, plan.count());
   }
 };
-/// How many rows and columns further the next pixel is met, where the kernel is 3 x 3 without dilation; else 0.
-constexpr int stride_of_3x3(const Conv2dSizes& s) {
+/// Which tiles a program has for a convolution, of any number of samples. What it never takes is not compiled into it.
+enum class WeightTileSet {
+  any_taps,
+  narrow,  // of `any_taps` the narrow one alone, which is the cheaper one wherever its outputs are enough
+  of_3x3,
+  of_3x3_stride_2,
+};
+constexpr WeightTileSet weight_tile_set(const Conv2dSizes& s) {
   const bool is_3x3 = s.kh == 3 && s.kw == 3 && s.dilation_h == 1 && s.dilation_w == 1;
-  return is_3x3 && s.stride_h == s.stride_w && s.stride_h <= 2 ? s.stride_h : 0;
+  if (is_3x3 && s.stride_h == s.stride_w && s.stride_h <= 2)
+    return s.stride_h == 1 ? WeightTileSet::of_3x3 : WeightTileSet::of_3x3_stride_2;
+  return s.group_outputs() <= NarrowWeightTile::outputs ? WeightTileSet::narrow : WeightTileSet::any_taps;
 }
-/// Which ways a convolution of these sizes has, of any number of samples: those for 3 x 3 with a stride of 1 or 2; all
-/// for any taps, 0; or, -1, the narrow one alone, the cheaper one wherever its outputs are enough. What a program never
-/// takes is not compiled into it.
-constexpr int weight_ways(const Conv2dSizes& s) {
-  if (const int stride = stride_of_3x3(s)) return stride;
-  return s.group_outputs() <= NarrowWeightTile::outputs ? -1 : 0;
-}
-template <int ways>
-struct WeightWaysOf : WeightWays<Weight3x3Tile<ways, 4, false>, Weight3x3Tile<ways, 2, true>, NarrowWeightTile> {};
+template <WeightTileSet tiles>
+struct WeightWaysOf : WeightWays<WideWeightTile, NarrowWeightTile> {};
 template <>
-struct WeightWaysOf<0> : WeightWays<WideWeightTile, NarrowWeightTile> {};
+struct WeightWaysOf<WeightTileSet::narrow> : WeightWays<NarrowWeightTile> {};
 template <>
-struct WeightWaysOf<-1> : WeightWays<NarrowWeightTile> {};
+struct WeightWaysOf<WeightTileSet::of_3x3>
+    : WeightWays<Weight3x3Tile<1, 4, false>, Weight3x3Tile<1, 2, true>, NarrowWeightTile> {};
+template <>
+struct WeightWaysOf<WeightTileSet::of_3x3_stride_2>
+    : WeightWays<Weight3x3Tile<2, 4, false>, Weight3x3Tile<2, 2, true>, NarrowWeightTile> {};
 
 /// Whether the gradient is computed in tiles: where a group has channels enough, and places are ints.
 constexpr bool weight_in_tiles(const Conv2dSizes& s) {
