@@ -92,15 +92,15 @@ constexpr bool has_countable_bytes(const TensorType& t) {
 }
 }  // namespace detail
 
+/// Writes an extent as in messages: 28, n, 2n.
+[[gnu::noinline]] constexpr Sentence& write_extent(Sentence& s, int extent) {
+  if (extent >= 0) return s << extent;
+  return extent == dyn ? s << "n" : s << -extent << "n";
+}
 /// Writes the extents as in messages: [n,3,28,28], [2n,10].
 [[gnu::noinline]] constexpr Sentence& operator<<(Sentence& s, const TensorType& t) {
   s << "[";
-  for (int axis = 0; axis < t.rank; ++axis) {
-    if (axis) s << ",";
-    if (t.extent[axis] >= 0) s << t.extent[axis];
-    else if (t.extent[axis] == dyn) s << "n";
-    else s << -t.extent[axis] << "n";
-  }
+  for (int axis = 0; axis < t.rank; ++axis) write_extent(axis ? s << "," : s, t.extent[axis]);
   return s << "]";
 }
 

@@ -99,10 +99,6 @@ struct Subscripts {
   }
   constexpr std::string_view own() const { return {&letter, 1}; }
   constexpr void explain(Sentence& error) const {
-    const auto extent = [&](int e) {
-      if (e < 0) error << "n";
-      else error << e;
-    };
     const auto axis = [&] {
       if (is_letter(letter)) error << "axis " << own();
       else error << "an axis of ...";
@@ -120,9 +116,9 @@ struct Subscripts {
       case two_extents:
         axis();
         error << " has the extent ";
-        extent(found);
+        write_extent(error, found);
         error << " in operand " << where << ", and ";
-        extent(wanted);
+        write_extent(error, wanted);
         error << " before";
         break;
       case unknown_in_result:

@@ -74,7 +74,9 @@ struct MatMul : Operator<MatMul, "MatMul"> {
     if (a.dtype != b.dtype)
       error << "MatMul of " << tenon::name(a.dtype) << " " << a << " and " << tenon::name(b.dtype) << " " << b
             << ": cast one of them, dtypes must agree";
-    else if (k != k2) error << "MatMul got rows of " << k << " " << a << ", its weight " << b << " needs " << k2;
+    else if (k != k2)
+      write_extent(write_extent(error << "MatMul got rows of ", k) << " " << a << ", its weight " << b << " needs ",
+                   k2);
     else if (!broadcast(stack_of(a), stack_of(b), t))
       error << "MatMul of the stacks " << a << " and " << b << ": their leading extents differ";
     if (!error.empty()) return t;

@@ -1,6 +1,6 @@
 // Images, kernels, and gradients at the points of Winograd's filtering, and results from the sums of products there.
 #pragma once
-#include <tenon/backend/cpu/winograd/points.hpp>
+#include <tenon/backend/cpu/winograd/plan.hpp>
 #include <tenon/core/simd/simd.hpp>
 
 TENON_EXACT_BEGIN
