@@ -102,8 +102,8 @@ struct Compiled {
     made.error = b.error, made.asks_values = b.asks_values, made.in_one_piece = b.inner_gradient || b.has_bodies;
     made.nested_gradient = b.nested_gradient, made.repeatable = b.repeatable;
     // not while an index is below size(): nvcc warns of an unsigned number below 0 where there are none
-    std::size_t draws = 0, letters = 0;
-    for (Draw& draw : made.draws) draw = b.draws[draws++];
+    std::size_t drawn = 0, letters = 0;
+    for (Draw& draw : made.draws) draw = b.draws[drawn++];
     for (char& letter : made.texts) letter = static_cast<char>(b.texts[letters++]);
     return made;
   }
