@@ -90,14 +90,20 @@ TEST_CASE("a network that is assigned another one has the other's frozen paramet
   }
 }
 
-TEST_CASE("with everything frozen by flag, a training changes nothing and does not fail") {
+TEST_CASE("with everything frozen by flag, a training says so, and one part is enough to train again") {
   for (const Mode mode : {Mode::graph, Mode::pynative}) {
     Net net;
     auto model = model_of(net, mode);
     net.requires_grad(false);
     const auto before = weights(net);
-    model.train(1, data());
+    CHECK_THROWS_WITH_AS(model.train(1, data()),
+                         "Model.train: the optimizer got an empty parameter list: requires_grad(false) has frozen "
+                         "every parameter. Call requires_grad(true) of what is to train.",
+                         ValueError);
     CHECK(before == weights(net));
+    net.b.requires_grad(true);
+    model.train(1, data());
+    CHECK(before != weights(net));
   }
 }
 

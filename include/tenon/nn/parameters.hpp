@@ -141,6 +141,9 @@ class ParameterList {
 
 namespace detail {
 void freeze(Executor& executor, const ParameterList& parameters, unsigned version);
+/// Throws ValueError if requires_grad(false) has frozen all that an optimizer would change. MindSpore says so when the
+/// optimizer is made; here parameters may be frozen later, so it is said when `what` begins.
+[[gnu::cold]] void check_trains(std::string_view what, const ParameterList& parameters);
 
 /// Throws OutOfMemory, before any of it is taken, if there is no room for the parameters of a network, unless they are
 /// there, and for the `state_bytes` of its optimizer. `state`: where in them that of each entry begins, 0: it has none.
@@ -344,6 +347,12 @@ TENON_INLINE void freeze(Executor& executor, const ParameterList& parameters, un
   for (int i = 0; i < parameters.entries(); ++i)
     frozen[std::size_t(i)] = parameters.table()[i].trainable && !parameters.handle(i).requires_grad();
   executor.freeze(frozen.get(), version);
+}
+TENON_INLINE void check_trains(std::string_view what, const ParameterList& parameters) {
+  for (int i = 0; i < parameters.entries(); ++i)
+    if (parameters.table()[i].trainable && parameters.handle(i).requires_grad()) return;
+  throw_error<ValueError>(what, ": the optimizer got an empty parameter list: requires_grad(false) has frozen every "
+                          "parameter. Call requires_grad(true) of what is to train.");
 }
 [[gnu::noinline]] TENON_INLINE long check_training_memory(const ParameterList& parameters, const long* state,
                                                           long state_bytes) {

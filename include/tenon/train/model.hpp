@@ -124,12 +124,13 @@ class Model {
   /// data       batched; with a loss function its columns are the inputs of construct, then the label
   /// callbacks  objects with hooks, ranges of AnyCallback, observers. TrainOptions may be anywhere among them, or, as
   ///            {.dataset_sink_mode = true}, before them
-  /// throws     ValueError for epochs < 1, empty data, a changed number among the network's members, a class number out
-  ///            of range or a batch too small for a BatchNorm (before the step runs), an index outside of a table
-  ///            (before it is used), and, after the hooks of the end, a loss that is not finite unless a loss scale
-  ///            skipped the update (the message states which weights the network has); RuntimeError after 1000 skipped
-  ///            updates in a row, if a callback of train() calls train(), or while another thread trains or evaluates
-  ///            this Model. An exception of a hook ends the run, without end()
+  /// throws     ValueError for epochs < 1, empty data, a network of which requires_grad(false) has frozen every
+  ///            parameter, a changed number among its members, a class number out of range or a batch too small for a
+  ///            BatchNorm (before the step runs), an index outside of a table (before it is used), and, after the hooks
+  ///            of the end, a loss that is not finite unless a loss scale skipped the update (the message states which
+  ///            weights the network has); RuntimeError after 1000 skipped updates in a row, if a callback of train()
+  ///            calls train(), or while another thread trains or evaluates this Model. An exception of a hook ends the
+  ///            run, without end()
   // `auto`, though it is void: to find that out, an editor looks into the call and shows what is wrong (clangd).
   template <dataset::Dataset Data, class... Callbacks, class = void, bool = true, class = void>
   auto train(long epochs, const Data& data, Callbacks&&... callbacks) {
@@ -361,7 +362,7 @@ class Model {
       runs = runner_.parallel().agree_on_run(runner_, what, epochs, data, optimizer_, progress_);
     if constexpr (has_slices)
       if (runs) runner_.slices().agree_on_run(runner_, what, epochs, data);
-    detail::check_run(what, epochs, data.size());
+    detail::check_run(what, ParameterList(*net_), epochs, data.size());
     return runs;
   }
 

@@ -142,8 +142,11 @@ TEST_CASE("loss scale: gradients that nobody asks for do not overflow") {
     model.train(1, rows({1}, huge), seen);
     net.q.requires_grad(false);
     model.train(1, rows({1}, huge), seen);
-    net.requires_grad(false);
-    model.train(1, rows({huge}), seen);
+    struct Freeze {
+      Sum& net;
+      void step_begin(RunInfo&) { net.requires_grad(false); }
+    } freeze{net};
+    model.train(1, rows({huge}), seen, freeze);
     CHECK(seen.overflow == std::vector<int>{1, 0, 0});
   }
 }

@@ -111,7 +111,7 @@ std::vector<AnyTensor> views_of(const void* row) {
 }
 
 void check_size(std::string_view what, long batches);
-void check_run(std::string_view what, long epochs, long batches);
+void check_run(std::string_view what, const ParameterList& parameters, long epochs, long batches);
 /// Whether the losses of the last step are finite, or nothing came of them.
 bool is_finite(RunInfo& run);
 #if defined(TENON_TARGET)
@@ -226,9 +226,10 @@ void each_step(Run& run, NextRow<Columns> next_row, List& list, Step step, Done 
 TENON_INLINE void check_size(std::string_view what, long batches) {
   if (batches == 0) throw_error<ValueError>(what, ": there is no valid data in the data set: it has no batch.");
 }
-TENON_INLINE void check_run(std::string_view what, long epochs, long batches) {
+TENON_INLINE void check_run(std::string_view what, const ParameterList& parameters, long epochs, long batches) {
   if (epochs < 1) throw_error<ValueError>(what, ": epoch must be 1 or more, got ", epochs, ".");
   check_size(what, batches);
+  check_trains(what, parameters);
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void warn_of_elements(const RunInfo& run) {
   for (const AnyTensor& loss : run.net_outputs)
