@@ -352,7 +352,7 @@ TENON_INLINE void check_trains(std::string_view what, const ParameterList& param
   for (int i = 0; i < parameters.entries(); ++i)
     if (parameters.table()[i].trainable && parameters.handle(i).requires_grad()) return;
   throw_error<ValueError>(what, ": the optimizer got an empty parameter list: requires_grad(false) has frozen every "
-                          "parameter. Call requires_grad(true) of what is to train.");
+                                "parameter. Call requires_grad(true) of what is to train.");
 }
 [[gnu::noinline]] TENON_INLINE long check_training_memory(const ParameterList& parameters, const long* state,
                                                           long state_bytes) {
