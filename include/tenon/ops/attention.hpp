@@ -75,6 +75,8 @@ struct Attention : Operator<Attention, "Attention"> {
     else if (c.scale < 0) error << "Attention needs a positive scale, or 0 for 1 / sqrt(features of a head)";
     else if (!packed && keys_fit(q, k, c, error) && !in[1].same_shape(k))
       error << "Attention got keys " << in[1] << " and values " << k << ", which must have one shape";
+    if (error.empty() && (q.count(1) < 1 || k.count(1) < 1))
+      error << "Attention got " << (q.count(1) < 1 ? q : k) << ", which has no elements";
     if (error.empty()) y.extent[y.rank - 1] = q.last() / parts;
     return y;
   }

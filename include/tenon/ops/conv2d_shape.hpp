@@ -27,6 +27,7 @@ constexpr TensorType conv_shape(const OperandTypes& in, const Conv2dAttributes& 
           << w[1] * c.groups;
   else if (w[0] % c.groups != 0)
     error << "Conv2d cannot divide " << w[0] << " output channels in " << c.groups << " groups";
+  else if (w.count(1) < 1) error << "Conv2d got a weight " << w << " without elements";
   else if (x.dtype != w.dtype)
     error << "Conv2d got an input of " << tenon::name(x.dtype) << ", its weight is " << tenon::name(w.dtype);
   else if (c.first < 1 || c.second < 1) error << "Conv2d got an input " << x << " smaller than its kernel " << w;

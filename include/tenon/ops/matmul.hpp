@@ -107,7 +107,7 @@ struct MatMul : Operator<MatMul, "MatMul"> {
     const bool fa = first(c), fb = second(c);
     int a = d.operand(0), g = d.gradient();
     const int b = d.operand(1);
-    const bool fold = d.type(1).rank == 2 && d.type(0).rank > 2 && !fa;
+    const bool fold = d.type(1).rank == 2 && d.type(0).rank > 2 && !fa && rows_of(d.type(0)).extent[0] != 0;
     if (fold) {
       a = d.call_with<Reshape>(Reshape::to(rows_of(d.type(0))), a);
       g = d.call_with<Reshape>(Reshape::to(rows_of(d.result_type())), g);

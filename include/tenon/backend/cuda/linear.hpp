@@ -168,7 +168,7 @@ template <class Work, class C, bool has_columns>
 struct PerMatrix {
   static constexpr int threads = 256;
   static constexpr long n = C::operand(0).last(), m = has_columns ? C::result.last() : 0;
-  static long blocks(long samples) { return operand_count<C, 0>(samples) / (n * n); }
+  static long blocks(long samples) { return OnMatrices<has_columns>::template items<C>(samples); }
   __device__ static void block(const Arguments& a) {
     constexpr long rows = n, columns = m;
     double* const own = reinterpret_cast<double*>(a.workspace) + long(blockIdx.x) * rows * (rows + columns);

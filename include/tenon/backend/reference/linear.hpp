@@ -73,7 +73,9 @@ struct EachMatrix : Whole {
   template <class Call>
   static void run(const Arguments& a, long, long) {
     const long n = Call::operand(0).last();
-    for (long i = 0; i < Call::operand(0).count(a.n) / (n * n); ++i) Work::template matrix<Call>(a, i, n);
+    TensorType stack = Call::operand(0);
+    stack.rank -= 2;
+    for (long i = 0; i < stack.count(a.n); ++i) Work::template matrix<Call>(a, i, n);
   }
 };
 

@@ -32,7 +32,7 @@ struct Kernel<Cpu, ops::RotaryEmbedding> {
   // An item is a row.
   template <class Call>
   static constexpr long items(long n) {
-    return Call::result.count(n) / Call::result.last();
+    return Call::result.last() > 0 ? Call::result.count(n) / Call::result.last() : 0;
   }
   template <class Call>
   static constexpr long cost(long) {

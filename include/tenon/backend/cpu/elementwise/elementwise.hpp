@@ -83,7 +83,10 @@ struct RowLayout {
     for (int axis = first_axis; axis < out.rank; ++axis) step *= extent(k, axis);
     return step;
   }
-  static constexpr long rows(long n) { return flat ? 1 : out.count(n) / inner(n); }
+  static constexpr long rows(long n) {
+    const long length = inner(n);
+    return flat ? 1 : length > 0 ? out.count(n) / length : 0;
+  }
   static constexpr long items(long n) { return flat ? inner(n) : rows(n); }
   // What is one row has one kernel for all shapes already.
   static constexpr int row_axes() {

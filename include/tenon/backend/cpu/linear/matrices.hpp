@@ -33,7 +33,9 @@ struct OnMatrices {
   static constexpr long doubles = system_doubles<C> + LinearSystem::panel_doubles(extent<C>);
   template <class C>
   static constexpr long items(long n) {
-    return C::operand(0).count(n) / (extent<C> * extent<C>);
+    TensorType stack = C::operand(0);
+    stack.rank -= 2;
+    return stack.count(n);
   }
   template <class C>
   static constexpr long cost(long) {

@@ -13,7 +13,7 @@ struct Kernel<Cpu, ops::Triangle> {
   // rows
   template <class Call>
   static constexpr long items(long n) {
-    return Call::result.count(n) / Call::result.last();
+    return Call::result.last() > 0 ? Call::result.count(n) / Call::result.last() : 0;
   }
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {

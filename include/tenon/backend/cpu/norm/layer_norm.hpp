@@ -20,7 +20,7 @@ template <class Call, int GammaNumber>
 struct NormRows {
   static constexpr TensorType x = Call::operand(0);
   static constexpr long width = Call::operand(GammaNumber).count(1);
-  static constexpr long rows(long n) { return x.count(n) / width; }
+  static constexpr long rows(long n) { return width > 0 ? x.count(n) / width : 0; }
   static constexpr int axes = tenon::detail::common_axes(Call::description, x.rank - Call::operand(GammaNumber).rank);
 };
 /// Mean and 1 / sqrt(variance + epsilon) of a row, in two passes. The second one finds what the rounded mean lacks, so

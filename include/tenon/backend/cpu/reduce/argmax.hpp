@@ -81,13 +81,16 @@ struct Kernel<Cpu, ops::ArgMax> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::template Operand<0>;
-    if constexpr (normalized_axis(Call::config().axis, Call::operand(0).rank) == 0)
-      if (split<Call>(a.n).count == 0)  // of an empty batch 0, and nothing is read
-        return kernel::for_each_columns(split<Call>(a.n), begin, end, [&](long first, long columns) {
+    kernel::AxisSplit along = split<Call>(a.n);
+    if constexpr (split<Call>(0).count == 0)  // the axis can be empty: then 0, and nothing is read
+      if (along.count == 0) {
+        along.count = 1;
+        return kernel::for_each_columns(along, begin, end, [&](long first, long columns) {
           for (long c = 0; c < columns; ++c) a.result<std::int32_t>()[first + c] = 0;
         });
-    kernel::best_index<Compute<T>, Call::config().smallest != 0>(split<Call>(a.n), a.operand<T>(0),
-                                                                 a.result<std::int32_t>(), begin, end);
+      }
+    kernel::best_index<Compute<T>, Call::config().smallest != 0>(along, a.operand<T>(0), a.result<std::int32_t>(),
+                                                                 begin, end);
   }
 };
 

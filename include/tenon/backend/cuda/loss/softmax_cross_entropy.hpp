@@ -18,9 +18,10 @@ struct LogitRows {
   using Team = RowTeam<C::operand(0).last()>;
   static constexpr int threads = Team::threads;
   static constexpr bool sparse = C::operand(1).rank < C::operand(0).rank;
+  // as many as losses, or as gradients of these: rows may have no class
   TENON_DEVICE static long rows(long n) {
-    constexpr long classes = C::operand(0).last();
-    return classes ? operand_count<C, 0>(n) / classes : 0;
+    if constexpr (C::operands == 2) return result_count<C>(n);
+    else return operand_count<C, 2>(n);
   }
   static long blocks(long n) { return Team::blocks(rows(n)); }
 };

@@ -164,7 +164,9 @@ struct TransposeSquares {
   static constexpr long rows = from.extent[across], columns = from.extent[last], row_squares = blocks_for(rows, side),
                         column_squares = blocks_for(columns, side), stride = from.stride[last];
 
-  static long blocks(long n) { return result_count<C>(n) / (rows * columns) * row_squares * column_squares; }
+  static long blocks(long n) {
+    return rows * columns > 0 ? result_count<C>(n) / (rows * columns) * row_squares * column_squares : 0;
+  }
   __device__ static void block(const Arguments& a) {
     constexpr Affine walk = from;
     const long square = blockIdx.x;

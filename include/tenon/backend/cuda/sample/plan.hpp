@@ -12,9 +12,16 @@ template <class C>
 constexpr bool has_sample_work() {
   return requires { sizeof(SampleWork<typename C::Op>); };
 }
+/// An extent of 0 leaves nothing to compute, and would be a divisor.
+template <class C>
+constexpr bool has_elements() {
+  bool all = C::result.count(1) > 0;
+  for (int k = 0; k < C::operands; ++k) all &= C::operand(k).count(1) > 0;
+  return all;
+}
 template <class C>
 constexpr SampleRole sample_role() {
-  if constexpr (has_sample_work<C>()) return SampleWork<typename C::Op>::template role<C>();
+  if constexpr (has_sample_work<C>() && has_elements<C>()) return SampleWork<typename C::Op>::template role<C>();
   else return SampleRole::none;
 }
 /// Threads that compute an element together in the batch's kernel.
