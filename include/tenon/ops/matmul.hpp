@@ -66,7 +66,9 @@ struct MatMul : Operator<MatMul, "MatMul"> {
     TensorType t = a;
     if (a.rank < 2 || b.rank < 2) {
       error << "MatMul needs operands of rank 2 or more, got " << a << " and " << b
-            << (a.rank > 2 || b.rank > 2 ? " (flatten the first?)" : "");
+            << (a.rank > 2 || b.rank > 2     ? " (flatten the first?)"
+                : a.rank == 1 && a.batched() ? " (the extent of a vector must be fixed)"
+                                             : "");
       return t;
     }
     const int m = a.extent[a.rank - (first(c) ? 1 : 2)], k = a.extent[a.rank - (first(c) ? 2 : 1)];
@@ -137,13 +139,19 @@ constexpr bool is_vector() {
   if constexpr (is_broken<V>) return false;
   else return V::dims.rank == 1;
 }
+/// One whose extent depends on n is no row of a product: MatMul::shape says so.
+template <class V>
+constexpr bool is_vector_of_n() {
+  if constexpr (is_vector<V>()) return V::dims.batched();
+  else return false;
+}
 }  // namespace detail
 
 /// a @ b; `matmul<Transposed::second>(x, weight)` is x Wᵀ. A vector a is a row and a vector b a column, whose axis of
 /// extent 1 the result does not have.
 template <Transposed transposed = Transposed::none, Operand A, Operand B>
 constexpr auto matmul(const A& a, const B& b, std::source_location at = std::source_location::current()) {
-  if constexpr (!detail::is_vector<A>() && !detail::is_vector<B>())
+  if constexpr ((!detail::is_vector<A>() && !detail::is_vector<B>()) || detail::is_vector_of_n<A>())
     return apply<MatMul, MatMul::Config{transposed}>(at, a, b);
   else {
     constexpr bool fa = MatMul::first({transposed}) && !detail::is_vector<A>(),
