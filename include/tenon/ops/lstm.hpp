@@ -20,6 +20,7 @@ constexpr void check_lstm(const OperandTypes& in, Sentence& error) {
            (bias && in[3][0] != weight[0]))
     error << "LSTM got the weights " << input_weight << " and " << weight
           << (bias ? " and a bias of another extent" : "") << ": it needs [4H,features], [4H,H], and [4H]";
+  else if (x[1] < 1) error << "LSTM of " << x << ": a sequence needs 1 step or more";
   else if (long(x[1]) * x[2] > longest_sample)
     error << "LSTM of " << x << ": a sample has at most " << int(longest_sample) << " elements";
   for (int k = 1; k < in.count && error.empty(); ++k)

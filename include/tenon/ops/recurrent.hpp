@@ -50,6 +50,7 @@ constexpr void check_recurrent(std::string_view name, const OperandTypes& in, in
   else if (weight.rank != 2 || weight[0] != gates * weight[1] || x[2] != weight[0] || weight.dtype != x.dtype)
     error << name << " got " << tenon::name(weight.dtype) << " " << weight << " as recurrent weight of " << x[2]
           << " gates of " << tenon::name(x.dtype);
+  else if (x[1] < 1) error << name << " of " << x << ": a sequence needs 1 step or more";
   for (int k = first_state; k < in.count && error.empty(); ++k)
     if (in[k].rank != 3 || in[k][0] != x[0] || in[k][1] != 1 || in[k][2] != weight[1] || in[k].dtype != x.dtype) {
       TensorType wanted = x;

@@ -22,6 +22,7 @@ constexpr void check_rnn(const OperandTypes& in, Sentence& error) {
            (bias && in[3][0] != weight[0]))
     error << "RNN got the weights " << input_weight << " and " << weight
           << (bias ? " and a bias of another extent" : "") << ": it needs [H,features], [H,H], and [H]";
+  else if (x[1] < 1) error << "RNN of " << x << ": a sequence needs 1 step or more";
   else if (long(x[1]) * x[2] > longest_sample)
     error << "RNN of " << x << ": a sample has at most " << int(longest_sample) << " elements";
   else if (in.count > 3 + bias && !in[in.count - 1].same_shape(state))

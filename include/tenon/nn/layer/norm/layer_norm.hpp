@@ -20,8 +20,8 @@ struct LayerNormConfig {
 /// source      MindSpore nn.LayerNorm
 template <class Normalized, LayerNormConfig config = LayerNormConfig{}>
 struct LayerNorm : Cell<LayerNorm<Normalized, config>> {
-  static_assert(Normalized::rank > 0 && !Normalized::dims.batched(),
-                "LayerNorm<Shape<...>> needs the static extents of the last axes");
+  static_assert(Normalized::rank > 0 && !Normalized::dims.batched() && Normalized::dims.count(1) > 0,
+                "LayerNorm<Shape<...>> needs the static extents of the last axes, 1 or more");
   Parameter<float, Normalized, One{}> gamma;
   Parameter<float, Normalized, Zero{}> beta;
 
