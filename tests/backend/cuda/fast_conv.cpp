@@ -1,4 +1,5 @@
 // Math::tf32 on the target Cuda: convolutions and their gradients by cuDNN, near the exact ones, the same in each run.
+// label: long
 #define TENON_TARGET cuda
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
