@@ -73,7 +73,7 @@ struct RowLayout {
   }
   // Rows that follow each other along the axis before the row, and what an operand moves by from one to the next.
   static constexpr long neighbours(long row, long end) {
-    constexpr long extent = first_axis > 1 ? out.extent[first_axis - 1] : 1;
+    constexpr long before = first_axis > 1 ? out.extent[first_axis - 1] : 1, extent = before > 0 ? before : 1;
     const long left = first_axis > 1 ? extent - row % extent : end;
     return left < end - row ? left : end - row;
   }
