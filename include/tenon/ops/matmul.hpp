@@ -95,7 +95,7 @@ struct MatMul : Operator<MatMul, "MatMul"> {
     return t;
   }
 
-  // For a matrix b all rows of a count as one matrix: [n, T, K] is [T n, K].
+  // For a matrix b all rows of a count as one matrix: [n, T, K] is [T n, K]. With T = 0 that would not depend on n.
   static constexpr TensorType rows_of(const TensorType& t) {
     TensorType r = t;
     r.rank = 2;
