@@ -1,6 +1,6 @@
 // flags: -O0
 // Tensors without elements, because an extent is 0: results are those of the empty sum, product, or maximum, in both
-// modes, or there is one sentence.
+// modes.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 

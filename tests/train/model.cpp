@@ -211,6 +211,12 @@ TEST_CASE("model: runs that cannot be are refused, and leave the model usable") 
   Trained model(net, {}, momentum(), {}, {});
   CHECK_THROWS_WITH_AS(model.train(0, ten()), "Model.train: epoch must be 1 or more, got 0.", ValueError);
   CHECK_THROWS_AS(model.train(-1, ten()), ValueError);
+  net.requires_grad(false);
+  CHECK_THROWS_WITH_AS(model.fit(1, ten(), ten()),
+                       "Model.fit: the optimizer got an empty parameter list: requires_grad(false) has frozen every "
+                       "parameter. Call requires_grad(true) of what is to train.",
+                       ValueError);
+  net.requires_grad(true);
   TrainAgain again;
   CHECK_THROWS_WITH_AS(model.train(1, ten(), again),
                        "Model.train was called by a callback of Model.train of the same Model: run it before or after.",

@@ -9,8 +9,8 @@ namespace tenon::inline TENON_ABI::ops {
 /// Settings of a reduction: a bit per axis of the operand, and whether reduced axes stay with extent 1.
 struct ReduceAxes {
   int mask = 0, keep_dims = 0, wrong_axis = 0;
-  static constexpr int twice = 1 << 16;    // added to a wrong axis that the list has twice
-  static constexpr int first = twice - 1;  // for the wrong axis 0: a number has no axis at all
+  static constexpr int twice = 1 << 16;        // added to a wrong axis that the list has twice
+  static constexpr int axis_zero = twice - 1;  // stands for the wrong axis 0: a number has no axis at all
 };
 /// From a list of axes, counted from the end if negative; an empty list means all.
 template <int... Axes>
@@ -18,7 +18,7 @@ constexpr ReduceAxes reduce_axes(int rank, bool keep_dims) {
   ReduceAxes c{sizeof...(Axes) ? 0 : (1 << rank) - 1, keep_dims, 0};
   [[maybe_unused]] const auto add = [&](int axis) {
     const int positive = normalized_axis(axis, rank);
-    if (positive < 0) c.wrong_axis = axis ? axis : ReduceAxes::first;
+    if (positive < 0) c.wrong_axis = axis ? axis : ReduceAxes::axis_zero;
     else if (c.mask >> positive & 1) c.wrong_axis = ReduceAxes::twice + positive;
     else c.mask |= 1 << positive;
   };
@@ -52,7 +52,7 @@ struct Reduction : Operator<Op, Name> {
       error << Op::name << " got the axis " << c.wrong_axis - Config::twice << " twice for " << x
             << "; reduce_sum_keep and its like keep reduced axes";
     else if (c.wrong_axis)
-      error << Op::name << " got the axis " << (c.wrong_axis == Config::first ? 0 : c.wrong_axis) << " for " << x
+      error << Op::name << " got the axis " << (c.wrong_axis == Config::axis_zero ? 0 : c.wrong_axis) << " for " << x
             << " of rank " << x.rank;
     for (int axis = 0; axis < x.rank; ++axis) {
       if (!(c.mask >> axis & 1)) y.extent[y.rank++] = x.extent[axis];
