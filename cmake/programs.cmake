@@ -98,9 +98,15 @@ function(tenon_program target path)
     RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/${folder}")
   tenon_directive(headers "${ARGV2}" headers)
   tenon_directive(components "${ARGV2}" link)
+  # `tests`: what is built with the tests takes the part that they need in any case, which halves the time of a lesson.
+  # The lesson that quickstart.sh builds stays as it is without tests; a benchmark is what users compile.
+  set(takes FALSE)
+  if(TENON_COMPILED_PROGRAMS STREQUAL all OR (TENON_COMPILED_PROGRAMS STREQUAL tests AND TENON_BUILD_TESTS AND
+      NOT target MATCHES "^(benchmark\\.|06_mnist$)"))
+    set(takes TRUE)
+  endif()
   # libraries of images are in the names of functions (core/abi.hpp): they would need a part of their own
-  if(NOT headers AND NOT own AND NOT components MATCHES "png|jpeg" AND (TENON_COMPILED_PROGRAMS STREQUAL all OR
-      (TENON_COMPILED_PROGRAMS STREQUAL tests AND target MATCHES "^test\\.")))
+  if(takes AND NOT headers AND NOT own AND NOT components MATCHES "png|jpeg")
     tenon_compiled(${target})
   endif()
   # behind it, so that they need no part of their own: no other component changes what is in there
