@@ -1,29 +1,12 @@
-// Products on the target Cuda: the bits of the CPU, for each way and each dtype.
+// Products on the target Cuda: the bits of the CPU, for each way and each dtype. (matmul_dtypes.cpp: each way with each
+// dtype.)
 #define TENON_TARGET cuda
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
-#include <tenon/ops/ops.hpp>
+#include "matmul.hpp"
 
-#include "../../support/same_there.hpp"
-
-using namespace tenon;
-using namespace support;
-
-namespace {
-/// The product of [m, k] and [k, n], each operand also stored transposed.
-template <class T, int m, int n, int k>
-void all_forms() {
-  const auto a = random_tensor<T, Shape<m, k>>(1);
-  const auto b = random_tensor<T, Shape<k, n>>(2);
-  const auto turned_a = random_tensor<T, Shape<k, m>>(3);
-  const auto turned_b = random_tensor<T, Shape<n, k>>(4);
-  same_there([](const auto& x, const auto& y) { return matmul(x, y); }, a, b);
-  same_there([](const auto& x, const auto& y) { return matmul<Transposed::first>(x, y); }, turned_a, b);
-  same_there([](const auto& x, const auto& y) { return matmul<Transposed::second>(x, y); }, a, turned_b);
-  same_there([](const auto& x, const auto& y) { return matmul<Transposed::both>(x, y); }, turned_a, turned_b);
-}
-}  // namespace
+using namespace matmul_test;
 
 TEST_CASE("all forms, tiles that are cut, several segments") {
   all_forms<float, 5, 7, 3>();
@@ -34,12 +17,14 @@ TEST_CASE("all forms, tiles that are cut, several segments") {
 }
 
 TEST_CASE("every dtype") {
-  all_forms<double, 9, 11, 300>();
-  all_forms<float16, 9, 11, 300>();
-  all_forms<bfloat16, 9, 11, 1031>();
-  all_forms<std::int32_t, 9, 11, 300>();
-  all_forms<std::int8_t, 9, 11, 300>();
-  all_forms<std::uint64_t, 3, 5, 20>();
+  const auto product = [](const auto& x, const auto& y) { return matmul(x, y); };
+  const auto turned = [](const auto& x, const auto& y) { return matmul<Transposed::second>(x, y); };
+  same_there(product, random_tensor<double, Shape<9, 300>>(1), random_tensor<double, Shape<300, 11>>(2));
+  same_there(turned, random_tensor<float16, Shape<9, 300>>(1), random_tensor<float16, Shape<11, 300>>(2));
+  same_there(product, random_tensor<bfloat16, Shape<9, 1031>>(1), random_tensor<bfloat16, Shape<1031, 11>>(2));
+  same_there(turned, random_tensor<std::int32_t, Shape<9, 300>>(1), random_tensor<std::int32_t, Shape<11, 300>>(2));
+  same_there(product, random_tensor<std::int8_t, Shape<9, 300>>(1), random_tensor<std::int8_t, Shape<300, 11>>(2));
+  same_there(product, random_tensor<std::uint64_t, Shape<3, 20>>(1), random_tensor<std::uint64_t, Shape<20, 5>>(2));
 }
 
 TEST_CASE("tiles of all sizes, whole and cut") {

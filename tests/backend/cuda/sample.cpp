@@ -1,4 +1,5 @@
-// A kernel per sample and one for the sums over the batch: two works for a training step, with the bits of the CPU.
+// A kernel per sample and one for the sums over the batch: two works for a training step, with the bits of the
+// CPU. (sample_kinds.cpp: other optimizers, frozen parameters, 16 bits, large products.)
 #define TENON_TARGET cuda
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
@@ -6,66 +7,11 @@
 #include <utility>
 #include <vector>
 
-#include <tenon/train/amp.hpp>
-#include <tenon/train/checkpoint.hpp>
+#include "sample.hpp"
 
-#include "../../support/models.hpp"
-#include "../../target/networks.hpp"
-
-using namespace tenon;
+using namespace sample_test;
 
 namespace {
-/// The losses of some steps, and hashes of all parameters after them.
-struct Trained {
-  std::vector<double> losses{};
-  std::vector<std::uint64_t> weights{};
-  bool operator==(const Trained&) const = default;
-};
-struct Losses {
-  std::vector<double>& all;
-  void step_end(RunInfo& run) { all.push_back(run.loss()); }
-};
-const nn::Momentum momentum{.learning_rate = 0.1f, .momentum = 0.9f, .weight_decay = 1e-3f};
-
-/// `prepare` changes the network before it is trained.
-template <class Net, class Prepare, class Optimizer, class... Parts>
-Trained trained(std::string_view target, Mode mode, const auto& data, const Optimizer& optimizer, Prepare prepare,
-                Parts... parts) {
-  const ContextScope scope({.mode = mode, .device_target = target, .seed = 7});
-  Net net;
-  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, optimizer, parts...};
-  net.init_parameters();
-  prepare(net);
-  Trained result;
-  Losses losses{result.losses};
-  model.train(2, data, losses);
-  for (const auto& [name, tensor] : named_parameters(net))
-    result.weights.push_back(hash_bytes(static_cast<const char*>(tensor.data), tensor.bytes(), 0));
-  return result;
-}
-const auto as_it_is = [](auto&) {};
-
-/// Trains on the CPU and on the GPU, and says how many works the last step of the GPU had.
-template <class Net, class Prepare = decltype(as_it_is), class Optimizer = nn::Momentum, class... Parts>
-std::size_t works(const auto& data, const Optimizer& optimizer = momentum, Prepare prepare = as_it_is, Parts... parts) {
-  const Trained cpu = trained<Net>("CPU", Mode::graph, data, optimizer, prepare, parts...);
-  CHECK(cpu.losses.back() != cpu.losses.front());
-#if defined(TENON_CUDA_EMULATOR)
-  emulator::launched = nullptr;
-#endif
-  CHECK(trained<Net>("GPU", Mode::graph, data, optimizer, prepare, parts...) == cpu);
-#if defined(TENON_CUDA_EMULATOR)
-  return emulator::launched ? emulator::launched->items.size() : 0;
-#else
-  return 0;
-#endif
-}
-#if defined(TENON_CUDA_EMULATOR)
-#define CHECK_WORKS(found, expected) CHECK(found == expected)
-#else
-#define CHECK_WORKS(found, expected) found
-#endif
-
 /// Dropout, averages, a convolution with strides, and activations that are no epilogues.
 struct WithDropout : nn::Cell<WithDropout> {
   nn::Conv2d<2, 5, 3, nn::Conv2dConfig{.stride = 2, .has_bias = true}> conv;
@@ -73,13 +19,6 @@ struct WithDropout : nn::Cell<WithDropout> {
   nn::Dense<45, 7> fc1;
   nn::Dense<7, 3> fc2;
   constexpr auto construct(auto x) const { return fc2(tanh(fc1(drop(flatten(avg_pool2d<2>(sigmoid(conv(x)))))))); }
-};
-/// A layer that is a product of the batch, and the others.
-template <int inputs>
-struct Wide : nn::Cell<Wide<inputs>> {
-  nn::Dense<inputs, 512> fc1;
-  nn::Dense<512, 10> fc2;
-  constexpr auto construct(auto x) const { return fc2(relu(fc1(x))); }
 };
 /// Too much for a block.
 struct Deep : nn::Cell<Deep> {
@@ -122,23 +61,15 @@ TEST_CASE("LeNet: two works for a step, of clusters where a batch is small") {
   }
 }
 
-TEST_CASE("layers that are fully connected, with several optimizers") {
+TEST_CASE("layers that are fully connected") {
   for (const int batch : {1, 2, 17, 33, 300}) {
     CAPTURE(batch);
     CHECK_WORKS(works<support::Mlp>(target_test::images<20>(3 * batch, batch, 4)), 2);
   }
-  CHECK_WORKS(works<support::Mlp>(target_test::images<20>(40, 10, 4), nn::Adam{.learning_rate = 0.01f}), 2);
-  CHECK_WORKS(works<support::Mlp>(target_test::images<20>(40, 10, 4), nn::SGD{.learning_rate = 0.1f}), 2);
 }
 
 TEST_CASE("dropout draws the words of the batch; strides, averages, sigmoid, and tanh") {
   CHECK_WORKS(works<WithDropout>(target_test::images<2, 12, 12>(51, 17, 3)), 2);
-}
-
-TEST_CASE("a large product stays one of the batch") {
-  // a thread of its gradient has two rows of four elements, or four
-  CHECK_WORKS(works<Wide<400>>(target_test::images<400>(51, 17, 10)), 3);
-  CHECK_WORKS(works<Wide<640>>(target_test::images<640>(38, 19, 10)), 3);
 }
 
 TEST_CASE("what does not fit into shared memory runs operator by operator") {
@@ -152,13 +83,6 @@ TEST_CASE("what does not fit into shared memory runs operator by operator") {
 #else
   static_cast<void>(found);
 #endif
-}
-
-TEST_CASE("frozen parameters, and those of 16 bits with a scaled loss") {
-  const auto freeze = [](support::Mlp& net) { net.fc2.weight.requires_grad(false); };
-  works<support::Mlp>(target_test::images<20>(40, 10, 4), momentum, freeze);
-  works<support::Mlp>(target_test::images<20>(40, 10, 4), momentum, as_it_is, amp<AmpLevel::O2>);
-  works<support::Mlp>(target_test::images<20>(40, 10, 4), momentum, as_it_is, DynamicLossScaleManager{});
 }
 
 TEST_CASE("a prediction is one work") {

@@ -1,3 +1,4 @@
+// label: long
 // Trainings with optimizers that need more than one pass over a gradient, in 16 bits, with overflows: on the target
 // Cuda weights are the CPU's, bit for bit, in both modes.
 #define TENON_TARGET cuda

@@ -1,5 +1,6 @@
-// Math::tf32 on the target Cuda with mixed precision: products of 16 bits by cuBLASLt, scaled losses, updates that
-// overflow.
+// label: long
+// Trainings with Math::tf32 on the target Cuda: mixed precision with products of 16 bits by cuBLASLt, scaled losses,
+// updates that overflow; a language model.
 #define TENON_TARGET cuda
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
@@ -46,4 +47,8 @@ void check_losses(float scale) {
 TEST_CASE("bfloat16, and float16 with a scale at which the first steps overflow") {
   check_losses<bfloat16>(1024);
   check_losses<float16>(16777216);
+}
+
+TEST_CASE("a language model: near the exact one, equal in each run, and exact from when the setting says so") {
+  check_training<target_test::LanguageModel>(target_test::texts(10, 4));
 }
