@@ -1,25 +1,11 @@
-// Convolutions on the target Cuda, with their gradients: the bits of the CPU.
+// Convolutions on the target Cuda, with their gradients: the bits of the CPU. (conv_sizes.cpp: more sizes.)
 #define TENON_TARGET cuda
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
-#include <tenon/ops/ops.hpp>
+#include "conv.hpp"
 
-#include "../../support/both_modes.hpp"
-
-using namespace tenon;
-using namespace support;
-
-namespace {
-/// x [n, c, h, w] convolved with o kernels of kh x kw, and both gradients.
-template <Conv2dOptions options, class T, int c, int h, int w, int o, int kh, int kw = kh>
-void check(long n) {
-  both_modes([](const auto& x, const auto& k) { return conv2d<options>(x, k); },
-             random_tensor<T, Shape<dyn, c, h, w>>(1, -2, 2, n),
-             random_tensor<T, Shape<o, c / options.groups, kh, kw>>(2));
-}
-constexpr Conv2dOptions valid{.pad_mode = PadMode::valid};
-}  // namespace
+using namespace conv_test;
 
 TEST_CASE("one segment and several, whole and cut blocks of samples") {
   check<Conv2dOptions{}, float, 1, 9, 11, 6, 5>(3);
@@ -43,23 +29,17 @@ TEST_CASE("a sample of several segments, of whole rows or parts of a row") {
 }
 
 TEST_CASE("as products: strides, whose phases may have no taps, dilations, groups, blocks of samples") {
-  check<Conv2dOptions{.stride = 2}, float, 17, 9, 8, 18, 3>(2);
   check<Conv2dOptions{.stride = 2, .dilation = 2}, float, 16, 9, 9, 16, 3>(2);
   check<Conv2dOptions{.stride = {3, 2}, .pad_mode = PadMode::valid}, float, 32, 8, 8, 20, 2>(2);
-  check<Conv2dOptions{.stride = 2, .pad_mode = PadMode::valid}, float, 70, 5, 5, 70, 1>(2);
   check<Conv2dOptions{.pad_mode = PadMode::pad, .padding = {2, 1, 0, 2}, .dilation = {1, 2}, .groups = 2}, float, 32, 7,
         8, 36, 3>(19);
-  check<Conv2dOptions{}, float, 3, 30, 31, 40, 3>(5);
-  check<valid, float, 6, 14, 14, 16, 5>(3);
   check<Conv2dOptions{}, float, 130, 3, 3, 130, 3>(37);
 }
 
 TEST_CASE("groups, depthwise, and one tap") {
   check<Conv2dOptions{.groups = 2}, float, 4, 6, 7, 6, 3>(2);
   check<Conv2dOptions{.groups = 5}, float, 5, 6, 7, 5, 3>(2);
-  check<Conv2dOptions{.groups = 3}, float, 3, 6, 7, 6, 3>(2);
   check<valid, float, 300, 3, 4, 7, 1>(2);
-  check<Conv2dOptions{.stride = 2, .pad_mode = PadMode::valid}, float, 7, 5, 5, 270, 1>(2);
 }
 
 TEST_CASE("every dtype") {
