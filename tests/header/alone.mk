@@ -14,7 +14,7 @@ observed = $(if $(filter debug/dump,$*),-DTENON_OBSERVE)
 # CUDA's own header is replaced by that of the emulator; g++ does not know #pragma unroll.
 cuda = $(if $(findstring backend/cuda/,$@),-I$(include)/../tests/support/cuda -Wno-unknown-pragmas)
 
-# A chain (bases.mk): each of these headers includes those in front of it, and one unit shows them all.
+# A chain (bases.mk): for each of these headers, those in front of it hide nothing, and one unit shows them all.
 chain = $(chain.$*) $*
 
 # What a header includes may as well be there before it, parsed once for many: bases.mk (of alone.sh) says
