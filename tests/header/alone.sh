@@ -1,6 +1,6 @@
 #!/bin/sh
 # Compiles headers alone, and included twice: `alone.sh [compiler [public|all]]`. Public are those that users include;
-# all are also the internals of graphs, kernels, and tools, which takes half as long again. The results are kept in the
+# all are also the internals of graphs, kernels, and tools, which takes twice as long. The results are kept in the
 # current folder, so that the next run looks only at headers that changed (alone.mk). g++ reads what many of them
 # include from precompiled headers, which takes a third of the time and hides nothing: a header that includes
 # nn/cell.hpp has all of it in any case. For the same reason one unit may show several public headers: each stands
