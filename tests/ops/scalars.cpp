@@ -68,6 +68,22 @@ TEST_CASE("integers stay integers beside whole numbers, and become float32 besid
   check_row<std::int8_t>(row<std::int8_t>(100, 1, 2) + 100, static_cast<std::int8_t>(-56), 101, 102);
 }
 
+TEST_CASE("a number may have 16 bits, as item() of such a tensor has") {
+  const auto check = []<class T>(T number) {
+    const auto x = row<T>(T(1.f), T(-2.f), T(4.f));
+    check_row<T>(x * number, T(2.5f), T(-5.f), T(10.f));
+    check_row<T>(number - x, T(1.5f), T(4.5f), T(-1.5f));
+    check_row<T>(x / tensor_of<T, Shape<>>({T(4.f)}).item(), T(0.25f), T(-0.5f), T(1.f));
+    check_row<T>(maximum(x, number), T(2.5f), T(2.5f), T(4.f));
+    check_row<T>(where(number > x, x, number), T(1.f), T(-2.f), T(2.5f));
+    check_row<T>(full_like(x, number), number, number, number);
+    check_row<float>(row<float>(0.1f, 1, 2) * number, 0.1f * 2.5f, 2.5f, 5);
+    check_row<float>(row<std::int32_t>(1, -2, 7) + number, 3.5f, 0.5f, 9.5f);
+    both_modes([](const auto& v) { return v * T(2.5f) + T(1.f); }, x);
+  };
+  check(float16(2.5f)), check(bfloat16(2.5f));
+}
+
 TEST_CASE("/ divides integers as float32, floor_div stays in integers") {
   const auto i = row<std::int32_t>(1, -3, 7);
   check_row<float>(i / 2, 0.5f, -1.5f, 3.5f);

@@ -41,6 +41,19 @@ TEST_CASE("isnan, isinf, isfinite, nan_to_num") {
   CHECK(nan_to_num(Tensor{-double(inf)}).data()[0] == -std::numeric_limits<double>::max());
 }
 
+TEST_CASE("isnan, isinf, isfinite, nan_to_num: integers and bool are finite") {
+  const auto check = [](const auto& x) {
+    const auto all = [&](bool flag) { return Tensor<bool, Shape<2>>::full(flag); };
+    CHECK(same_bits(both_modes([](const auto& v) { return isnan(v); }, x).result, all(false)));
+    CHECK(same_bits(both_modes([](const auto& v) { return isinf(v); }, x).result, all(false)));
+    CHECK(same_bits(both_modes([](const auto& v) { return isfinite(v); }, x).result, all(true)));
+    CHECK(same_bits(both_modes([](const auto& v) { return nan_to_num(v); }, x).result, x));
+  };
+  check(tensor_of<bool, Shape<2>>({true, false}));
+  check(tensor_of<std::int64_t, Shape<2>>({std::numeric_limits<std::int64_t>::min(), 5}));
+  check(tensor_of<std::uint8_t, Shape<2>>({0, 255}));
+}
+
 TEST_CASE("lerp, addcmul, addcdiv, logaddexp") {
   const auto a = random_tensor<float, Shape<dyn, 5>>(1, -2, 2, 3), b = random_tensor<float, Shape<dyn, 5>>(2, -2, 2, 3),
              w = random_tensor<float, Shape<dyn, 5>>(3, 0, 1, 3);

@@ -9,7 +9,7 @@
 namespace tenon::inline TENON_ABI {
 
 template <class T>
-concept Scalar = std::is_arithmetic_v<std::remove_cvref_t<T>>;
+concept Scalar = std::is_arithmetic_v<std::remove_cvref_t<T>> || is_half<std::remove_cvref_t<T>>;
 
 namespace ops {
 

@@ -13,13 +13,15 @@ namespace tenon::inline TENON_ABI::ops {
 constexpr auto isnan(const Operand auto& x, std::source_location at = std::source_location::current()) {
   return not_equal(x, x, at);
 }
-/// Whether each element is infinite, of either sign. x is floating-point.
+/// Whether each element is infinite, of either sign; no integer and no bool is. PyTorch's isinf.
 constexpr auto isinf(const Operand auto& x, std::source_location at = std::source_location::current()) {
-  return equal(abs(x, at), std::numeric_limits<float>::infinity(), at);
+  if constexpr (!is_floating(dtype_of<ElementOf<decltype(x)>>)) return not_equal(x, x, at);
+  else return equal(abs(x, at), std::numeric_limits<float>::infinity(), at);
 }
-/// Whether each element is a number that is neither infinite nor NaN. x is floating-point.
+/// Whether each element is a number that is neither infinite nor NaN, as each integer and bool. PyTorch's isfinite.
 constexpr auto isfinite(const Operand auto& x, std::source_location at = std::source_location::current()) {
-  return less(abs(x, at), std::numeric_limits<float>::infinity(), at);
+  if constexpr (!is_floating(dtype_of<ElementOf<decltype(x)>>)) return binary<Equal>(at, x, x);  // not std::equal
+  else return less(abs(x, at), std::numeric_limits<float>::infinity(), at);
 }
 
 namespace detail {
@@ -33,13 +35,13 @@ constexpr double largest_number(Dtype d) {
 }  // namespace detail
 
 /// x with `nan` in the place of NaN, and the largest and smallest finite numbers of the dtype in the place of infinity
-/// and minus infinity.
+/// and minus infinity; x itself where its dtype has neither.
 ///
 /// derivative  dy where x is finite, else 0
 /// source      MindSpore's and PyTorch's nan_to_num
 template <Operand X>
 constexpr auto nan_to_num(const X& x, float nan = 0, std::source_location at = std::source_location::current()) {
-  if constexpr (is_broken<X>) return x;
+  if constexpr (is_broken<X> || !is_floating(dtype_of<ElementOf<X>>)) return x;
   else {
     constexpr double largest = detail::largest_number(X::dims.dtype);
     const auto below = select(isnan(x, at), nan, full_like(x, -largest, at), at);

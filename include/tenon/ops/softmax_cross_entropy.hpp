@@ -65,6 +65,8 @@ struct SoftmaxCrossEntropy : Operator<SoftmaxCrossEntropy, "SoftmaxCrossEntropyW
     y.rank = x.rank ? x.rank - 1 : 0;
     if (x.rank) y.extent[y.rank] = 0;
     if (x.rank == 0) error << "SoftmaxCrossEntropyWithLogits needs logits [n,classes], got " << x;
+    else if (!is_floating(x.dtype))
+      error << "SoftmaxCrossEntropyWithLogits needs floating-point logits, got " << tenon::name(x.dtype) << " " << x;
     else if (!classes && labels.dtype != x.dtype)
       error << "SoftmaxCrossEntropyWithLogits needs labels of int32 (class numbers) or " << tenon::name(x.dtype)
             << " (distributions), got " << tenon::name(labels.dtype) << " " << labels;

@@ -2,7 +2,6 @@
 #pragma once
 #include <bit>
 #include <cstdint>
-#include <type_traits>
 
 #include <tenon/core/config.hpp>
 
@@ -71,6 +70,10 @@ struct bfloat16 {
 };
 
 template <class T>
-inline constexpr bool is_half = std::is_same_v<T, float16> || std::is_same_v<T, bfloat16>;
+inline constexpr bool is_half = false;
+template <>
+inline constexpr bool is_half<float16> = true;
+template <>
+inline constexpr bool is_half<bfloat16> = true;
 
 }  // namespace tenon
