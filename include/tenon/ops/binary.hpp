@@ -14,8 +14,8 @@ struct ElementOf<Broken> {
   using type = float;
 };
 
-// The dtype of a tensor of T beside a number of type N: a fractional number makes integers and bool float32 (one of 16
-// bits, too), a whole one makes bool int64.
+// The dtype of a tensor of T beside a number of type N: a fractional number, of any size, makes integers and bool
+// float32; a whole one makes bool int64.
 template <class T, class N>
 using Beside =
     std::conditional_t<!std::is_integral_v<N> && !is_floating(dtype_of<T>), float,

@@ -20,7 +20,8 @@ constexpr auto isinf(const Operand auto& x, std::source_location at = std::sourc
 }
 /// Whether each element is a number that is neither infinite nor NaN, as each integer and bool. PyTorch's isfinite.
 constexpr auto isfinite(const Operand auto& x, std::source_location at = std::source_location::current()) {
-  if constexpr (!is_floating(dtype_of<ElementOf<decltype(x)>>)) return binary<Equal>(at, x, x);  // not std::equal
+  // not equal(x, x, at), which may also be std::equal
+  if constexpr (!is_floating(dtype_of<ElementOf<decltype(x)>>)) return binary<Equal>(at, x, x);
   else return less(abs(x, at), std::numeric_limits<float>::infinity(), at);
 }
 

@@ -10,7 +10,7 @@ namespace tenon::inline TENON_ABI::ops {
 struct ReduceAxes {
   int mask = 0, keep_dims = 0, wrong_axis = 0;
   static constexpr int twice = 1 << 16;        // added to a wrong axis that the list has twice
-  static constexpr int axis_zero = twice - 1;  // stands for the wrong axis 0: a number has no axis at all
+  static constexpr int axis_zero = twice - 1;  // the axis 0 of a number, which has none; wrong_axis = 0 is no mistake
 };
 /// From a list of axes, counted from the end if negative; an empty list means all.
 template <int... Axes>

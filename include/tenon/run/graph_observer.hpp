@@ -16,7 +16,7 @@ struct NoPolicy {
   void before(const Node&, const Arguments&) const {}
   void after(const Node&, const Arguments&) const {}
 };
-/// True if nobody looks at values: kernels may then run several instructions and tiles at once.
+/// Whether nobody looks at values. If nobody does, kernels run several instructions and tiles at once.
 template <class Policy>
 inline constexpr bool is_unseen = std::is_same_v<Policy, NoPolicy>;
 
