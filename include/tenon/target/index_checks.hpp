@@ -18,6 +18,7 @@ struct IndexLook {
 ///
 ///     static void look(const IndexLook&, const void* indices, long count, std::int32_t* flag)
 ///                                                 writes `number` to the flag if an index is out of range
+///                                                 and the flag is 0: the first call that finds one stays
 ///     static void join(const std::int32_t* one, const std::int32_t* other, std::int32_t* flag)
 ///                                                 another number than 0 if one of the two is
 ///

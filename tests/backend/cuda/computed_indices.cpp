@@ -10,13 +10,25 @@
 
 using namespace target_test;
 
-TEST_CASE("computed indices: bits of the CPU, the same error") {
+namespace {
+// Both indices of a wrong row are out of range: the error is about the first.
+struct TwiceWrong : nn::Cell<TwiceWrong> {
+  Parameter<float, Shape<4, 4>, nn::Normal{0.5f}> table;
+  Parameter<float, Shape<7, 4>, nn::Normal{0.5f}> bias;
+  constexpr auto construct(auto x) const {
+    const auto row = cast<std::int32_t>(reduce_sum<1>(slice<1, Part{0, 1}>(x)));
+    return gather(table, row) + gather(bias, row + row);
+  }
+};
+}  // namespace
+
+TEST_CASE_TEMPLATE("computed indices: bits of the CPU, the same error", Net, TwoTables, TwiceWrong) {
   const auto check = [](long wrong, const auto&... parts) {
     std::string message[2];
     std::vector<float> weights[2];
     for (const bool there : {false, true}) {
       const ContextScope scope({.device_target = there ? "GPU" : "CPU", .seed = 5});
-      TwoTables net;
+      Net net;
       Model model{net, nn::SoftmaxCrossEntropyWithLogits<nn::Reduction::none>{}, parts...};
       message[there] = message_of(model, indexed_rows(wrong));
       for (const auto& [name, tensor] : named_parameters(net))

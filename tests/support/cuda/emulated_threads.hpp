@@ -1,6 +1,7 @@
 // Blocks of threads as fibers: barriers and shuffles change the fiber. To ThreadSanitizer each fiber is a thread, so a
 // missing barrier is a race that it reports; AddressSanitizer sees each access to global and shared memory.
 #pragma once
+#include <algorithm>
 #include <csetjmp>
 #include <cstdint>
 #include <cstdio>
@@ -218,6 +219,22 @@ inline char* stack_of(std::size_t i) {
   f.context.uc_link = nullptr;
   makecontext(&f.context, begin_fiber, 0);
 }
+#if defined(__SANITIZE_THREAD__)
+/// Gives each thread of a grid what ThreadSanitizer knows it by. These take turns, since to make one and to unmake it
+/// takes longer than most grids: kernels that could run at the same time still have different ones, unless thousands of
+/// threads began between them.
+inline void name_threads(std::vector<Fiber>& fibers) {
+  static std::vector<void*> all;
+  static std::size_t next = 0;
+  const std::size_t most = std::max<std::size_t>(4096, fibers.size());
+  for (Fiber& f : fibers) {
+    if (next >= most) next = 0;
+    if (next == all.size()) all.push_back(__tsan_create_fiber(0));
+    f.tsan = all[next++];
+  }
+}
+#endif
+
 /// Runs the blocks of a grid, or its clusters of blocks, one after the other.
 inline void run_grid(unsigned blocks, int threads, int shared_bytes, unsigned cluster,
                      const std::function<void()>& body) {
@@ -234,13 +251,9 @@ inline void run_grid(unsigned blocks, int threads, int shared_bytes, unsigned cl
   b.shared.assign(b.shared_bytes * cluster, std::byte(unwritten));
   current_block() = &b;
   std::vector<int> order(static_cast<std::size_t>(together));
-  for (auto& f : b.fibers) {
-    f.stack = stack_of(std::size_t(&f - b.fibers.data()));
+  for (auto& f : b.fibers) f.stack = stack_of(std::size_t(&f - b.fibers.data()));
 #if defined(__SANITIZE_THREAD__)
-    f.tsan = __tsan_create_fiber(0);
-#endif
-  }
-#if defined(__SANITIZE_THREAD__)
+  name_threads(b.fibers);
   b.home_tsan = __tsan_get_current_fiber();
 #endif
   order_seed = order_seed * 1664525u + 1013904223u;
@@ -267,9 +280,6 @@ inline void run_grid(unsigned blocks, int threads, int shared_bytes, unsigned cl
     __tsan_acquire(&b.finished);
 #endif
   }
-#if defined(__SANITIZE_THREAD__)
-  for (auto& f : b.fibers) __tsan_destroy_fiber(f.tsan);
-#endif
   current_block() = nullptr;
 }
 
@@ -330,4 +340,9 @@ T __ldg(const T* data) {
 template <class T>
 T atomicExch(T* at, T value) {
   return __atomic_exchange_n(at, value, __ATOMIC_RELAXED);
+}
+template <class T>
+T atomicCAS(T* at, T expected, T value) {
+  __atomic_compare_exchange_n(at, &expected, value, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+  return expected;  // what was there
 }

@@ -18,8 +18,7 @@ struct LookAtIndices {
     const long i = thread_of_grid();
     if (i >= a.n) return;
     const long index = static_cast<const I*>(a.buffer[1])[i];
-    // All threads that find one write the same number.
-    if (index < low || index >= high) atomicExch(static_cast<std::int32_t*>(a.buffer[0]), number);
+    if (index < low || index >= high) atomicCAS(static_cast<std::int32_t*>(a.buffer[0]), 0, number);
   }
 };
 /// buffer[0]: a flag that is set if one of buffer[1] and buffer[2] is.

@@ -11,7 +11,7 @@ struct IndexChecks<Reference> {
     for (long i = 0; i < count; ++i) {
       const long index =
           range.wide ? static_cast<const std::int64_t*>(indices)[i] : static_cast<const std::int32_t*>(indices)[i];
-      if (index < range.low || index >= range.high) *flag = range.number;
+      if (*flag == 0 && (index < range.low || index >= range.high)) *flag = range.number;
     }
   }
   static void join(const std::int32_t* one, const std::int32_t* other, std::int32_t* flag) { *flag = *one | *other; }

@@ -85,7 +85,6 @@ TENON_INLINE bool Executor::is_computed(const Resolved& r) const {
   launch.arguments.n = type.count(n_), launch.arguments.immediate = Arguments::immediate_of(&look);
   launch.arguments.buffer[0] = memory.there(there_.target, there_.flags.address(), Use::change, sizeof(std::int32_t));
   launch.arguments.buffer[1] = memory.there(there_.target, indices, Use::read, std::size_t(launch.read_bytes));
-  launch.unless = static_cast<const std::int32_t*>(launch.arguments.buffer[0]);
   if (launch.arguments.n > 0) there_.launches.push_back(launch);
 }
 // Joins the flag of indices and that of gradients, for updates that wait for both; returns the flag for them.
