@@ -156,6 +156,8 @@ TEST_CASE("what does not fit is one sentence") {
   CHECK((said(nn::Conv2dTranspose<3, 4, 2>{}, TypeKey<Dtype::float32, dyn, 4, 5, 5>{}) ==
          "network: Conv2dTranspose got an input of 4 channels [n,4,5,5], its weight [3,4,2,2] needs 3, a multiple of "
          "its 1 groups"));
+  CHECK((said(nn::Conv2dTranspose<3, 4, 2>{}, TypeKey<Dtype::float64, dyn, 3, 5, 5>{}) ==
+         "network: Conv2dTranspose needs an input and a weight of one floating-point dtype, got float64 and float32"));
   CHECK((said(nn::Conv3d<3, 4, 2>{}, TypeKey<Dtype::float32, dyn, 3, 5, 5>{}) ==
          "network: Conv3d needs an input [n,3,D,H,W] and groups that divide the channels, got [n,3,5,5] for its weight "
          "[4,3,2,2,2] and 1 groups"));

@@ -59,6 +59,7 @@ template <class W, Conv2dTransposeOptions o>
 struct ConvTransposeRule {
   static constexpr FixedString name{"Conv2dTranspose"};
   static constexpr TensorType w = W::dims;
+  static constexpr bool adapts = tenon::detail::is_float_parameter<W>;  // to 16 bits of x
   static constexpr bool holds(const TensorType& x) {
     Sentence error;
     write(error, x);
@@ -67,7 +68,7 @@ struct ConvTransposeRule {
   static constexpr void write(Sentence& error, const TensorType& x) {
     if (x.rank != 4) error << "Conv2dTranspose needs an input [n,C,H,W] of rank 4, got " << x;
     else if (w.rank != 4) error << "Conv2dTranspose needs a weight [C,O/groups,kh,kw] of rank 4, got " << w;
-    else if (!is_floating(x.dtype) || (!AnyParameter<W> && x.dtype != w.dtype))
+    else if (!is_floating(x.dtype) || (x.dtype != w.dtype && !(adapts && is_half_dtype(x.dtype))))
       error << "Conv2dTranspose needs an input and a weight of one floating-point dtype, got " << tenon::name(x.dtype)
             << " and " << tenon::name(w.dtype);
     else if (o.stride.h < 1 || o.stride.w < 1 || o.dilation.h < 1 || o.dilation.w < 1 || o.groups < 1)
