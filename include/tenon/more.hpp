@@ -10,5 +10,5 @@
 
 namespace tenon::inline TENON_ABI::detail {
 template <class... Arguments>
-inline constexpr bool is_included<"tenon/more.hpp", Arguments...> = true;
+inline constexpr bool is_included<Header::more, Arguments...> = true;
 }  // namespace tenon::detail

@@ -228,6 +228,8 @@ def normalizations():
     x, eps = Operand, 2**-10
     case("layer_norm", lambda x, a, b: F.layer_norm(x, [5], a, b, eps), x(n, 5), x(5), x(5))
     case("layer_norm.axes", lambda x, a, b: F.layer_norm(x, [2, 3], a, b, eps), x(2, 1, 2, 3), x(2, 3), x(2, 3))
+    case("rms_norm", lambda x, a: F.rms_norm(x, [5], a, eps), x(n, 5), x(5))
+    case("rms_norm.axes", lambda x, a: F.rms_norm(x, [2, 3], a, eps), x(2, 1, 2, 3), x(2, 3))
     batch = lambda x, a, b: F.batch_norm(x, None, None, a, b, True, 0, eps)
     case("batch_norm", batch, x(5, 3), x(3), x(3))
     case("batch_norm.images", batch, x(n, 2, 1, 3), x(2), x(2))

@@ -51,6 +51,9 @@ const Group normalizations([] {
   check<D<2, 1, 2, 3>, D<2, 3>, D<2, 3>>("layer_norm.axes", [](const auto& x, const auto& gamma, const auto& beta) {
     return ops::layer_norm<ops::LayerNormAttributes{.epsilon = 0x1p-10f}>(x, gamma, beta);
   });
+  const auto root_mean_square = [](const auto& x, const auto& gamma) { return rms_norm(x, gamma, 0x1p-10f); };
+  check<D<dyn, 5>, D<5>>("rms_norm", root_mean_square);
+  check<D<2, 1, 2, 3>, D<2, 3>>("rms_norm.axes", root_mean_square);
   check<D<5, 3>, D<3>, D<3>>("batch_norm", [](const auto& x, const auto& gamma, const auto& beta) {
     constexpr ops::BatchNormAttributes attributes{0x1p-10f, 2};
     return apply<ops::BatchNorm, attributes>({}, x, apply<ops::BatchNormStatistics, attributes>({}, x), gamma, beta);

@@ -34,6 +34,8 @@ def rows(case, rows):
     affine = lambda x, a, b: F.group_norm(x, 2, a, b, 0.25)
     case("group_norm.affine", affine, few + [[inf, 1, 2.0, 2], [1.0, 2, -inf, inf]], [2.0, -1, 0, 1], [0.5, 0, 0, nan])
     case("group_norm.one", affine, [[1.0, nan], [inf, -1], [0.0, 2]], [2.0, -1], [0.5, 3])
+    root_mean_square = lambda x, a: F.rms_norm(x, [4], a, 2**-10)
+    case("rms_norm", root_mean_square, few + [[inf, 1, 2.0, 2], [0.0, 0, -0.0, 0]], [2.0, -1, 0, 1])
     case("sort.topk", lambda x: x.sort(dim=1, descending=True, stable=True)[0][:, :2], rows)
     largest = lambda x: x.masked_fill(x < x.sort(dim=1, descending=True)[0][:, 1:2], -inf)
     case("sampling", largest, rows)

@@ -40,6 +40,7 @@ const Group rows([] {
   };
   run<Few<8>, Floats<4>, Floats<4>>("group_norm.affine", affine);
   run<Few<3, 2>, Floats<2>, Floats<2>>("group_norm.one", affine);
+  run<Few<8>, Floats<4>>("rms_norm", [](const auto& x, const auto& gamma) { return rms_norm(x, gamma, small); });
   run<Rows>("sort.topk", [](const auto& x) { return std::get<0>(topk<2, 1>(x)); });
   run<Rows>("sampling", [](const auto& x) { return top_k_filter<2>(x); });
   run<Rows>("tile", [](const auto& x) { return ops::tile<2, 1>(x); });

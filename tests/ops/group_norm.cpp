@@ -1,4 +1,4 @@
-// Normalizations that consist of others: by groups of channels, by instances, of volumes, LRN, L2Normalize.
+// Normalizations that consist of others: by groups of channels, by instances, of volumes, RMSNorm, LRN, L2Normalize.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
@@ -107,6 +107,33 @@ TEST_CASE("L2Normalize: length 1, and no division by 0") {
   CHECK(y.data()[0] == doctest::Approx(0.6));
   CHECK(y.data()[1] == doctest::Approx(-0.8));
   CHECK((y.data()[2] == 0 && y.data()[3] == 0));
+}
+
+TEST_CASE("RMSNorm: the last axes by the root of their mean square; 16-bit floats rounded once") {
+  const auto x = random_tensor<float, Shape<dyn, 3, 2, 5>>(1, -3, 5);
+  const auto gamma = random_tensor<float, Shape<2, 5>>(2);
+  const auto normalize = [](const auto& v, const auto& g) { return rms_norm(v, g, 1e-3f); };
+  const auto y = both_modes(normalize, x, gamma).result;
+  for (long row = 0; row < x.count() / 10; ++row) {
+    double sum = 0;
+    for (long i = 0; i < 10; ++i) sum += std::pow(double(x.data()[row * 10 + i]), 2);
+    for (long i = 0; i < 10; ++i)
+      CHECK(double(y.data()[row * 10 + i]) ==
+            doctest::Approx(double(x.data()[row * 10 + i]) / std::sqrt(sum / 10 + 1e-3) * double(gamma.data()[i])));
+  }
+  const auto half = cast<bfloat16>(x);
+  CHECK(
+      same_bits(both_modes(normalize, half, gamma).result, cast<bfloat16>(rms_norm(cast<float>(half), gamma, 1e-3f))));
+  CHECK(rms_norm(random_tensor<float, Shape<dyn, 2, 5>>(1, -1, 1, 0), gamma).n() == 0);
+  nn::RMSNorm<Shape<2, 5>> cell;
+  CHECK(same_bits(cell(x), rms_norm(x, Tensor<float, Shape<2, 5>>::ones())));
+  const auto said = []<class Cell, class Key>(Cell, Key) {
+    return Compiled<tenon::detail::Forward<Cell, Key>>::sentence.view();
+  };
+  CHECK((said(nn::RMSNorm<Shape<2, 5>>{}, TypeKey<Dtype::float32, dyn, 5>{}) ==
+         "network: RMSNorm got an input [n,5], its gamma [2,5] needs the same last axes, of fixed extents"));
+  CHECK((said(nn::RMSNorm<Shape<5>>{}, TypeKey<Dtype::int32, dyn, 5>{}) ==
+         "network: RMSNorm needs a floating-point input, got int32 [n,5]: cast it"));
 }
 
 TEST_CASE("gradients against central differences") {

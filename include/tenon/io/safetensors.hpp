@@ -29,7 +29,7 @@
 
 namespace tenon::inline TENON_ABI::detail {
 template <class... A>
-inline constexpr bool is_included<"tenon/io/safetensors.hpp", A...> = true;
+inline constexpr bool is_included<Header::safetensors, A...> = true;
 }  // namespace tenon::detail
 
 namespace tenon::inline TENON_ABI::io {

@@ -17,6 +17,7 @@
 #include <tenon/nn/layer/norm/batch_norm3d.hpp>
 #include <tenon/nn/layer/norm/group_norm.hpp>
 #include <tenon/nn/layer/norm/lrn.hpp>
+#include <tenon/nn/layer/norm/rms_norm.hpp>
 #include <tenon/nn/layer/pool/adaptive_pool.hpp>
 #include <tenon/nn/layer/pool/pool1d.hpp>
 #include <tenon/nn/layer/pool/pool3d.hpp>

@@ -13,7 +13,7 @@
 namespace tenon::inline TENON_ABI {
 
 template <class... A>
-inline constexpr bool detail::is_included<"tenon/nn/summary.hpp", A...> = true;
+inline constexpr bool detail::is_included<detail::Header::summary, A...> = true;
 namespace detail {
 
 /// What summary_text prints: a trace in which every cell has left nodes, and totals.

@@ -27,26 +27,18 @@ enum class more {
   normalize_groups, ones, outer, pad_circular, pad_reflect, pad_replicate, pad_symmetric, pixel_shuffle,
   pixel_unshuffle, prelu, promote, rand_like, randint, randn_like, random_categorical, randperm, reduce_all,
   reduce_all_keep, reduce_any, reduce_any_keep, reduce_std, reduce_std_keep, reduce_var, reduce_var_keep, relu6,
-  repeat_interleave, reverse_sequence, rnn_relu, rnn_tanh, roll, rotary_embedding, round, scan, scatter_nd,
+  repeat_interleave, reverse_sequence, rms_norm, rnn_relu, rnn_tanh, roll, rotary_embedding, round, scan, scatter_nd,
   searchsorted, selu, sign, sin, sinh, slogdet, softshrink, softsign, solve, solve_triangular, sort, standard_normal,
   tan, tensor_scatter_add, tensor_scatter_elements, tensor_scatter_max, tensor_scatter_min, tensor_scatter_sub,
   tensor_scatter_update, tensordot, tile, top_k_filter, top_p_filter, topk, trace, trunc, truncated_normal, unfold,
   uniform, unique, unsorted_segment_mean, unsorted_segment_sum, while_loop, xlogy, zeros
 };
 // clang-format on
-template <more>
-struct NameOf;
-template <more function, class... Arguments>
-struct NotInMore {
-  static constexpr std::string_view type = type_name<NameOf<function>>();  // "...::more::sin>"
-  static constexpr std::string_view name = type.substr(type.rfind(':') + 1, type.size() - type.rfind(':') - 2);
-  static constexpr Sentence sentence = Sentence{} << name << " is in <tenon/more.hpp>: include it";
-};
 /// `Arguments` are the template arguments of the call: the sentence is composed where there is one. With the header
 /// these functions are none: a call that the operator itself does not take is not to name the header.
 template <more function, class... Arguments>
-requires(!tenon::detail::is_included<"tenon/more.hpp", Arguments...>)
-using InMore = Mistake<NotInMore<function, Arguments...>>;
+requires(!tenon::detail::is_included<tenon::detail::Header::more, Arguments...>)
+using InMore = Mistake<tenon::detail::NotIncluded<function, tenon::detail::Header::more, Arguments...>>;
 template <auto... number>
 struct Numbers;
 template <FixedString text>
@@ -343,6 +335,8 @@ template <auto... N, class Wrong = detail::InMore<detail::more::reverse_sequence
 auto reverse_sequence(detail::AnyOperand, ...);
 template <auto... N, class Wrong = detail::InMore<detail::more::rnn_relu, detail::Numbers<N...>>>
 auto rnn_relu(detail::AnyOperand, ...);
+template <auto... N, class Wrong = detail::InMore<detail::more::rms_norm, detail::Numbers<N...>>>
+auto rms_norm(detail::AnyOperand, ...);
 template <auto... N, class Wrong = detail::InMore<detail::more::rnn_tanh, detail::Numbers<N...>>>
 auto rnn_tanh(detail::AnyOperand, ...);
 template <auto... N, class Wrong = detail::InMore<detail::more::rotary_embedding, detail::Numbers<N...>>>

@@ -53,6 +53,7 @@
 #include <tenon/ops/reduce_var.hpp>
 #include <tenon/ops/resample.hpp>
 #include <tenon/ops/reverse_sequence.hpp>
+#include <tenon/ops/rms_norm.hpp>
 #include <tenon/ops/rnn.hpp>
 #include <tenon/ops/rotary_embedding.hpp>
 #include <tenon/ops/rounding.hpp>

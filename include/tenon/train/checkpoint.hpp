@@ -12,7 +12,7 @@
 namespace tenon::inline TENON_ABI {
 
 template <class... A>
-inline constexpr bool detail::is_included<"tenon/train/checkpoint.hpp", A...> = true;
+inline constexpr bool detail::is_included<detail::Header::checkpoint, A...> = true;
 
 namespace io {
 struct NamedValue;  // io/tensors/named_value.hpp

@@ -7,7 +7,7 @@
 namespace tenon::inline TENON_ABI {
 
 template <class... A>
-inline constexpr bool detail::is_included<"tenon/train/summary.hpp", A...> = true;
+inline constexpr bool detail::is_included<detail::Header::training_summary, A...> = true;
 
 /// nn::summary for a training step: `training_summary(net, loss, optimizer, x, label)`. The memory is that of
 /// parameters, of the optimizer's state, and of the scratch that the plan of the compiled step has for this batch.
