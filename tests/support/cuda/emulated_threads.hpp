@@ -221,12 +221,11 @@ inline char* stack_of(std::size_t i) {
 }
 #if defined(__SANITIZE_THREAD__)
 /// Gives each thread of a grid what ThreadSanitizer knows it by. These take turns, since to make one and to unmake it
-/// takes longer than most grids: kernels that could run at the same time still have different ones, unless thousands of
-/// threads began between them.
+/// takes longer than most grids, and each has megabytes: two kernels one after the other have different ones.
 inline void name_threads(std::vector<Fiber>& fibers) {
   static std::vector<void*> all;
   static std::size_t next = 0;
-  const std::size_t most = std::max<std::size_t>(4096, fibers.size());
+  const std::size_t most = std::max<std::size_t>(1024, 2 * fibers.size());
   for (Fiber& f : fibers) {
     if (next >= most) next = 0;
     if (next == all.size()) all.push_back(__tsan_create_fiber(0));
