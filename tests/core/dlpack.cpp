@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <tenon/core/context.hpp>
 #include <tenon/core/dlpack.hpp>
 #include <tenon/core/random/random.hpp>
 #include <tenon/core/tensor/compare.hpp>
@@ -48,6 +49,14 @@ std::string refused(DLManagedTensor* given) {
 }
 
 }  // namespace
+
+// The first test: a block that another one gave back would do for the tensor.
+TEST_CASE("without memory for a tensor, what is given stays with its owner") {
+  Foreign<float> given({1, 2, 3}, {3});
+  const ContextScope scope({.max_device_memory = "0.000000001GB"});
+  CHECK_THROWS_AS((from_dlpack<float, Shape<3>>(&given.managed)), OutOfMemory);
+  CHECK(given.deleted == 0);
+}
 
 TEST_CASE("to DLPack and back is the same block, which lives as long as one of them") {
   Tensor x({{1.0f, 2.0f, 3.0f}, {4.0f, 5.0f, 6.0f}});

@@ -138,7 +138,8 @@ DLManagedTensor* to_dlpack(const Tensor<T, S>& x) {
 /// called when the last tensor that shares the elements is gone. Elements that are not in row-major order, or not
 /// aligned for T, are copied, and the deleter is called at once. bool needs DLPack 1.0 on both sides.
 ///
-/// throws      TypeError for another dtype or device, ValueError for another shape; then the caller still has `given`
+/// throws      TypeError for another dtype or device, ValueError for another shape, OutOfMemory; then the caller still has
+///             `given`
 template <Element T, class S>
 Tensor<T, S> from_dlpack(DLManagedTensor* given) {
   using Result = Tensor<T, S>;
@@ -147,7 +148,9 @@ Tensor<T, S> from_dlpack(DLManagedTensor* given) {
   const long count = Result::dims.count(n);
   std::byte* const from = static_cast<std::byte*>(x.data) + (count > 0 ? x.byte_offset : 0);
   if (count > 0 && detail::is_row_major(x) && reinterpret_cast<std::uintptr_t>(from) % alignof(T) == 0)
-    return Result(Storage::adopt(detail::DLPackOwner(given), [from](detail::DLPackOwner&) { return from; }), n);
+    return Result(Storage::adopt(detail::DLPackOwner(nullptr),  // what throws has taken nothing
+                                 [from, given](detail::DLPackOwner& owner) { return owner.managed = given, from; }),
+                  n);
   Result copy = Result::empty(n);
   if (count > 0 && detail::is_row_major(x)) std::memcpy(copy.data(), from, std::size_t(count) * sizeof(T));
   else if (count > 0) detail::copy_strided(reinterpret_cast<std::byte*>(copy.data()), from, x, sizeof(T));
