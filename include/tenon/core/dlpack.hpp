@@ -138,8 +138,8 @@ DLManagedTensor* to_dlpack(const Tensor<T, S>& x) {
 /// called when the last tensor that shares the elements is gone. Elements that are not in row-major order, or not
 /// aligned for T, are copied, and the deleter is called at once. bool needs DLPack 1.0 on both sides.
 ///
-/// throws      TypeError for another dtype or device, ValueError for another shape, OutOfMemory; then the caller still has
-///             `given`
+/// throws      TypeError for another dtype or device, ValueError for another shape, OutOfMemory; then the caller still
+///             has `given`
 template <Element T, class S>
 Tensor<T, S> from_dlpack(DLManagedTensor* given) {
   using Result = Tensor<T, S>;

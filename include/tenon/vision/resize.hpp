@@ -19,8 +19,8 @@ struct Box {
 constexpr Box box_of(const Rect& r) { return {double(r.top), double(r.left), double(r.height), double(r.width)}; }
 
 /// The size of an image whose shorter side is brought to `shorter`, with the same ratio of its sides; the longer one is
-/// rounded down. Throws ValueError for an image without pixels, and if the result has more than most_pixels: a thin image
-/// becomes many times as large. Source: MindSpore's and torchvision's Resize with one number.
+/// rounded down. Throws ValueError for an image without pixels, and if the result has more than most_pixels: a thin
+/// image becomes many times as large. Source: MindSpore's and torchvision's Resize with one number.
 constexpr ImageSize size_of_shorter_side(int height, int width, int shorter) {
   if (height < 1 || width < 1)
     throw_error<ValueError>("Resize to a shorter side of ", shorter, ": the image of ", height, " x ", width,
