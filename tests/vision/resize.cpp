@@ -136,7 +136,7 @@ TEST_CASE("a thin image whose longer side would have more pixels than are allowe
       refusal(1, 65535, 256) ==
       "Resize to a shorter side of 256: the image of 1 x 65535 pixels would become one of more than 178956970 pixels. "
       "Crop it first, or name height and width.");
-  CHECK(refusal(0, 7, 32) == "Resize to a shorter side of 32: the image of 0 x 7 pixels has none.");
+  CHECK(refusal(0, 7, 32) == "Resize to a shorter side of 32: the image of 0 x 7 pixels is empty.");
   CHECK(refusal(7, 0, 32) != "");
   CHECK(refusal(178'956'970, 1, 24) != "");
   CHECK(refusal(1, 178'956'970, 2) != "");

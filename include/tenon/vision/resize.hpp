@@ -24,7 +24,7 @@ constexpr Box box_of(const Rect& r) { return {double(r.top), double(r.left), dou
 constexpr ImageSize size_of_shorter_side(int height, int width, int shorter) {
   if (height < 1 || width < 1)
     throw_error<ValueError>("Resize to a shorter side of ", shorter, ": the image of ", height, " x ", width,
-                            " pixels has none.");
+                            " pixels is empty.");
   const bool wide = height <= width;
   const std::int64_t longer = std::int64_t(shorter) * (wide ? width : height) / (wide ? height : width);
   if (longer > most_pixels / shorter)
