@@ -221,15 +221,26 @@ inline char* stack_of(std::size_t i) {
 }
 #if defined(__SANITIZE_THREAD__)
 /// Gives each thread of a grid what ThreadSanitizer knows it by. These take turns, since to make one and to unmake it
-/// takes longer than most grids, and each has megabytes: two kernels one after the other have different ones.
-inline void name_threads(std::vector<Fiber>& fibers) {
-  static std::vector<void*> all;
+/// takes longer than most grids, and each has megabytes: two kernels one after the other have different ones. Each block
+/// leaves two calls that never return on the stack of calls that ThreadSanitizer keeps of it, which holds 65,536.
+inline void name_threads(std::vector<Fiber>& fibers, unsigned blocks) {
+  struct Name {
+    void* tsan;
+    unsigned blocks = 0;
+  };
+  static std::vector<Name> all;
   static std::size_t next = 0;
   const std::size_t most = std::max<std::size_t>(1024, 2 * fibers.size());
   for (Fiber& f : fibers) {
     if (next >= most) next = 0;
-    if (next == all.size()) all.push_back(__tsan_create_fiber(0));
-    f.tsan = all[next++];
+    if (next == all.size()) all.push_back({__tsan_create_fiber(0)});
+    Name& own = all[next++];
+    if (own.blocks > 8192) {
+      __tsan_destroy_fiber(own.tsan);
+      own = {__tsan_create_fiber(0)};
+    }
+    own.blocks += blocks;
+    f.tsan = own.tsan;
   }
 }
 #endif
@@ -252,7 +263,7 @@ inline void run_grid(unsigned blocks, int threads, int shared_bytes, unsigned cl
   std::vector<int> order(static_cast<std::size_t>(together));
   for (auto& f : b.fibers) f.stack = stack_of(std::size_t(&f - b.fibers.data()));
 #if defined(__SANITIZE_THREAD__)
-  name_threads(b.fibers);
+  name_threads(b.fibers, blocks / cluster);
   b.home_tsan = __tsan_get_current_fiber();
 #endif
   order_seed = order_seed * 1664525u + 1013904223u;
