@@ -65,6 +65,23 @@ TEST_CASE("parameters: a dictionary finds them and names the nearest of those th
   CHECK_THROWS_AS(parameters["fc1.weight"].values<double>(), TypeError);
 }
 
+TEST_CASE(
+    "parameters: a part that is frozen or told to train before the first use keeps the network's initial values") {
+  Whole plain, frozen, told;
+  plain.init_parameters();
+  frozen.net.requires_grad(false);
+  told.net.set_train(false), told.net.set_train();
+  frozen.init_parameters(), told.init_parameters();
+  CHECK(bits(told) == bits(plain));
+  CHECK(same(frozen.net.fc1.weight, plain.net.fc1.weight));
+  CHECK(names(frozen.trainable_params()) == "other.weight other.bias ");
+  CHECK(ParameterList(told).arena()->training);
+  Model model{frozen, nn::SoftmaxCrossEntropyWithLogits{}, momentum()};
+  model.train(1, data());
+  CHECK(same(frozen.net.fc1.weight, plain.net.fc1.weight));
+  CHECK(same(frozen.net.norm.moving_mean, plain.net.norm.moving_mean));
+}
+
 TEST_CASE("parameters: set_data copies, and refuses another shape or dtype without a change") {
   Net net;
   const auto parameters = net.parameters_dict();

@@ -161,14 +161,16 @@ struct Cell {
   /// Draws the initial values, unless the parameters have values. A Model and the first call do this automatically.
   void init_parameters() const { bound(); }
   /// Freezes all parameters of this cell and its sub-cells (false), or lets training change them again. A frozen batch
-  /// norm keeps its moving statistics, and normalizes by them.
-  void requires_grad(bool wanted) const { bound().requires_grad(wanted); }
+  /// norm keeps its moving statistics, and normalizes by them. It may be called before the network has its parameters,
+  /// and does not draw their initial values.
+  void requires_grad(bool wanted) const { ParameterList(self()).requires_grad(wanted); }
   /// Sets whether direct calls of the network train (dropout, batch statistics) or evaluate. It does not affect the
-  /// steps of a Model. For a part of a network, it applies to the batch norms of that part, in training steps of any
-  /// kind. After set_train(false) they use their moving statistics, until set_train(true) of the part or of the whole
-  /// network, like eval() and train() of PyTorch's modules. The call may come before the network has its parameters.
+  /// steps of a Model. For a part of a network, it applies to the batch norms and dropouts of that part, in training
+  /// steps of any kind. After set_train(false) batch norms use their moving statistics and dropouts drop nothing, until
+  /// set_train(true) of the part or of the whole network, like eval() and train() of PyTorch's modules. The call may
+  /// come before the network has its parameters, and does not draw their initial values.
   const Self& set_train(bool mode = true) const {
-    bound().set_train(mode);
+    ParameterList(self()).set_train(mode);
     return self();
   }
   /// A copy of the network, with equal parameters and flags. Throws ValueError if a number among the members was
@@ -283,7 +285,8 @@ auto Cell<Self>::run_outermost(const std::source_location& at, const X&... x) co
     } else if (!training && !eager::Tape::active() &&
                (Graph::nested_gradient ||
                 (get_context().mode == Mode::graph && !tenon::detail::every_value_observed()))) {
-      Executor& executor = executor_here<Graph>();
+      const ExecutorHere here = executor_here<Graph>();
+      Executor& executor = *here;
       const long n = tenon::detail::common_batch_size(class_name<Self>(), x...);
       executor.bind(parameters.base(), eager::Frame::graph_random_state(), parameters.values());
       const void* inputs[]{x.data()...};

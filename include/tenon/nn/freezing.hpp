@@ -17,7 +17,8 @@ inline constexpr bool is_freezing<nn::detail::FreezingValue> = true;
 
 namespace nn {
 /// A setting of a cell that is not 0 while the cell is frozen: by requires_grad(false), or by set_train(false) of a
-/// part of a network, on the cell or one around it. A kernel reads it, so that a compiled graph needs no second form.
+/// part of a network, on the cell or one around it: the bits of detail::Freezer. A kernel reads it, so that a compiled
+/// graph needs no second form.
 using Freezing = Parameter<float, Shape<>, detail::FreezingValue{}, false>;
 }  // namespace nn
 }  // namespace tenon

@@ -110,7 +110,8 @@ struct Jit {
   }
   template <class Graph, int... K, class... X>
   static auto run(std::integer_sequence<int, K...> outputs, const X&... x) {
-    Executor& executor = executor_here<Graph>();
+    const ExecutorHere here = executor_here<Graph>();
+    Executor& executor = *here;
     const long n = detail::common_batch_size("jit", x...);
     if constexpr (detail::draws(Graph::graph)) executor.bind(nullptr, eager::Frame::graph_random_state());
     const void* inputs[]{x.data()...};

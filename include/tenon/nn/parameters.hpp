@@ -116,9 +116,19 @@ class ParameterList {
  private:
   [[gnu::cold]] void bind_once() const;
   [[gnu::cold, noreturn]] static void refuse_to_leave(const ParameterList& network, int entry);
-  enum Freezer { by_requires_grad = 1, by_set_train = 2 };
-  [[gnu::cold]] void freeze_cells(Freezer by, bool frozen) const;
-  static void add_freezer(void* number, Freezer by, bool frozen) {
+  // A cell that was a part, or without values, brings into its network what was said of it.
+  void take_freezers(void* number, const ParameterHandle& own) const {
+    const detail::SetTrainLater& later = own.set_train;
+    const bool evaluates = own.arena
+                               ? own.arena->evaluates && own.arena->entry_count < count_
+                               : later.part_evaluates || (later.widest && !later.trains && !later.of_whole(count_));
+    if (evaluates) add_freezer(number, detail::by_set_train, true);
+    if (!own.requires_grad()) add_freezer(number, detail::by_requires_grad, true);
+  }
+  [[gnu::cold]] void freeze_cells(detail::Freezer by, bool frozen) const;
+  // Whether no parameter has any: what requires_grad() and set_train() say then waits in the handles.
+  bool has_no_values() const;
+  static void add_freezer(void* number, detail::Freezer by, bool frozen) {
     float& value = *static_cast<float*>(number);
     value = static_cast<float>(frozen ? int(value) | by : int(value) & ~by);
   }
@@ -233,12 +243,12 @@ void ParameterList::bind_to_new(Fill fill) const {
     const ParameterHandle& own = handle(i);
     std::byte* const data = fresh->data + entry.offset;
     if (!fill(i, data)) {
-      if (own.arena) fresh->training |= own.arena->training;
+      fresh->training |= own.arena ? own.arena->training : bool(own.set_train.trains);
+      fresh->evaluates |= own.set_train.of_whole(count_) && !own.set_train.trains;
       if (own.data)
         std::memcpy(data, own.values_at(entry.dims.bytes(1), detail::Look::read), std::size_t(entry.dims.bytes(1)));
       else entry.initialize(data, entry.dims, hash_number(entry.path, get_context().seed), own);
-      if (entry.freezes && own.arena && own.arena->evaluates && own.arena->entry_count < count_)
-        add_freezer(data, by_set_train, true);
+      if (entry.freezes) take_freezers(data, own);
     }
     own.bind(fresh, data, i, entry.trainable || entry.outside);
   }
@@ -306,19 +316,31 @@ TENON_INLINE void ParameterList::share(const ParameterList& other) const {
       handle(i).bind(its.arena, its.data, its.entry, table_[i].trainable || table_[i].outside);
     }
 }
-TENON_INLINE void ParameterList::requires_grad(bool wanted) const {
+[[gnu::noinline]] TENON_INLINE bool ParameterList::has_no_values() const {
   for (int i = 0; i < count_; ++i)
-    if (table_[i].trainable) handle(i).requires_grad(wanted);
-  freeze_cells(by_requires_grad, !wanted);
+    if (table_[i].parameter && handle(i).bound_data()) return false;
+  return true;
+}
+TENON_INLINE void ParameterList::requires_grad(bool wanted) const {
+  const bool later = has_no_values();
+  if (!later) bind();
+  for (int i = 0; i < count_; ++i)
+    if (table_[i].trainable || table_[i].freezes) handle(i).requires_grad(wanted);
+  if (!later) freeze_cells(detail::by_requires_grad, !wanted);
 }
 TENON_INLINE void ParameterList::set_train(bool mode) const {
+  if (has_no_values()) {
+    for (int i = 0; i < count_; ++i)
+      if (table_[i].parameter) handle(i).set_train.say(mode, count_);
+    return;
+  }
+  bind();
   ParameterArena* const whole = arena();
-  if (!whole) return;
   const bool part = count_ < whole->entry_count;
   if (!part) whole->training = mode, whole->evaluates = !mode;
-  if (part || mode) freeze_cells(by_set_train, !mode);
+  if (part || mode) freeze_cells(detail::by_set_train, !mode);
 }
-[[gnu::noinline]] TENON_INLINE void ParameterList::freeze_cells(Freezer by, bool frozen) const {
+[[gnu::noinline]] TENON_INLINE void ParameterList::freeze_cells(detail::Freezer by, bool frozen) const {
   for (int i = 0; i < count_; ++i) {
     if (!table_[i].freezes) continue;
     add_freezer(handle(i).values_at(table_[i].dims.bytes(1)), by, frozen);

@@ -8,6 +8,8 @@ TENON_EXACT_BEGIN
 ///
 /// x           any shape; floating-point
 /// rate        [] of float32: p in [0, 1), a run-time number
+/// freezing    [] of float32, only from a cell: its nn::Freezing. After set_train(false) of a part of a network the
+///             rate counts as 0
 /// state       [2] of uint64: seed and step
 /// derivative  the same call on dy: its stream draws the same mask, which is never stored
 /// random      Philox with the key (seed, stream) and the counter (element, step)
@@ -22,7 +24,10 @@ struct Dropout : Operator<Dropout, "Dropout"> {
     return in[0];
   }
   static constexpr void derivative(Derivative& d) {
-    d.flows_to(0, d.call_same_stream<Dropout>({}, d.gradient(), d.operand(1), d.operand(2)));
+    if (d.operands() == 4) {
+      d.flows_to(0, d.call_same_stream<Dropout>({}, d.gradient(), d.operand(1), d.operand(2), d.operand(3)));
+      d.no_gradient(2);
+    } else d.flows_to(0, d.call_same_stream<Dropout>({}, d.gradient(), d.operand(1), d.operand(2)));
     d.no_gradient(1);
   }
 };

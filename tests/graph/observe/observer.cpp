@@ -417,3 +417,55 @@ TEST_CASE("floating-point operations and bytes") {
   CHECK(costs.flops["Default/network-LeNet/ReLU-op3"] == 4 * 84);
   CHECK(costs.bytes["Default/network-LeNet/fc1-Dense/MatMul-op0"] == 4. * (4 * 400 + 400 * 120 + 4 * 120));
 }
+
+namespace {
+struct Slope : nn::Cell<Slope> {
+  nn::Dense<3, 5> fc1;
+  nn::Dense<5, 3> fc2;
+  constexpr auto construct(auto x) const { return fc2(relu(fc1(x))); }
+};
+// Calls the network that it observes, and a function under jit, on values of its own.
+struct Calls {
+  const Slope& net;
+  Tensor<float, Shape<dyn, 3>> other;
+  void before(const Operation&) {
+    net(other);
+    jit([](auto x) { return relu(x * 2.0f) + x; })(other);
+  }
+  void after(const Operation&) {}
+};
+struct CallsAtExit {
+  const Slope* net = nullptr;
+  std::vector<float> expected;
+  ~CallsAtExit() {
+    if (!net) return;
+    const auto x = support::random_tensor<float, Shape<dyn, 3>>(1, -1, 1, 4);
+    const auto y = (*net)(x);
+    if (!std::equal(expected.begin(), expected.end(), y.data())) std::_Exit(3);
+    delete net;
+  }
+};
+CallsAtExit at_exit;
+}  // namespace
+
+TEST_CASE("an observer may call the network that it observes, and a function that is under way") {
+  for (const Mode mode : {Mode::graph, Mode::pynative}) {
+    const ContextScope scope({.mode = mode});
+    const Slope net;
+    const auto x = support::random_tensor<float, Shape<dyn, 3>>(1, -1, 1, 4);
+    const auto f = jit([](auto v) { return relu(v * 2.0f) + v; });
+    const auto expected = net(x), expected_f = f(x);
+    Calls calls{net, support::random_tensor<float, Shape<dyn, 3>>(2, -1, 1, 7)};
+    const Observing observing(calls);
+    CHECK(support::same_bits(net(x), expected));
+    CHECK(support::same_bits(f(x), expected_f));
+  }
+}
+
+TEST_CASE("the destructor of a static may call a network: the program ends with 0") {
+  const ContextScope scope({.mode = Mode::graph});
+  const auto x = support::random_tensor<float, Shape<dyn, 3>>(1, -1, 1, 4);
+  at_exit.net = new Slope;
+  const auto y = (*at_exit.net)(x);
+  at_exit.expected.assign(y.data(), y.data() + y.count());
+}

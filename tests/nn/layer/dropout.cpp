@@ -192,6 +192,44 @@ TEST_CASE("Dropout: the rate changes between steps without a new graph, and is n
   CHECK(net.parameter_count() == 12 * 40 + 40 + 40 * 40 + 40 + 40 * 3 + 3);
 }
 
+TEST_CASE("Dropout: a part after set_train(false) drops nothing in a training, before and after its network is bound") {
+  for (const Mode mode : modes) {
+    const ContextScope scope({.mode = mode});
+    const auto data = samples<Shape<12>>(28) | dataset::batch(28);
+    const auto losses = [&](auto change, bool bound) {
+      Net net;
+      if (bound) net.init_parameters();
+      change(net);
+      Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, momentum(0)};  // a rate of 0: the weights stay
+      Losses seen;
+      model.train(2, data, seen);
+      return seen.value;
+    };
+    const auto none = losses([](const auto& net) { net.first.set_rate(0), net.second.set_rate(0); }, false);
+    const auto one = losses([](const auto& net) { net.first.set_rate(0); }, false);
+    const auto both = losses([](const auto&) {}, false);
+    CHECK(none[0] == none[1]);
+    CHECK(one[0] != none[0]);
+    for (const bool bound : {false, true}) {
+      CHECK(losses([](const auto& net) { net.first.set_train(false); }, bound) == one);
+      CHECK(losses([](const auto& net) { net.first.set_train(false), net.second.set_train(false); }, bound) == none);
+      CHECK(losses([](const auto& net) { net.first.set_train(false), net.set_train(); }, bound) == both);
+      CHECK(losses([](const auto& net) { net.requires_grad(false), net.fc3.requires_grad(true); }, bound) == both);
+      CHECK(losses([](const auto& net) { net.set_train(false); }, bound) == both);  // a Model decides by itself
+    }
+  }
+}
+
+TEST_CASE("Dropout: a part that evaluates, in a direct call of a network that trains") {
+  const Masks net;
+  net.set_train();
+  net.a.set_train(false), net.b.set_train(false);
+  const X x = X::full(0.5f, 3);
+  CHECK(same_bits(net(x), X::full(0.5f * 100 + 0.5f * 10 + 0.5f, 3)));
+  net.a.set_train();
+  CHECK(!same_bits(net(x), X::full(0.5f * 100 + 0.5f * 10 + 0.5f, 3)));
+}
+
 TEST_CASE("Dropout: bad rates") {
   const nn::Dropout<> drop;
   CHECK_THROWS_WITH_AS(drop.set_rate(1), "Dropout.set_rate: p must be in [0, 1), got 1.", ValueError);

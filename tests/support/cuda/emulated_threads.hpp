@@ -221,8 +221,8 @@ inline char* stack_of(std::size_t i) {
 }
 #if defined(__SANITIZE_THREAD__)
 /// Gives each thread of a grid what ThreadSanitizer knows it by. These take turns, since to make one and to unmake it
-/// takes longer than most grids, and each has megabytes: two kernels one after the other have different ones. Each block
-/// leaves two calls that never return on the stack of calls that ThreadSanitizer keeps of it, which holds 65,536.
+/// takes longer than most grids, and each has megabytes: two kernels one after the other have different ones. Each
+/// block leaves two calls that never return on the stack of calls that ThreadSanitizer keeps of it, which holds 65,536.
 inline void name_threads(std::vector<Fiber>& fibers, unsigned blocks) {
   struct Name {
     void* tsan;

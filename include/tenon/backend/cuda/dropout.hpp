@@ -22,10 +22,10 @@ struct DropElements {
     const long count = result_count<C>(a.n), group = thread_of_grid() / threads_of_group,
                first_lane = thread_of_grid() % threads_of_group * together;
     if (group * math::random_group >= count) return;
-    const float rate = *a.operand<float>(1);
+    const float rate = dropout_rate<C>(a);
     const V scale = V(1) / (V(1) - V(rate));
     const std::uint32_t dropped = dropped_words(rate);
-    const std::uint64_t* const state = a.operand<std::uint64_t>(2);
+    const std::uint64_t* const state = dropout_state<C>(a);
     const std::uint64_t key = hash_number(a.immediate, state[0]), step = state[1];
     Philox4 drawn[together];
 #pragma unroll

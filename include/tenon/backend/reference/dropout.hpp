@@ -16,9 +16,9 @@ struct Kernel<Reference, ops::Dropout> : kernel::reference::Whole {
   template <class Call>
   static void run(const Arguments& a, long, long) {
     using T = typename Call::Result;
-    const float rate = *a.operand<float>(1);
-    const std::uint64_t seed = a.operand<std::uint64_t>(2)[0], step = a.operand<std::uint64_t>(2)[1],
-                        key = hash_number(a.immediate, seed);
+    const float rate = kernel::dropout_rate<Call>(a);
+    const std::uint64_t *const state = kernel::dropout_state<Call>(a), step = state[1],
+                               key = hash_number(a.immediate, state[0]);
     for (long i = 0; i < Call::result.count(a.n); ++i) {
       // 64 elements share 16 blocks: the first 16 have their first words, the next 16 the second ones, ...
       const Philox4 block = philox(key, std::uint64_t(i / 64 * 16 + i % 16), step);

@@ -25,6 +25,27 @@ inline void free_target_memory(std::byte* data, std::size_t bytes) { delete_bloc
 
 class ParameterList;
 
+namespace detail {
+/// What stops a cell, as a bit of its nn::Freezing.
+enum Freezer { by_requires_grad = 1, by_set_train = 2 };
+/// What set_train() said of a parameter that has no memory yet. Which network it will belong to is not known then, so
+/// the widest cell that said something counts as the network, or as a part of it, when there is one.
+struct SetTrainLater {
+  static constexpr int most = (1 << 14) - 1;
+  std::uint16_t widest : 14 = 0;  // entries of the widest cell of which something was said, at most `most`
+  std::uint16_t trains : 1 = 0;   // what was said of it
+  std::uint16_t part_evaluates : 1 = 0;
+
+  constexpr void say(bool mode, int entries) {
+    const int wide = entries < most ? entries : most;
+    if (wide < widest) part_evaluates = !mode;
+    else widest = std::uint16_t(wide), trains = mode, part_evaluates = 0;
+  }
+  /// Whether it was said of a network of as many entries.
+  constexpr bool of_whole(int entries) const { return widest == (entries < most ? entries : most); }
+};
+}  // namespace detail
+
 /// Memory of one network's parameters, shared by their handles; freed with the last of them.
 struct ParameterArena {
   detail::Atomic<int> references{0};
@@ -61,12 +82,14 @@ struct ParameterHandle {
   mutable std::byte* data = nullptr;
   mutable ParameterArena* arena = nullptr;
   mutable int entry = -1;
+  mutable detail::SetTrainLater set_train = {};
 
   constexpr ParameterHandle() = default;
   constexpr ParameterHandle(ParameterHandle&& other) noexcept
       : data(other.data),
         arena(other.arena),
         entry(other.entry),
+        set_train(other.set_train),
         requires_grad_(other.requires_grad_),
         trainable_(other.trainable_) {
     other.data = nullptr;
@@ -78,6 +101,7 @@ struct ParameterHandle {
       data = other.data;
       arena = other.arena;
       entry = other.entry;
+      set_train = other.set_train;
       requires_grad_ = other.requires_grad_;
       trainable_ = other.trainable_;
       other.data = nullptr;
@@ -164,6 +188,7 @@ TENON_INLINE std::uint64_t ParameterArena::next_values() {
 TENON_INLINE void ParameterHandle::bind(ParameterArena* to, std::byte* place, int index, bool trainable) const {
   to->retain();
   trainable_ = trainable;
+  set_train = {};
   if (!requires_grad_) to->freeze_version = ParameterArena::next_freeze_version();
   ParameterArena* const before = arena;
   detail::AtomicRef(entry).store(index, detail::MemoryOrder::relaxed);

@@ -1,5 +1,6 @@
 // Dropout: elements become 0 where a random word is small, the rest is scaled.
 #pragma once
+#include <tenon/core/memory/arena.hpp>
 #include <tenon/core/random/random_group.hpp>
 #include <tenon/graph/ir/kernel.hpp>
 
@@ -18,6 +19,18 @@ TENON_DEVICE inline std::uint32_t dropped_words(float rate) {
   const auto whole = static_cast<std::uint32_t>(words);
   return whole + (static_cast<float>(whole) < words);
 }
+/// The rate by which a call drops: 0 where its cell evaluates, as set_train(false) of a part of a network says.
+template <class Call>
+TENON_DEVICE float dropout_rate(const Arguments& a) {
+  if constexpr (Call::operands == 4)
+    if (static_cast<int>(*a.operand<float>(2)) & tenon::detail::by_set_train) return 0;
+  return *a.operand<float>(1);
+}
+/// Seed and step.
+template <class Call>
+TENON_DEVICE const std::uint64_t* dropout_state(const Arguments& a) {
+  return a.operand<std::uint64_t>(Call::operands - 1);
+}
 }  // namespace kernel
 
 template <>
@@ -34,10 +47,10 @@ struct Kernel<Cpu, ops::Dropout> {
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
     using C = Compute<T>;
-    const float rate = *a.operand<float>(1);
+    const float rate = kernel::dropout_rate<Call>(a);
     const C scale = C(1) / (C(1) - C(rate));
     const std::uint32_t dropped = kernel::dropped_words(rate);
-    const std::uint64_t *state = a.operand<std::uint64_t>(2), key = hash_number(a.immediate, state[0]);
+    const std::uint64_t *state = kernel::dropout_state<Call>(a), key = hash_number(a.immediate, state[0]);
     const long count = Call::result.count(a.n);
     for (long group = begin; group < end; ++group) {
       std::uint32_t word[4][math::random_lanes];

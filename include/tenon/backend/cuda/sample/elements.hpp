@@ -79,10 +79,10 @@ struct SampleWork<ops::Dropout> {
     using T = typename C::Result;
     using V = Compute<T>;
     constexpr long count = result_count<C>(1);
-    const float rate = *a.operand<float>(1);
+    const float rate = dropout_rate<C>(a);
     const V scale = V(1) / (V(1) - V(rate));
     const std::uint32_t dropped = dropped_words(rate);
-    const std::uint64_t* const state = a.operand<std::uint64_t>(2);
+    const std::uint64_t* const state = dropout_state<C>(a);
     const std::uint64_t key = hash_number(a.immediate, state[0]), step = state[1];
     each_of_sample<count>(which, [&](int i) {
       const long all = which.sample * count + i, group = all / math::random_group;
