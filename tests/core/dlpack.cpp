@@ -77,6 +77,15 @@ TEST_CASE("to DLPack and back is the same block, which lives as long as one of t
   const auto none = Tensor<int, Shape<dyn, 4>>::zeros(0);
   CHECK(from_dlpack<int, Shape<dyn, 4>>(to_dlpack(none)).n() == 0);
 }
+TEST_CASE("a tensor that was moved from is an error, an empty one is none") {
+  auto x = Tensor<float, Shape<2, 3>>::full(1);
+  const auto taken = std::move(x);
+  CHECK(error_of([&] { to_dlpack(x); }) == "to_dlpack: this tensor has no elements: assign to it first.");
+  DLManagedTensor* const none = to_dlpack(Tensor<float, Shape<dyn, 3>>::empty(0));
+  CHECK(none->dl_tensor.shape[0] == 0);
+  none->deleter(none);
+}
+
 TEST_CASE("a foreign tensor is used without a copy, and its deleter is called once, by the last owner") {
   Foreign<std::int32_t> foreign({1, 2, 3, 4, 5, 6}, {3, 2});
   {

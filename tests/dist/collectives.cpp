@@ -21,6 +21,24 @@ TEST_CASE("a NaN of one rank is one of the maximum, whichever rank it is") {
   });
 }
 
+TEST_CASE("memory of another size than the ranks' parts is an error") {
+  tenon::dist::run_ranks(3, [](const tenon::dist::Communicator& ranks) {
+    float x[6]{}, y[2]{}, z[7]{}, w[6]{};
+    const auto bytes = [](auto& of) { return std::as_writable_bytes(std::span(of)); };
+    using tenon::dist::ReduceOp;
+    REQUIRE(checks::error_of([&] {
+              tenon::dist::reduce_scatter<float>(ranks, ReduceOp::sum, std::span(x).first(5), y);
+            }) == "reduce_scatter among 3 ranks: `in` has 20 bytes, it needs 3 parts of 8 bytes.");
+    REQUIRE(checks::error_of([&] { tenon::dist::all_gather(ranks, bytes(y), bytes(z)); }) ==
+            "all_gather among 3 ranks: `all` has 28 bytes, it needs 3 parts of 8 bytes.");
+    REQUIRE(checks::error_of([&] { tenon::dist::all_to_all(ranks, bytes(z), bytes(z)); }) ==
+            "all_to_all among 3 ranks: `in` has 28 bytes, it needs 3 parts of 9 bytes.");
+    REQUIRE(checks::error_of([&] { tenon::dist::all_to_all(ranks, bytes(x), bytes(y)); }) ==
+            "all_to_all among 3 ranks: `out` has 8 bytes, it needs 3 parts of 8 bytes.");
+    tenon::dist::all_to_all(ranks, bytes(x), bytes(w));  // no rank is behind
+  });
+}
+
 TEST_CASE("before init there is no rank") {
   CHECK(checks::error_of([] { tenon::dist::get_rank(); }) ==
         "This process is not a rank yet: call dist::init(\"mpi\") first.");

@@ -127,10 +127,11 @@ inline bool is_row_major(const DLTensor& x) {
 
 /// The tensor for another library, which shares its elements and calls `deleter` when it needs them no more:
 /// `PyCapsule_New(to_dlpack(x), "dltensor", ...)` in a Python module. Who receives it may write to the elements.
-/// Throws OutOfMemory.
+/// Throws OutOfMemory, and ValueError for a tensor that has none.
 /// source      DLPack 0.6 to 1.3, DLManagedTensor
 template <Element T, class S>
 DLManagedTensor* to_dlpack(const Tensor<T, S>& x) {
+  if (!x.storage()) throw_error<ValueError>("to_dlpack: this tensor has no elements: assign to it first.");
   return &(new detail::SharedWithDLPack<T, S>(x))->managed;
 }
 

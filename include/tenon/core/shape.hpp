@@ -117,6 +117,12 @@ template <TensorType variable, TensorType value>
 struct OtherTypeAssigned {
   static constexpr Sentence sentence = other_type_assigned(variable, value);
 };
+template <class>
+struct TemporaryAssigned {
+  static constexpr Sentence sentence =
+      Sentence() << "this assigns to a temporary tensor, and changes no element: to write a part of x call "
+                    "std::ranges::copy(row.values(), x[0].values().begin()), or x(0, j) = value for one element";
+};
 }  // namespace detail
 
 /// Normalizes an axis that counts from the end: -1 is the last one. Returns -1 if there is no such axis.

@@ -72,6 +72,16 @@ class Tensor : public ops::Value<Tensor<T, S>> {
 
   /// No elements; assign to it before use.
   Tensor() = default;
+  Tensor(const Tensor&) = default;
+  Tensor(Tensor&&) = default;
+  Tensor& operator=(const Tensor&) & = default;
+  Tensor& operator=(Tensor&&) & = default;
+  /// Says what to write instead of `x[0] = row`.
+  template <class U>
+  void operator=(const U&) && {
+    using Wrong = Mistake<detail::TemporaryAssigned<U>>;
+    static_cast<void>(Wrong::corrected);
+  }
   /// Takes over a block that holds the elements. For operators.
   Tensor(Storage storage, long n) : storage_(std::move(storage)), n_(n) {}
 
@@ -89,7 +99,7 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   }
   template <class U, class Other>
   requires(Tensor<U, Other>::dims != dims)
-  Tensor& operator=(const Tensor<U, Other>&) {
+  Tensor& operator=(const Tensor<U, Other>&) & {
     using Wrong = Mistake<detail::OtherTypeAssigned<dims, Tensor<U, Other>::dims>>;
     static_cast<void>(Wrong::corrected);
     return *this;

@@ -15,6 +15,9 @@ namespace detail {
 /// Memory of this thread for parts of other ranks, valid until the next call, which grows to the largest one.
 std::span<std::byte> scratch(std::size_t bytes);
 
+/// Throws ValueError unless `whole` bytes are a part of `part` bytes of each rank.
+void check_parts(const char* call, const char* name, const Communicator& ranks, std::size_t whole, std::size_t part);
+
 /// place(peer, bytes) sets where something of a peer is.
 using PlaceOf = FunctionRef<int, std::span<std::byte>&>;
 using PartOf = FunctionRef<int, std::span<const std::byte>&>;
@@ -64,15 +67,18 @@ void gather_for(const Communicator& ranks, const Called& called, std::span<const
                 std::span<std::byte> all);
 }  // namespace detail
 
-/// all = the bytes of rank 0, of rank 1, ...: it has size() times as many as `mine`, which may be there already.
+/// all = the bytes of rank 0, of rank 1, ...: it has size() times as many as `mine`, which may be there already. Throws
+/// ValueError if it has not.
 void all_gather(const Communicator& ranks, std::span<const std::byte> mine, std::span<std::byte> all);
 
-/// out = the reduction of part rank() of all ranks' `in`, which has size() parts of out.size() elements.
+/// out = the reduction of part rank() of all ranks' `in`, which has size() parts of out.size() elements. Throws
+/// ValueError if it has not.
 ///
 /// bits    those of sum_tree over the ranks, by every algorithm here: what travels are the ranks' values, never partial
 ///         sums, so that 16-bit floats are rounded once
 template <Element T>
 void reduce_scatter(const Communicator& ranks, ReduceOp op, std::span<const T> in, std::span<T> out) {
+  detail::check_parts("reduce_scatter", "in", ranks, in.size_bytes(), out.size_bytes());
   detail::exchange_and_reduce<T>(
       ranks, detail::reduction(detail::Called::reduce_scatter, op, in),
       [&](int rank) { return in.subspan(out.size() * std::size_t(rank), out.size()); }, out);
@@ -105,11 +111,20 @@ void all_reduce(const Communicator& ranks, ReduceOp op, std::span<T> values) {
                      [&](int rank, std::span<std::byte>& place) { place = std::as_writable_bytes(part(rank)); });
 }
 
-/// out part i = the part for this rank of rank i's `in`; both have size() parts of one size.
+/// out part i = the part for this rank of rank i's `in`; both have size() parts of one size. Throws ValueError if they
+/// have not.
 void all_to_all(const Communicator& ranks, std::span<const std::byte> in, std::span<std::byte> out);
 
 #if TENON_DEFINES
 namespace detail {
+[[gnu::cold, gnu::noinline]] TENON_INLINE void check_parts(const char* call, const char* name,
+                                                           const Communicator& ranks, std::size_t whole,
+                                                           std::size_t part) {
+  const auto size = std::size_t(ranks.size());
+  if (whole % size == 0 && whole / size == part) return;
+  throw_error<ValueError>(call, " among ", size, " ranks: `", name, "` has ", whole, " bytes, it needs ", size,
+                          " parts of ", part, " bytes.");
+}
 [[gnu::cold, gnu::noinline]] TENON_INLINE std::span<std::byte> scratch(std::size_t bytes) {
   struct Memory {
     tenon::detail::Owned<std::byte[]> first;
@@ -180,11 +195,14 @@ namespace detail {
 
 [[gnu::noinline]] TENON_INLINE void all_gather(const Communicator& ranks, std::span<const std::byte> mine,
                                                std::span<std::byte> all) {
+  detail::check_parts("all_gather", "all", ranks, all.size(), mine.size());
   detail::gather_for(ranks, {detail::Called::all_gather, 0, -1, 0, std::int64_t(all.size())}, mine, all);
 }
 [[gnu::noinline]] TENON_INLINE void all_to_all(const Communicator& ranks, std::span<const std::byte> in,
                                                std::span<std::byte> out) {
   const std::size_t bytes = in.size() / std::size_t(ranks.size());
+  detail::check_parts("all_to_all", "in", ranks, in.size(), bytes);
+  detail::check_parts("all_to_all", "out", ranks, out.size(), bytes);
   detail::exchange(
       ranks, {detail::Called::all_to_all, 0, -1, 0, std::int64_t(in.size())},
       [&](int to, std::span<const std::byte>& part) { part = in.subspan(bytes * std::size_t(to), bytes); },

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <ctime>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -196,6 +197,22 @@ TEST_CASE("an error in the caller's share waits for the workers and leaves the p
   CHECK_THROWS_WITH(parallel_for(3, 1, job), "mine");
   CHECK(finished == 2);
   CHECK(miscounted(100, 1) == 0);
+}
+
+TEST_CASE("an error in a worker's share reaches the caller after all have ended, and leaves the pool usable") {
+  const Threads scope(3);
+  const auto caller = std::this_thread::get_id();
+  std::atomic<int> finished{0};
+  const auto job = [&](long begin, long) {
+    if (std::this_thread::get_id() != caller) throw std::runtime_error("a worker's " + std::to_string(begin / 3 + 1));
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    ++finished;
+  };
+  for (int again = 0; again < 20; ++again) {
+    CHECK_THROWS_WITH_AS(parallel_for(9, 1, job), doctest::Contains("a worker's "), std::runtime_error);
+    CHECK(finished == again + 1);
+    CHECK(miscounted(100, 1) == 0);
+  }
 }
 
 TEST_CASE("denormals are flushed on workers as well") {

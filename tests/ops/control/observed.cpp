@@ -4,13 +4,18 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <string>
+#include <vector>
 
 #include <tenon/debug/overflow_check.hpp>
 #include <tenon/debug/profiler.hpp>
 #include <tenon/more.hpp>
+
+#include "../../support/tensors.hpp"
 
 using namespace tenon;
 
@@ -31,6 +36,25 @@ struct Roots : nn::Cell<Roots> {
   nn::Dense<4, 3> fc;
   constexpr auto construct(auto x) const {
     return fc(scan([](auto h, auto v) { return abs(h) + sqrt(v); }, zeros<Shape<dyn, 4>>(x), x));
+  }
+};
+// Carries values of 12 bytes, of which a bundle has several.
+struct Pairs : nn::Cell<Pairs> {
+  nn::Dense<3, 3> fc;
+  constexpr auto construct(auto x) const {
+    const auto first = zeros<Shape<dyn, 3>>(x);
+    const auto [a, b] = scan(
+        [&](auto state, auto v) {
+          const auto& [p, q] = state;
+          return std::tuple(tanh(fc(p) + v), q + 1.0f);
+        },
+        std::tuple(first, first), x);
+    const auto [c, d] = cond(
+        reduce_mean(a) > 0.0f, [](auto v, auto w) { return std::tuple(exp(v), w); },
+        [](auto v, auto w) { return std::tuple(w, relu(v)); }, a, b);
+    const auto [e, f] = while_loop<4>([](auto v, auto) { return reduce_mean(v) < 2.0f; },
+                                      [](auto v, auto w) { return std::tuple(v + 1.0f, w * v); }, c, d);
+    return e + f;
   }
 };
 auto rows(float value) {
@@ -98,6 +122,37 @@ TEST_CASE("values in bodies: by the name of the node, of the turn, and of the op
   CHECK(trained(-0.5f, other) == trained(-0.5f));
   CHECK(other.last.count(network + "/Cond-op0/then/network-Memory/Exp-op0") == 0);
   CHECK(other.last.count(network + "/Cond-op0/else/network-Memory/ReLU-op0") == 1);
+}
+
+TEST_CASE("what lies between the values of a bundle is 0, whatever the memory had") {
+  struct Numbers {
+    double largest = 0;
+    long values = 0;
+    void before(const Operation&) {}
+    void after(const Operation&, std::span<const AnyTensor>, std::span<const AnyTensor> results) {
+      for (const AnyTensor& result : results)
+        if (result.dtype == Dtype::float32)
+          for (const float v : result.as<float>())
+            ++values, largest = std::isnan(v) ? INFINITY : std::max(largest, std::abs(double(v)));
+    }
+  };
+  // Blocks of all small sizes with large numbers, for those that come after.
+  const auto spoil = [] {
+    std::vector<Tensor<float, Shape<dyn>>> spoiled;
+    for (long n = 1; n < 2000; ++n) spoiled.push_back(Tensor<float, Shape<dyn>>::full(1e30f, n));
+  };
+  for (const Mode mode : {Mode::graph, Mode::pynative}) {
+    const ContextScope scope({.mode = mode, .num_threads = 1});
+    const Pairs net;
+    const auto x = Tensor<float, Shape<dyn, length, 3>>::full(0.5f, 2);
+    const auto expected = net(x);
+    spoil();
+    Numbers numbers;
+    const Observing observing(numbers);
+    CHECK(support::same_bits(net(x), expected));
+    CHECK(numbers.values > 0);
+    CHECK(numbers.largest < 100);
+  }
 }
 
 TEST_CASE("the profiler adds up the turns, and a loop is not measured twice") {

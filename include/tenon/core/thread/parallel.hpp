@@ -5,6 +5,8 @@
 #include <tenon/core/math/min_max.hpp>
 #if TENON_DEFINES
 #include <cstddef>
+#include <exception>
+#include <utility>
 
 #include <tenon/core/thread/atomic.hpp>
 #include <tenon/core/thread/threads.hpp>
@@ -19,7 +21,7 @@ namespace tenon::inline TENON_ABI {
 /// pinned.
 /// A second thread that calls while a job runs, and a job that calls again, run all parts inline. A forked child gets a
 /// new pool, which makes its own workers when it first needs them; only fork() from within a job is not supported.
-/// `work` must not throw on a worker.
+/// An exception of `work` ends the parts of its thread; run() throws the first one after all threads have ended theirs.
 class ThreadPool {
  public:
   using Work = void (*)(void* context, int part);
@@ -75,20 +77,24 @@ class Workers final : public ThreadPool {
       for (int part = 0; part < parts; ++part) work(context, part);
       return;
     }
-    const Join join{*this};
-    start_workers(workers);
+    std::exception_ptr failure;
     {
-      const Lock lock(mutex_);
-      work_ = work;
-      context_ = context;
-      parts_ = parts;
-      active_ = workers;
-      processor_ = processor();
-      pending_.store(active_, MemoryOrder::relaxed);
-      generation_.fetch_add(1, MemoryOrder::release);
+      const Join join{*this, failure};
+      start_workers(workers);
+      {
+        const Lock lock(mutex_);
+        work_ = work;
+        context_ = context;
+        parts_ = parts;
+        active_ = workers;
+        processor_ = processor();
+        pending_.store(active_, MemoryOrder::relaxed);
+        generation_.fetch_add(1, MemoryOrder::release);
+      }
+      if (sleeping_.load(MemoryOrder::acquire)) wake_.notify_all();
+      run_share(0);
     }
-    if (sleeping_.load(MemoryOrder::acquire)) wake_.notify_all();
-    run_share(0);
+    if (failure) std::rethrow_exception(failure);
   }
 
  private:
@@ -108,14 +114,20 @@ class Workers final : public ThreadPool {
   // Waits for the workers before the job's data goes out of scope, also if the caller's own share throws.
   struct Join {
     Workers& pool;
+    std::exception_ptr& failure;  // of a worker
     ~Join() {
       for (int spin = 0; pool.pending_.load(MemoryOrder::acquire); ++spin)
         if (spin < spins) pause();
         else yield_processor();
+      failure = std::exchange(pool.failure_, nullptr);
       pool.busy_.store(false, MemoryOrder::release);
     }
   };
 
+  void run_workers_share(int index) noexcept try { run_share(index); } catch (...) {
+    const Lock lock(mutex_);
+    if (!failure_) failure_ = std::current_exception();
+  }
   // Thread `index` of active_ + 1 runs parts index, index + active_ + 1, ...
   void run_share(int index) {
     for (int part = index; part < parts_; part += active_ + 1) work_(context_, part);
@@ -149,7 +161,7 @@ class Workers final : public ThreadPool {
       }
       if (index > active) continue;
       if (processor() == callers) leave(callers, active);
-      run_share(index);
+      run_workers_share(index);
       pending_.fetch_sub(1, MemoryOrder::release);
     }
   }
@@ -179,6 +191,7 @@ class Workers final : public ThreadPool {
   Condition wake_;
   Atomic<unsigned> generation_{0};
   Atomic<int> pending_{0}, sleeping_{0};
+  std::exception_ptr failure_;  // the first of a worker, of the job under way
   Work work_ = nullptr;
   void* context_ = nullptr;
   int parts_ = 0, active_ = 0, workers_ = 0, processor_ = -1;  // the caller's

@@ -82,6 +82,7 @@ template <class Target>
 template <class Call>
 void BranchKernel<Target>::run(const Arguments& a, long, long) {
   using namespace tenon::detail;
+  clear_observed_bundles<Target, Call>(a);
   run_branch<Target, LoopForward<Target>, BranchBody<Call, true>, BranchBody<Call, false>>(
       a, [&](LoopView& v) { set_bundles<Call>(v, a, 1); });
 }
@@ -97,10 +98,7 @@ template <class Target>
 template <class Call>
 void BranchGradKernel<Target>::run(const Arguments& a, long, long) {
   using namespace tenon::detail;
-  const ResultTypes types = Call::config().results();
-  for (int k = 0; k < types.count; ++k)  // also what only the other body uses
-    if (std::byte* const to = result_address<Call>(a, k))
-      if (const long bytes = types[k].bytes(a.n)) Moves<Target>::clear(to, bytes);
+  clear_bundles<Target, Call>(a);  // also what only the other body uses
   run_branch<Target, LoopBackward<Target>, BranchGradBody<Call, true>, BranchGradBody<Call, false>>(
       a, [&](LoopView& v) { set_gradient_bundles<Call>(v, a, 1); });
 }

@@ -119,6 +119,20 @@ template <class Call>
 inline constexpr bool keeps_values = Call::config().kept > 0 && (Call::config().kept_result() == 0 ||
                                                                  (Call::parts >> Call::config().kept_result() & 1));
 
+template <class Target, class Call>
+void clear_bundles(const Arguments& a) {
+  const ResultTypes types = Call::config().results();
+  for (int k = 0; k < types.count; ++k)
+    if (std::byte* const to = result_address<Call>(a, k))
+      if (const long bytes = types[k].bytes(a.n)) Moves<Target>::clear(to, bytes);
+}
+/// Bodies write the values of a bundle alone: what lies between them is 0 for an observer.
+template <class Target, class Call>
+void clear_observed_bundles([[maybe_unused]] const Arguments& a) {
+  if constexpr (observable)
+    if (observation()) clear_bundles<Target, Call>(a);
+}
+
 /// Sets the addresses of bundles. `before`: operands before them.
 template <class Call>
 void set_bundles(LoopView& v, const Arguments& a, int before) {
@@ -185,6 +199,7 @@ template <class Target>
 template <class Call>
 void LoopKernel<Target>::run(const Arguments& a, long, long) {
   tenon::detail::LoopView v = tenon::detail::LoopBody<Call>::view();
+  tenon::detail::clear_observed_bundles<Target, Call>(a);
   tenon::detail::set_bundles<Call>(v, a, 0);
   tenon::detail::with_loop<Target, Call>(
       [&]<class Run>(std::type_identity<Run>, const auto& body) { tenon::detail::run_loop<Target, Run>(v, body, a); });
