@@ -10,7 +10,9 @@
 #include <tenon/nn/layer/dropout.hpp>
 #include <tenon/nn/optim/adam.hpp>
 #include <tenon/train/amp.hpp>
+#include <tenon/train/callback/history.hpp>
 #include <tenon/train/callback/model_checkpoint.hpp>
+#include <tenon/train/callback/stop_at_loss.hpp>
 
 #include "small.hpp"
 
@@ -56,6 +58,19 @@ struct SaveAt {
     if (run.cur_step_num == step) save_training(run.model, path), run.request_stop();
   }
 };
+/// Saves in the hook of the end of an epoch, and in that of the begin.
+struct SaveAtEpoch {
+  std::string path;
+  void on_train_epoch_end(auto& run) {
+    if (run.cur_epoch_num != 2) return;
+    save_training(run.model, path);
+    run.request_stop();
+  }
+};
+struct SaveFirst {
+  std::string path;
+  void on_train_begin(auto& run) { save_training(run.model, path); }
+};
 }  // namespace
 
 TEST_CASE("a run that was saved in any step goes on with the same bits") {
@@ -81,6 +96,43 @@ TEST_CASE("a run that was saved in any step goes on with the same bits") {
       if (step == 7) CHECK(events.events.starts_with("begin epoch_begin2 step_begin8 step_end8"));
     }
   }
+}
+
+TEST_CASE("saved in a hook of an epoch's end: callbacks before and after it count the epoch once") {
+  const Folder folder;
+  set_context({.mode = Mode::graph, .seed = 11});
+  const std::string expected = whole(3);
+  {
+    Dropped net;
+    Trained model(net, {}, adam());
+    History before, after;
+    SaveAtEpoch saver{folder / "run.safetensors"};
+    model.train(3, data(), before, saver, after);
+  }
+  Dropped net;
+  Trained model(net, {}, adam());
+  load_training(folder / "run.safetensors", model);
+  History before, after;
+  model.train(3, data(), before, StopAt{-1}, after);
+  CHECK(bits(net) == expected);
+  CHECK(before.epoch == std::vector<long>{1, 2, 3});
+  CHECK(after.epoch == std::vector<long>{1, 2, 3});
+}
+
+TEST_CASE("a run that was saved before its first step, resumed with StopAtLoss, takes its steps") {
+  const Folder folder;
+  set_context({.mode = Mode::graph, .seed = 11});
+  {
+    Dropped net;
+    Trained model(net, {}, adam());
+    SaveFirst saver{folder / "run.safetensors"};
+    model.train(1, data(), saver);
+  }
+  Dropped net;
+  Trained model(net, {}, adam());
+  load_training(folder / "run.safetensors", model);
+  model.train(2, data(), StopAtLoss{.loss = 1e-6});
+  CHECK(model.global_step() == 12);
 }
 
 TEST_CASE("between runs: the next run is a new one, with the next order of the data") {

@@ -403,7 +403,10 @@ class Model {
       run.epoch_seconds = detail::now() - start;
       const bool whole = !run.stop_requested;  // else an epoch that is left: it continues if the training is resumed
       if (evaluate) evaluate(run);
-      list.template tell<detail::EpochEnd>();
+      {
+        const detail::EpochEndHooks hooks(progress_);
+        list.template tell<detail::EpochEnd>();
+      }
       run.eval_results = nullptr;
       if (whole) progress_.end_epoch();
       if constexpr (has_ranks) run.agree_to_stop();

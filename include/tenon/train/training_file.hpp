@@ -112,7 +112,8 @@ struct TrainingFile {
     numbers[5] = rate.is_number() ? double(rate.at(0)) : -1.0;
     const auto losses = model.train_outputs_.views();
     numbers[6] = losses.empty() ? p.loss : mean_of(losses[0]);
-    if (p.collect) p.collect(p.callbacks, states);
+    if (p.before_epoch_end) states = *p.before_epoch_end;
+    else if (p.collect) p.collect(p.callbacks, states);
     mindspore = MindSporeNumbers::of(model.optimizer_, counts[2]);
     if constexpr (requires { model.optimizer_.groups.size(); }) {
       CallbackState rates;  // of groups that have a number of their own

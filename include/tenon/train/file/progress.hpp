@@ -1,5 +1,7 @@
 // Progress: the position of a training, which a checkpoint saves and from which another run can continue.
 #pragma once
+#include <cmath>
+
 #include <tenon/train/callback/run/snapshot.hpp>
 
 namespace tenon::inline TENON_ABI::detail {
@@ -14,15 +16,32 @@ struct Progress {
   bool running = false;
   bool resumed = false;  // the next run continues where these numbers are
 
-  double loss = 0;          // of the last step before it was resumed
+  double loss = NAN;        // of the last step before it was resumed, NaN: there was none
   CallbackStates states{};  // that a file had, for the callbacks of the next run
   void (*collect)(const void* callbacks, CallbackStates&) = nullptr;  // of this run's callbacks
+  const CallbackStates* before_epoch_end = nullptr;  // what they had counted when the hooks of an epoch's end began
   void (*give_weights)(const void* callbacks) = nullptr;
   const void* callbacks = nullptr;
   const Snapshot* own = nullptr;  // the training's weights while the network has others, which a file does not get
 
   void step() { ++steps, ++run_steps; }
   void end_epoch() { ++dataset_epoch, ++epochs, steps = 0; }
+};
+
+/// The hooks of an epoch's end. A file that one of them saves is resumed before they were called, so it gets what the
+/// callbacks had counted then, whatever their order.
+class EpochEndHooks {
+ public:
+  explicit EpochEndHooks(Progress& progress) : progress_(progress) {
+    if (progress.collect) progress.collect(progress.callbacks, states_), progress.before_epoch_end = &states_;
+  }
+  ~EpochEndHooks() { progress_.before_epoch_end = nullptr; }
+  EpochEndHooks(const EpochEndHooks&) = delete;
+  EpochEndHooks& operator=(const EpochEndHooks&) = delete;
+
+ private:
+  Progress& progress_;
+  CallbackStates states_;
 };
 
 /// A run from its begin to its end, however it ends.
@@ -53,7 +72,7 @@ class Running {
     if (progress_.steps > 0) ++progress_.dataset_epoch;  // an epoch that was left begins anew with another order
     progress_.steps = 0, progress_.running = false, progress_.collect = nullptr, progress_.give_weights = nullptr;
     progress_.own = nullptr;
-    progress_.states.clear(), progress_.loss = 0;
+    progress_.states.clear(), progress_.loss = NAN;
   }
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
