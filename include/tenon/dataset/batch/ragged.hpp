@@ -32,6 +32,10 @@ class RaggedValue {
   /// ValueError if there can be none, and is as before then.
   void* resize(std::span<const std::int64_t> extents, std::size_t element_bytes);
 
+  /// Before a sample is written; whether resize was called since then.
+  void begin() { resized_ = false; }
+  bool resized() const { return resized_; }
+
   const void* data() const { return memory_.data(); }
   std::span<const std::int64_t> extents() const { return {extent_, static_cast<std::size_t>(rank_)}; }
   std::int64_t count() const;
@@ -41,6 +45,7 @@ class RaggedValue {
   std::size_t capacity_ = 0;
   std::int64_t extent_[AnyTensor::max_axes]{};
   int rank_ = 0;
+  bool resized_ = false;
 };
 
 #if TENON_DEFINES
@@ -67,6 +72,7 @@ TENON_INLINE void* RaggedValue::resize(std::span<const std::int64_t> extents, st
     memory_ = AlignedBytes(room, "a sample of a data set");
     capacity_ = room;
   }
+  resized_ = true;
   return memory_.data();
 }
 TENON_INLINE std::int64_t RaggedValue::count() const {

@@ -58,14 +58,21 @@ auto sample_in(const void* memory) {
   else return SampleView<C>(memory).values();
 }
 /// Zeros, which the function writes to: memory serves many samples, and what a function leaves out would be of another.
+/// A ragged sample has no extents yet; after the function, check_sized refuses one that was given none.
 template <class C>
 auto sample_out(void* memory) {
   if constexpr (C::ragged) {
-    return SampleSlot<C>(memory, true);
+    const SampleSlot<C> slot(memory, true);
+    slot.begin();
+    return slot;
   } else {
     std::memset(memory, 0, std::size_t(C::tensor_type.bytes(1)));
     return SampleSlot<C>(memory).values();
   }
+}
+template <class C>
+void check_sized(void* memory) {
+  SampleSlot<C>(memory).end();
 }
 
 /// The columns of List with those at the places I... replaced by New..., which stand where the first of them stood.
@@ -153,6 +160,7 @@ struct SampleMapped : RowByRow<SampleMapped<D, New, F, I...>, D> {
     } else {
       call();
     }
+    (check_sized<ColumnAt<New, K>>(fresh[K]), ...);
     return n;
   }
 };

@@ -212,8 +212,9 @@ auto map(F) {
 /// Replaces a column of each sample by a column of another shape or type: `map<0, Column<float, Shape<1, 32,
 /// 32>>>([](std::span<const float> in, std::span<float> out) { ... })`. `out` begins as zeros. A ragged input is a
 /// SampleView, which has the extents; a ragged output is a SampleSlot, whose resize(...) returns the memory, also
-/// zeros. If the function has a further parameter Random&, it receives a stream of numbers that depends only on the
-/// seed, the epoch, and the sample. Before batch only.
+/// zeros. A ragged sample that is not resized is a ValueError, as are extents that its column does not have. If the
+/// function has a further parameter Random&, it receives a stream of numbers that depends only on the seed, the epoch,
+/// and the sample. Before batch only.
 template <ColumnKey Key, class New, class F>
 auto map(F function) {
   return detail::SampleMapMaker<detail::KeyList<Key>, Columns<New>, F>{std::move(function), default_seed()};

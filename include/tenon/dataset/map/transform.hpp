@@ -70,9 +70,11 @@ struct Transformed : RowByRow<Transformed<D, I, T>, D> {
     if (n == 0) return 0;
     scratch.operation = T::name;
     Random random(random_key(seed, scratch));
-    if constexpr (transforms_batches<T>)
-      transform.apply(SampleView<From>(before[I]), SampleSlot<Made>(out[I]), n, random);
-    else transform.apply(SampleView<From>(before[I]), SampleSlot<Made>(out[I]), random);
+    const SampleSlot<Made> made(out[I]);
+    made.begin();
+    if constexpr (transforms_batches<T>) transform.apply(SampleView<From>(before[I]), made, n, random);
+    else transform.apply(SampleView<From>(before[I]), made, random);
+    made.end();
     return n;
   }
 };

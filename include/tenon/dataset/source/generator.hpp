@@ -23,6 +23,7 @@ struct Generated : Source<Generated<List, F>> {
   void sample(long index, void* const* out) const {
     [&]<std::size_t... C>(std::index_sequence<C...>) {
       function(index, detail::sample_out<ColumnAt<List, int(C)>>(out[C])...);
+      (detail::check_sized<ColumnAt<List, int(C)>>(out[C]), ...);
     }(std::make_index_sequence<std::size_t(List::count)>{});
   }
 };
@@ -38,9 +39,10 @@ inline constexpr bool generates<F, Columns<C...>> =
 /// A data set of `size` samples, each made by a function of its number:
 /// `generator<Columns<Column<float, Shape<2>, "x">, Column<int, Shape<>, "label">>>(1000, [](long index,
 /// std::span<float> x, std::span<int> label) { ... })`. The columns begin as zeros. A ragged column is a SampleSlot,
-/// whose resize(...) returns the memory, also zeros. The function is copied with the data set and called on any thread,
-/// in any order. Throws ValueError if size < 1. Source: MindSpore's GeneratorDataset of an object with __getitem__ and
-/// __len__.
+/// whose resize(...), which each sample needs, returns the memory, also zeros. The function is copied with the data set
+/// and called on any thread, in any order. Throws ValueError if size < 1, and while reading if a ragged sample is not
+/// resized, or to extents that its column does not have. Source: MindSpore's GeneratorDataset of an object with
+/// __getitem__ and __len__.
 template <class List, class F>
 auto generator(long size, F function) {
   constexpr bool callable = detail::generates<F, List>;

@@ -45,7 +45,9 @@ struct Streamed : Stage<Streamed<List, Make>> {
   };
   static bool next(Reader& reader, void* const* out) {
     return [&]<std::size_t... C>(std::index_sequence<C...>) {
-      return reader.next(detail::sample_out<ColumnAt<List, int(C)>>(out[C])...);
+      if (!reader.next(detail::sample_out<ColumnAt<List, int(C)>>(out[C])...)) return false;
+      (detail::check_sized<ColumnAt<List, int(C)>>(out[C]), ...);
+      return true;
     }(std::make_index_sequence<std::size_t(List::count)>{});
   }
   // each iterator has a copy of the data set, and so a stream of its own
@@ -75,7 +77,8 @@ inline constexpr bool streams<Reader, Columns<C...>> = requires(Reader& reader, 
 ///           does not compile
 /// memory    only the rows of prefetch: a slow reader makes the stream wait
 /// resume    start(epoch, position) reads and skips the samples before it
-/// Throws ValueError if size < 1. Source: MindSpore's GeneratorDataset of an iterable.
+/// Throws ValueError if size < 1, and while reading if a ragged sample is not resized, or to extents that its column
+/// does not have. Source: MindSpore's GeneratorDataset of an iterable.
 template <class List, class Make>
 auto stream(Make make, long size = detail::endless) {
   constexpr bool callable = std::is_invocable_v<const Make&>;

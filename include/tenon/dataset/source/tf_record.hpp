@@ -37,7 +37,8 @@ class ExampleColumn {
   explicit ExampleColumn(const io::TfFeature& feature) : feature_(feature), count_(counted()) {}
 
   void fill(void* out) const {
-    T* to = SampleSlot<Col>(out).resize(count_);
+    const SampleSlot<Col> slot(out);
+    T* to = Col::ragged ? slot.resize(count_) : slot.resize();
     if constexpr (!integral) {
       feature_.each_float([&](float value) { *to++ = T(value); });
     } else if (as_bytes()) {

@@ -8,16 +8,52 @@
 
 #include <tenon/core/shape.hpp>
 #include <tenon/dataset/batch/ragged.hpp>
+#if TENON_DEFINES
+#include <string>
+
+#include <tenon/core/error.hpp>
+#endif
 
 namespace tenon::inline TENON_ABI::dataset {
 
 namespace detail {
 template <class S>
-struct FixedExtents;
+struct ExtentsSaid;
 template <int... Extents>
-struct FixedExtents<Shape<Extents...>> {
+struct ExtentsSaid<Shape<Extents...>> {
   static constexpr std::int64_t value[]{Extents..., 0};  // the last is none: there may be no other
 };
+template <int... Extents>
+struct ExtentsSaid<Ragged<Extents...>> {
+  static constexpr std::int64_t value[]{Extents..., 0};
+};
+
+/// Says that a sample is given no extents, or some that its column does not have.
+[[noreturn, gnu::cold]] void refuse_missing_extents(std::string_view column);
+[[noreturn, gnu::cold]] void refuse_extents(std::string_view column, std::span<const std::int64_t> said,
+                                            std::span<const std::int64_t> asked);
+
+#if TENON_DEFINES
+inline std::string named_column(std::string_view column) {
+  return column.empty() ? "The column" : text("The column \"", column, "\"");
+}
+[[gnu::noinline, gnu::cold]] TENON_INLINE void refuse_missing_extents(std::string_view column) {
+  throw_error<ValueError>(named_column(column), " is ragged, and the function that makes its samples has not called "
+                                                "resize(). Call it for each sample, with 0 for an empty one.");
+}
+[[gnu::noinline, gnu::cold]] TENON_INLINE void refuse_extents(std::string_view column,
+                                                              std::span<const std::int64_t> said,
+                                                              std::span<const std::int64_t> asked) {
+  std::string shape;
+  for (const std::int64_t extent : said) {
+    if (!shape.empty()) shape += ", ";
+    shape += extent < 0 ? "any" : text(extent);
+  }
+  throw_error<ValueError>(named_column(column), " has samples of the shape [", shape, "], and resize() was given ",
+                          shape_text(asked),
+                          ". Give it the extents that the column says, or declare the column with `any` there.");
+}
+#endif  // TENON_DEFINES
 }  // namespace detail
 
 /// A sample of column C that is read.
@@ -36,7 +72,7 @@ class SampleView {
   }
   std::span<const std::int64_t> extents() const {
     if constexpr (C::ragged) return value().extents();
-    else return {detail::FixedExtents<typename C::shape>::value, std::size_t(C::shape::rank)};
+    else return {detail::ExtentsSaid<typename C::shape>::value, std::size_t(C::shape::rank)};
   }
   std::int64_t extent(int axis) const { return extents()[static_cast<std::size_t>(axis)]; }
   std::int64_t count() const {
@@ -70,17 +106,15 @@ class SampleSlot {
   /// `clears`: the elements of a ragged sample are 0 after resize, else those of an earlier sample.
   explicit SampleSlot(void* memory, bool clears = false) : memory_(memory), clears_(clears) {}
 
-  /// Where the elements go. A ragged sample is given its extents here, for others they are what the column says.
+  /// Where the elements go. A ragged sample is given its extents here, for others they are what the column says. Throws
+  /// ValueError for extents that are not the column's; `any` of a column is each extent from 0.
   template <class... E>
-  type* resize([[maybe_unused]] E... extents) const {
-    if constexpr (C::ragged) {
-      const std::int64_t asked[]{static_cast<std::int64_t>(extents)...};
-      return resize(std::span<const std::int64_t>(asked));
-    } else {
-      return static_cast<type*>(memory_);
-    }
+  type* resize(E... extents) const {
+    const std::int64_t asked[]{static_cast<std::int64_t>(extents)..., 0};  // the last is none, as above
+    return resize(std::span<const std::int64_t>(asked, sizeof...(E)));
   }
   type* resize(std::span<const std::int64_t> extents) const {
+    check(extents);
     if constexpr (C::ragged) {
       RaggedValue& value = *static_cast<RaggedValue*>(memory_);
       void* const elements = value.resize(extents, sizeof(type));
@@ -91,6 +125,15 @@ class SampleSlot {
       return static_cast<type*>(memory_);
     }
   }
+  /// Before and after the function that writes a sample. Memory serves many samples: a ragged one without resize would
+  /// be the one before, which end() refuses with a ValueError.
+  void begin() const {
+    if constexpr (C::ragged) static_cast<RaggedValue*>(memory_)->begin();
+  }
+  void end() const {
+    if constexpr (C::ragged)
+      if (!static_cast<RaggedValue*>(memory_)->resized()) detail::refuse_missing_extents(C::name.view());
+  }
   /// The elements of a column of fixed shape.
   std::span<type> values() const requires(!C::ragged)
   {
@@ -98,6 +141,16 @@ class SampleSlot {
   }
 
  private:
+  static constexpr std::span<const std::int64_t> said() {
+    return {detail::ExtentsSaid<typename C::shape>::value, std::size_t(C::shape::rank)};
+  }
+  static void check(std::span<const std::int64_t> extents) {
+    bool as_said = extents.size() == said().size() || (!C::ragged && extents.empty());
+    for (std::size_t axis = 0; as_said && axis < extents.size(); ++axis)
+      as_said = said()[axis] < 0 || said()[axis] == extents[axis];
+    if (!as_said) detail::refuse_extents(C::name.view(), said(), extents);
+  }
+
   void* memory_;
   bool clears_;
 };
