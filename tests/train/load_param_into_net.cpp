@@ -111,6 +111,12 @@ TEST_CASE("prefix and filter choose") {
   const std::string said =
       support::logged({}, [&] { load_param_into_net(net, named_parameters(source), {.filter = {"fc2"}}); });
   CHECK(has(said, "the 2 of 4 tensors that prefix and filter leave: 2 parameters in the net are not loaded."));
+  CHECK(said.find("leaves out nothing") == said.npos);
+  CHECK(support::logged({}, [&] { load_param_into_net(net, both, {.prefix = "student.", .filter = {"teacher."}}); }) ==
+        "");
+  const std::string misspelt = support::logged({}, [&] { load_param_into_net(net, both, {.filter = {"techer."}}); });
+  CHECK(has(misspelt, "the filter 'techer.' leaves out nothing, as none of the 8 names begins so; the first ones: "
+                      "'student.fc1.weight', 'student.fc1.bias', 'student.fc2.weight'."));
   const auto refused = [&](const LoadParamConfig& config) {
     return message<ValueError>([&] { load_param_into_net(net, both, config); });
   };

@@ -40,7 +40,7 @@ io::LoadReport load_param(const ParameterList& list, std::span<const io::NamedTe
 /// Shapes may differ in ones at their end, as [64] and [64, 1, 1] do. Without strict a dtype may be another one of the
 /// floating-point types, or of the signed integers; and if parameters are left, it looks for a prefix, such as
 /// "backbone.", with which most of them are there, takes those, and looks for another one. What is missing after that
-/// is a warning that names it.
+/// is a warning that names it, and so is a filter that no name begins with.
 ///
 /// Names may be PyTorch's, as for load_checkpoint.
 ///
@@ -145,12 +145,23 @@ inline void convert_param(const ParameterMatch& match, bool only_check) {
   });
 }
 
+/// Warns of a filter that leaves nothing out, such as a misspelt one: what it should keep is written over.
+inline void check_filter(const std::string& filter, std::span<const io::NamedTensor> held) {
+  if (filter.empty())
+    throw_error<ValueError>("load_param_into_net: a filter is empty, and every name begins so; leave it out.");
+  constexpr std::size_t most = 3;
+  std::string first;
+  for (std::size_t i = 0; i < held.size(); ++i) {
+    if (held[i].name.starts_with(filter)) return;
+    if (i < most) first += text(i ? ", " : "", io::printable(held[i].name));
+  }
+  logging::warning("load_param_into_net: the filter ", io::printable(filter), " leaves out nothing, as none of the ",
+                   held.size(), " names begins so; the first ones: ", first, ".");
+}
 /// The tensors that the configuration leaves.
 inline std::vector<io::NamedTensor> chosen_tensors(std::span<const io::NamedTensor> held,
                                                    const LoadParamConfig& config) {
-  for (const std::string& filter : config.filter)
-    if (filter.empty())
-      throw_error<ValueError>("load_param_into_net: a filter is empty, and every name begins so; leave it out.");
+  for (const std::string& filter : config.filter) check_filter(filter, held);
   std::vector<io::NamedTensor> chosen;
   for (const io::NamedTensor& tensor : held) {
     bool kept = tensor.name.starts_with(config.prefix);
