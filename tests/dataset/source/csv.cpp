@@ -94,6 +94,8 @@ TEST_CASE("beyond the RFC: ends of lines, empty fields and lines, a mark in fron
   CHECK(fields_of("5\" pipe,6\"") == Fields{"5\" pipe", "6\""});
   CHECK(fields_of("a;b,c", {.delimiter = ';', .header = false}) == Fields{"a", "b,c"});
   CHECK(fields_of("a\tb", {.delimiter = '\t', .header = false}) == Fields{"a", "b"});
+  CHECK(fields_of("a,b\rc,\"d\"\r\re,\"f\rg\"") == Fields{"a", "b", "c", "d", "e", "f\rg"});
+  CHECK(fields_of("a,b\r\nc,d\re,f\n") == Fields{"a", "b", "c", "d", "e", "f"});
   CHECK(fields_of("\"a,\n\n\",\"\n\"\n1,2") == Fields{"a,\n\n", "\n", "1", "2"});
 }
 
@@ -131,6 +133,12 @@ TEST_CASE("numbers of all dtypes") {
   CHECK(value<float>("1e-400") == 0.0f);
   CHECK(value<double>("-1e-400") == 0.0);
   CHECK(value<double>("1e-320") == 1e-320);
+  for (const char* tiny : {"1e-5000", "0.1E-4999", "12345e-99999999999999999999", "0.00001e-5000"})
+    CHECK(value<double>(tiny) == 0.0);
+  CHECK(value<float>("1e-5000") == 0.0f);
+  CHECK(std::signbit(value<double>("-1e-5000")));
+  CHECK(value<double>("0." + std::string(6000, '0') + "1") == 0.0);
+  CHECK(value<double>("0." + std::string(6000, '0') + "1e+6001") == 1.0);
   CHECK(value<double>("0.1") == 0.1);
   CHECK(std::isnan(value<double>("nan")));
   CHECK(value<float>("-inf") == -INFINITY);
@@ -151,6 +159,10 @@ TEST_CASE("what does not fit is named with line and column") {
   CHECK(has(refused<std::int32_t>("1.0"), "'1.0' is no int32"));
   CHECK(has(refused<std::int32_t>("\"\""), "'' is no int32"));
   CHECK(has(refused<float>("1e39"), "is no float32"));
+  for (const char* huge : {"1e5000", "-1e+5000", "0.01e5003", "1e99999999999999999999", "1e+99999999999999999999"})
+    CHECK(has(refused<double>(huge), "is no float64"));
+  CHECK(has(refused<double>("1" + std::string(6000, '0') + "e-900"), "is no float64"));
+  CHECK(has(refused<double>("1e-5000x"), "is no float64"));
   CHECK(has(refused<float>("+-1"), "is no float32"));
   CHECK(has(refused<bool>("yes"), "'yes' is no bool"));
 }
@@ -162,6 +174,8 @@ TEST_CASE("files that are refused") {
   CHECK(has(refusal("a,b\n", {}), "no row after its header"));
   CHECK(has(refusal("a,b\n1,2\n3\n"), "line 3: it has 1 field, the first row has 2"));
   CHECK(has(refusal("a,b\n1,2,3\n"), "line 2: it has 3 fields"));
+  CHECK(has(refusal("a,b\r1,2\r3\r"), "line 3: it has 1 field, the first row has 2"));
+  CHECK(has(refusal("a,b\r\n1,2\r\n3\r\n"), "line 3: it has 1 field, the first row has 2"));
   CHECK(has(refusal("a,b\n\n1,\"2\n3,4\n"), "line 3: a quote that opens in this row is not closed"));
   CHECK(has(refusal("a,\"b\"c\n"), "line 1: there is text after the quotes of the field 'b'"));
   CHECK(has(refusal("a,b\naaaa,b\n", {.header = false, .field_limit = 3}), "line 2: a field has 4 bytes, at most 3"));
@@ -170,8 +184,8 @@ TEST_CASE("files that are refused") {
   CHECK(has(message<ValueError>([] { fields_of("a", {.delimiter = '"'}); }), "delimiter"));
   const File file("a,b,a\n1,2,3\n");
   CHECK(
-      has(message<KeyError>([&] { Csv(file.path, as<Number<"c">>); }), "has the column 'c' not at all; it has 'a', "));
-  CHECK(has(message<KeyError>([&] { Csv(file.path, as<Number<"a">>); }), "twice"));
+      has(message<KeyError>([&] { Csv(file.path, as<Number<"c">>); }), "a.csv' has no column 'c'; it has 'a', 'b', "));
+  CHECK(has(message<KeyError>([&] { Csv(file.path, as<Number<"a">>); }), "has two columns 'a'; it has 'a', 'b', 'a'."));
   CHECK(has(message<KeyError>([&] { Csv(file.path, as<Column<float, Shape<4>>>); }), "takes the fields 1 .. 4"));
 }
 

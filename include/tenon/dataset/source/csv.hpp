@@ -72,8 +72,8 @@ class Csv : public Source<Csv<C...>> {
       return static_cast<std::size_t>(at - found.begin());
     std::string all;
     for (std::size_t i = 0; i < found.size() && i < 20; ++i) all += text(i ? ", " : "", io::printable(found[i]));
-    throw_error<KeyError>("The header of '", file_->path(), "' has the column '", name, "' ",
-                          at == found.end() ? "not at all" : "twice", "; it has ", all,
+    throw_error<KeyError>("The header of '", file_->path(), "' has ",
+                          at == found.end() ? "no column '" : "two columns '", name, "'; it has ", all,
                           found.size() > 20 ? ", and others." : ".");
   }
   template <class Col>

@@ -57,11 +57,15 @@ class RandomAccessFile {
       f(std::string_view(piece.data(), piece.size()), at);
     }
   }
-  /// The line that a place is in, from 1 on. Reads up to there: for messages.
-  [[gnu::cold]] std::uint64_t line_of(std::uint64_t place) const {
+  /// The line that a place is in, from 1 on, `returns`: which \r alone ends, too. Reads up to there: for messages.
+  [[gnu::cold]] std::uint64_t line_of(std::uint64_t place, bool returns = false) const {
     std::uint64_t line = 1;
+    char last = '\0';  // \r\n ends one line
     each_block([&](std::string_view bytes, std::uint64_t at) {
-      if (at < place) line += static_cast<std::uint64_t>(std::ranges::count(bytes.substr(0, place - at), '\n'));
+      for (const char c : bytes.substr(0, at < place ? place - at : 0)) {
+        if (returns ? c == '\r' || (c == '\n' && last != '\r') : c == '\n') ++line;
+        last = c;
+      }
     });
     return line;
   }

@@ -1,4 +1,5 @@
-// The rows of a file of comma-separated values, as RFC 4180 has them: where each begins, and its fields.
+// The rows of a file of comma-separated values, as RFC 4180 has them: where each begins, and its fields. A row may also
+// end with \n or \r alone, as in files of Unix and of older spreadsheets.
 #pragma once
 #include <algorithm>
 #include <cstddef>
@@ -85,15 +86,14 @@ class CsvFile {
   std::size_t place_of(long row) const { return static_cast<std::size_t>(row) + (config_.header ? 1 : 0); }
 
   [[noreturn, gnu::cold]] void refuse(std::uint64_t place, const std::string& reason) const {
-    throw_error<RuntimeError>("Cannot read '", file_.path(), "' as CSV: line ", file_.line_of(place), ": ", reason,
-                              ".");
+    throw_error<RuntimeError>("Cannot read '", file_.path(), "' as CSV: line ", file_.line_of(place, true), ": ",
+                              reason, ".");
   }
 
   State after(State state, char c) const {
     if (state == State::quoted) return c == '"' ? State::quote : State::quoted;
-    if (c == '\n') return State::between;
+    if (c == '\n' || c == '\r') return State::between;
     if (c == config_.delimiter) return State::field;
-    if (state == State::between && c == '\r') return State::between;
     if (c == '"' && state != State::plain) return State::quoted;  // in front, or the second of two
     return State::plain;
   }
@@ -137,8 +137,7 @@ class CsvFile {
   template <class F>
   void split(std::span<char> row, std::uint64_t place, F f) const {
     char* at = row.data();
-    char* end = at + row.size();
-    if (at != end && end[-1] == '\r') --end;
+    char* const end = at + row.size();
     for (;;) {
       f(take_field(at, end, place));
       if (at == end) return;
