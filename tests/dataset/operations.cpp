@@ -140,8 +140,9 @@ TEST_CASE("split: parts that hold every row once, the same in each epoch") {
   CHECK(split(Numbers(5), {0.5, 0.5})[0].size() == 3);  // round(2.5) is 2, and the first one gets what is missing
   CHECK(split(Numbers(3), {0.5, 0.5})[0].size() == 1);  // round(1.5) is 2 twice, and the first one gives one
   CHECK(labels_of(train | shuffle(82, 1), 0) != labels_of(train | shuffle(82, 1), 1));
-  CHECK(has(message<ValueError>([] { split(Numbers(9), {5, 5}); }), "the sizes sum up to 10, but there are 9 rows"));
-  CHECK(has(message<ValueError>([] { split(Numbers(9), {0.5, 0.6}); }), "the fractions sum up to 1.1"));
+  CHECK(has(message<ValueError>([] { split(Numbers(9), {5, 5}); }), "the sizes add up to 10, but there are 9 rows"));
+  CHECK(has(message<ValueError>([] { split(Numbers(9), {0.5, 0.6}); }),
+            "the fractions add up to 1.1; they must add up to 1."));
   CHECK(has(message<ValueError>([] { split(Numbers(2), {0.99, 0.01}); }), "part 1, 0.01 of 2 rows, would be empty"));
 }
 

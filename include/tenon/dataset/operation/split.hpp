@@ -58,7 +58,7 @@ std::array<long, N> split_sizes(const T (&parts)[N], long rows) {
   }
   if constexpr (std::is_floating_point_v<T>) {
     if (std::abs(fractions - 1) > 1e-6)
-      throw_error<ValueError>("split: the fractions sum up to ", fractions, "; they must to 1.");
+      throw_error<ValueError>("split: the fractions add up to ", fractions, "; they must add up to 1.");
     if (sum < rows) sizes[0] += rows - sum;
     for (std::size_t i = 0; sum > rows && i < N; ++i)
       if (sizes[i] > sum - rows) {
@@ -66,7 +66,7 @@ std::array<long, N> split_sizes(const T (&parts)[N], long rows) {
         break;
       }
   } else if (sum != rows) {
-    throw_error<ValueError>("split: the sizes sum up to ", sum, ", but there are ", rows,
+    throw_error<ValueError>("split: the sizes add up to ", sum, ", but there are ", rows,
                             " rows; they must be equal. Use fractions, or take(...) before.");
   }
   return sizes;
