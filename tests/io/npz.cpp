@@ -57,6 +57,8 @@ TEST_CASE("npy: any order of keys, quotes, blanks; big-endian and column-major e
   CHECK(elements(npy("{'descr': '>u2', 'fortran_order': True, 'shape': (2, 2)}", "1a2b3c4d")) == "a1c3b2d4");
   CHECK(elements(npy("{'descr': '=f4', 'fortran_order': False, 'shape': ()}", "abcd")) == "abcd");
   CHECK(elements(npy("{'descr': '<f8', 'fortran_order': True, 'shape': (0, 3)}", "")).empty());
+  CHECK(elements(npy("{'descr': '|u1', 'fortran_order': False, 'shape': (2L,)}", "ab")) == "ab");  // of Python 2
+  CHECK(elements(npy("{'descr': '|u1', 'fortran_order': False, 'shape': (1L, 2L)}", "ab")) == "ab");
 }
 
 TEST_CASE("npy: what it refuses") {
@@ -79,6 +81,8 @@ TEST_CASE("npy: what it refuses") {
   CHECK(has(said("(2,)", "(2.0,)"), "no tuple of whole numbers"));
   CHECK(has(said("(2,)", "(-2,)"), "no tuple of whole numbers from 0 on"));
   CHECK(has(said("(2,)", "(2 2,)"), "no tuple of whole numbers"));
+  CHECK(has(said("(2,)", "(2LL,)"), "no tuple of whole numbers"));
+  CHECK(has(said("(2,)", "(L,)"), "no tuple of whole numbers"));
   CHECK(has(said("(2,)", "(99999999999999999999,)"), "larger than 2^63 - 1"));
   CHECK(has(said("(2,)", "(4294967296, 4294967296)"), "its shape [4294967296, 4294967296] is impossible"));
   CHECK(has(said("(2,)", "(1, 1, 1, 1, 1, 1, 1, 1, 2)"), "more than the 8 axes"));

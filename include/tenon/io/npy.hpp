@@ -132,6 +132,7 @@ class NpyParser {
       value = value * 10 + digit;
     }
     if (at_ == begin) fail("its shape is no tuple of whole numbers from 0 on");
+    at_ += python_.substr(at_).starts_with('L');  // Python 2 writes its long integers as 2L
     return value;
   }
 
