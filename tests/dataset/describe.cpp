@@ -1,6 +1,7 @@
 // describe: a data set as a table; and what a data set says of itself.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <algorithm>
+#include <limits>
 
 #include "support.hpp"
 
@@ -30,6 +31,19 @@ TEST_CASE("stages, rows, columns, and the first rows") {
                              "row 0\n"
                              "  0 [3, 2] 0 .. 2.5: 0 0.5 1 1.5 2 2.5\n"
                              "  1 [3] 0 .. 2: 0 1 2\n");
+}
+
+TEST_CASE("NaN has no order, and doubles keep their digits") {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  const auto data = generator<Columns<Column<double, Shape<3>>, Column<float16, Shape<2>>, Column<bool, Shape<2>>>>(
+      1, [&](long, auto x, auto none, auto flags) {
+        x[0] = nan, x[1] = 1e300, x[2] = -0.123456789012;
+        none[0] = none[1] = float16(float(nan));
+        flags[1] = true;
+      });
+  CHECK(has(describe(data), "  0 [3] -0.123456789012 .. 1e+300 and 1 NaN: nan 1e+300 -0.123456789012\n"
+                            "  1 [2] 2 NaN: nan nan\n"
+                            "  2 [2] false .. true: false true\n"));
 }
 
 TEST_CASE("ragged columns and streams") {

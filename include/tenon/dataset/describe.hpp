@@ -1,6 +1,7 @@
 // describe(data): the contents of a data set as a table.
 #pragma once
 #include <algorithm>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -38,7 +39,24 @@ template <class T>
 std::string element_text(T value) {
   if constexpr (std::is_same_v<T, bool>) return value ? "true" : "false";
   else if constexpr (std::is_integral_v<T>) return std::to_string(value);
+  else if constexpr (std::is_same_v<T, double>) return text(value);
   else return text(static_cast<float>(value));
+}
+/// "0 .. 2.5", without NaN, which has no order: "0 .. 2.5 and 3 NaN".
+template <class T>
+std::string range_text(std::span<const T> values) {
+  T least{}, most{};
+  std::size_t numbers = 0;
+  for (const T value : values) {
+    if constexpr (is_floating(dtype_of<T>))
+      if (!(value == value)) continue;
+    if (numbers == 0 || value < least) least = value;
+    if (numbers == 0 || most < value) most = value;
+    ++numbers;
+  }
+  const std::string nan = numbers < values.size() ? text(values.size() - numbers, " NaN") : "";
+  if (numbers == 0) return nan;
+  return element_text(least) + " .. " + element_text(most) + (nan.empty() ? "" : " and ") + nan;
 }
 
 /// Extents, the range of values, and the first of them.
@@ -47,8 +65,7 @@ std::string value_summary(const Row<List>& row) {
   const auto values = row.template values<I>();
   std::string s = shape_text(row[I].shape());
   if (values.empty()) return s;
-  const auto [least, most] = std::minmax_element(values.begin(), values.end());
-  s += " " + element_text(*least) + " .. " + element_text(*most) + ": ";
+  s += " " + range_text(std::span(values)) + ": ";
   const std::size_t shown = std::min<std::size_t>(values.size(), 8);
   for (std::size_t i = 0; i < shown; ++i) s += (i ? " " : "") + element_text(values[i]);
   return s + (shown < values.size() ? " ..." : "");
