@@ -120,6 +120,21 @@ TEST_CASE("WeightedRandomSampler: as often as the weights say") {
   CHECK(std::abs(first[3] - 400) < 65);
 }
 
+TEST_CASE("WeightedRandomSampler: weights of any size draw as those in the same proportion") {
+  const auto drawn = [](double unit, bool replacement) {
+    return labels_of(
+        Numbers(4) |
+        sample(WeightedRandomSampler{
+            .weights = {unit, 0, 4 * unit, 4 * unit}, .num_samples = 3, .replacement = replacement, .seed = 1}));
+  };
+  for (const bool replacement : {true, false})
+    for (const double unit : {0x1p1021, 0x1p-1074, 0x1p-1000}) CHECK(drawn(unit, replacement) == drawn(1, replacement));
+  const auto each = Numbers(2000) | sample(WeightedRandomSampler{.weights = {1e308, 1e308, 1e308}, .seed = 1});
+  std::map<int, int> times;
+  for (int label : labels_of(each)) ++times[label];
+  for (int row = 0; row < 3; ++row) CHECK(std::abs(times[row] - 667) < 100);
+}
+
 TEST_CASE("PKSampler: K rows of each of P classes") {
   const auto data = Numbers(20) | map<1>([](std::int32_t i) { return i < 2 ? 9 : i % 3; }) | rename<1, "label">() |
                     project<"label", 0>();

@@ -17,7 +17,7 @@ namespace tenon::inline TENON_ABI::dataset {
 namespace detail {
 struct WeightedDraw {
   static constexpr bool reorders = true;
-  std::shared_ptr<const std::vector<double>> weights, sums;  // of each row; of it and those before
+  std::shared_ptr<const std::vector<double>> weights, sums;  // of each row, the largest near 1; of it and those before
   std::shared_ptr<EpochLists> orders;                        // without replacement: the rows of an epoch
   long count;
   bool replacement;
@@ -75,24 +75,23 @@ struct WeightedRandomSampler {
     if (static_cast<long>(weights.size()) > rows)
       throw_error<ValueError>("WeightedRandomSampler: there are ", weights.size(), " weights, but ", rows, " rows.");
     long drawable = 0;
+    double largest = 0;
     for (const double weight : weights) {
       if (!(weight >= 0) || !std::isfinite(weight))
         throw_error<ValueError>("WeightedRandomSampler: a weight is ", weight, "; weights are finite and 0 or more.");
       drawable += weight > 0;
+      largest = std::max(largest, weight);
     }
     if (drawable == 0) throw_error<ValueError>("WeightedRandomSampler: no weight is greater than 0.");
     const long count = detail::samples_among("WeightedRandomSampler", num_samples, rows);
     if (!replacement && count > drawable)
       throw_error<ValueError>("WeightedRandomSampler: without replacement, ", count, " of ", drawable,
                               " rows with a weight greater than 0 cannot be drawn; lower num_samples.");
-    auto sums = std::make_shared<std::vector<double>>(weights.size());
-    std::partial_sum(weights.begin(), weights.end(), sums->begin());
-    return {std::make_shared<const std::vector<double>>(weights),
-            std::move(sums),
-            std::make_shared<detail::EpochLists>(),
-            count,
-            replacement,
-            seed};
+    // by a power of two, which changes no draw: the sum of large weights would overflow, and times by small ones
+    auto scaled = std::make_shared<std::vector<double>>(weights), sums = std::make_shared<std::vector<double>>(*scaled);
+    for (double& weight : *scaled) weight = std::scalbn(weight, -std::ilogb(largest));
+    std::partial_sum(scaled->begin(), scaled->end(), sums->begin());
+    return {std::move(scaled), std::move(sums), std::make_shared<detail::EpochLists>(), count, replacement, seed};
   }
 };
 
