@@ -58,6 +58,17 @@ TEST_CASE("illegal sizes") {
       has(message<ValueError>([] { Numbers(4) | batch(5, {.drop_remainder = true}); }), "Use a batch size of 1 .. 4"));
 }
 
+TEST_CASE("a batch that no memory holds is refused where the number of samples does not bound it") {
+  const long huge = 1L << 62;
+  CHECK(lengths_of(Numbers(5) | batch(huge)) == std::vector<long>{5});
+  const auto some = Numbers(5) | dataset::filter<1>([](auto label) { return label[0] != 3; });
+  CHECK(message<ValueError>([&] { (some | batch(huge)).open(); }) ==
+        "Rows of up to 4611686018427387904 samples with 8 bytes in a column are larger than any memory. Use a smaller "
+        "batch size.");
+  CHECK_THROWS_AS((some | batch(huge) | dataset::prefetch()).open(), ValueError);
+  CHECK_THROWS_AS((some | batch(1L << 59)).open(), OutOfMemory);
+}
+
 TEST_CASE("batch(n, f): sizes that a function gives, in every epoch, from any thread, and from the middle on") {
   const auto rising = [](const dataset::BatchInfo& info) {
     CHECK(info.n == 4);

@@ -52,6 +52,11 @@ void abandon(const D& data, std::uint64_t walk, const std::exception_ptr& failur
   if constexpr (HasBefore<D>) abandon(data.data, walk, failure);
 }
 
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse_rows(long max_rows, long bytes) {
+  throw_error<ValueError>("Rows of up to ", max_rows, " samples with ", bytes,
+                          " bytes in a column are larger than any memory. Use a smaller batch size.");
+}
+
 /// Memory for the longest row of a data set. A buffer that has been read into stays where it is.
 template <class List>
 class RowBuffer {
@@ -96,7 +101,10 @@ class RowBuffer {
   std::size_t column_bytes(int i) const {
     const TensorType& type = List::types[i];
     // a static extent holds all rows already
-    return std::size_t(type.rank > 0 && type[0] > 0 ? type.bytes(1) : type.bytes(max_rows_));
+    if (type.rank > 0 && type[0] > 0) return std::size_t(type.bytes(1));
+    long bytes = 0;
+    if (__builtin_mul_overflow(type.bytes(1), max_rows_, &bytes)) refuse_rows(max_rows_, type.bytes(1));
+    return std::size_t(bytes);
   }
 
   long max_rows_;
