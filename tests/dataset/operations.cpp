@@ -275,6 +275,25 @@ TEST_CASE("bucket_batch_by_length: several ragged columns, each with its padding
   CHECK(shapes == std::vector<std::string>{"[3, 1, 1, 4] 0", "[2, 1, 2, 3] 4", "[1, 1, 2, 4] 4"});
 }
 
+TEST_CASE("zip: random transforms of a sample are alike on both sides, or differ by their seeds") {
+  const auto noisy = [] {
+    return Numbers(20) | map<0, Column<float, Shape<2>>>([](std::span<const float>, auto out, Random& random) {
+             out[0] = random.uniform(), out[1] = random.uniform();
+           });
+  };
+  const auto alike = [](const auto& both) {
+    int count = 0;
+    for (const auto& row : both) count += row.template values<0>()[0] == row.template values<2>()[0];
+    return count;
+  };
+  const auto image = noisy();
+  CHECK(alike(zip(image, noisy())) == 20);
+  set_seed(77);
+  const auto other = noisy();
+  set_seed({});
+  CHECK(alike(zip(image, other)) == 0);
+}
+
 TEST_CASE("map_batch: whole batches are changed in place") {
   const auto data = named(7) | batch(3) | map_batch<"label">([](const BatchInfo& info, std::span<std::int32_t> labels) {
                       for (auto& label : labels) label = static_cast<std::int32_t>(info.batch_num * 10 + info.n);

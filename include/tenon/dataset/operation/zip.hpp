@@ -70,7 +70,9 @@ inline constexpr bool reorders_rows<Zipped<A, B>> = reorders<B>();
 }  // namespace detail
 
 /// Joins the columns of data sets, row by row, up to the end of the shortest one: `zip(images, labels)`. No two columns
-/// may have the same name.
+/// may have the same name. Random transforms with as many stages before them, in pipelines of one seed, draw the same
+/// numbers for the samples of one number: an image and its mask are transformed alike. For two different views of an
+/// image, create one of the pipelines after `dataset::set_seed(other)`.
 template <Indexed A, Indexed B, Indexed... More>
 auto zip(const A& a, const B& b, const More&... more) {
   using Both = detail::Joined<typename A::columns, typename B::columns>;
