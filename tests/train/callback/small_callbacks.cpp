@@ -3,6 +3,9 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <functional>
+#include <utility>
+
 #include <tenon/train/callback/any_callback.hpp>
 #include <tenon/train/callback/early_stopping.hpp>
 #include <tenon/train/callback/history.hpp>
@@ -44,6 +47,25 @@ TEST_CASE("history and lambda: epochs, losses, metrics") {
   model.train(1, forty(), history);
   CHECK(history.epoch == std::vector<long>{1});
   CHECK(history.history.size() == 1);
+}
+
+TEST_CASE("lambda: a hook without a function does nothing") {
+  Net net;
+  Judged model(net, {}, fast(), {});
+  long epochs = 0;
+  std::function<void(RunInfo&)> none, count = [&](RunInfo&) { ++epochs; };
+  void (*const pointer)(RunInfo&) = nullptr;
+  LambdaCallback quiet{.on_train_begin = none,
+                       .on_train_step_end = nullptr,
+                       .on_train_epoch_end = count,
+                       .on_train_end = pointer,
+                       .on_eval_begin = std::move(none),
+                       .on_eval_end = {}};
+  model.fit(2, forty(), forty(), quiet);
+  CHECK(epochs == 2);
+  quiet.on_train_epoch_end = nullptr;
+  model.fit(2, forty(), forty(), quiet);
+  CHECK(epochs == 2);
 }
 
 TEST_CASE("fit: how often it evaluates, and what plain hooks hear of it") {
