@@ -140,10 +140,19 @@ TEST_CASE("reduce on plateau: the rate falls in float32, rests, and has a floor"
   CHECK(output == "Epoch 00003: ReduceLROnPlateau reducing learning rate to 0.010000001.\n"
                   "Epoch 00005: ReduceLROnPlateau reducing learning rate to 0.001.\n");
   CHECK(run.model.optimizer().learning_rate.at(0) == 0.001f);
-  Played resting;
-  ReduceLROnPlateau slow{.factor = 0.5f, .patience = 1, .cooldown = 2};
-  play_values(slow, resting, "eval_loss", {1, 1, 1, 1, 1});  // falls in 2, rests in 3 and 4, falls in 5
-  CHECK(resting.model.optimizer().learning_rate.at(0) == 0.025f);
+  // MindSpore 2.10's rates: the last epoch of the cooldown counts
+  const auto rate = [](long patience, long cooldown, long epochs) {
+    Played resting;
+    ReduceLROnPlateau slow{.factor = 0.5f, .patience = patience, .cooldown = cooldown};
+    play_values(slow, resting, "eval_loss", std::vector<double>(std::size_t(epochs), 1.0));
+    return resting.model.optimizer().learning_rate.at(0);
+  };
+  CHECK(rate(1, 2, 3) == 0.05f);  // falls in 2, rests in 3, falls in 4, rests in 5, falls in 6
+  CHECK(rate(1, 2, 4) == 0.025f);
+  CHECK(rate(1, 2, 6) == 0.0125f);
+  for (const long cooldown : {0L, 1L}) CHECK(rate(1, cooldown, 4) == 0.0125f);  // falls in 2, 3, 4
+  CHECK(rate(2, 3, 6) == 0.05f);  // falls in 3, rests in 4 and 5, falls in 7
+  CHECK(rate(2, 3, 7) == 0.025f);
 }
 TEST_CASE("reduce on plateau: what it refuses") {
   const auto refused = [](ReduceLROnPlateau reduce, nn::LearningRate rate = 0.1) {

@@ -11,10 +11,11 @@
 namespace tenon::inline TENON_ABI {
 
 /// Multiplies the learning rate, and those of groups that have one, by `factor` after `patience` epochs without an
-/// improvement, then waits for `cooldown` epochs: `model.fit(100, data, valid, ReduceLROnPlateau{.factor = 0.5f,
-/// .patience = 3})`.
+/// improvement: `model.fit(100, data, valid, ReduceLROnPlateau{.factor = 0.5f, .patience = 3})`.
 ///
 /// monitor, mode, min_delta   as in EarlyStopping
+/// cooldown    the epochs after a reduction until one without an improvement counts again: the last of them does, so 0
+///             and 1 are the same, as in MindSpore and Keras; in PyTorch it is the one after them
 /// verbose     prints `Epoch 00003: ReduceLROnPlateau reducing learning rate to 0.010000001.`
 /// throws      ValueError when the training begins, for a factor that is not inside (0, 1), negative numbers, and a
 ///             learning rate that is a list or a function
@@ -47,10 +48,9 @@ struct ReduceLROnPlateau {
   {
     const std::optional<double> value = watched.value(run);
     if (!value) return;
-    const bool rests = resting > 0;
-    if (rests) --resting, wait = 0;
+    if (resting > 0) --resting, wait = 0;
     if (watched.improves(*value)) wait = 0;
-    else if (!rests && ++wait >= patience) reduce(run);
+    else if (resting == 0 && ++wait >= patience) reduce(run);
   }
   void state(CallbackState& state) {
     watched.state(state);
