@@ -2,6 +2,7 @@
 // link: protozero png
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <algorithm>
+#include <stdexcept>
 
 #include "../../dataset/support.hpp"
 
@@ -208,6 +209,30 @@ TEST_CASE("summary collector: the folder vanishes, the training goes on, with on
   const auto first = said.find("gets no more records");
   CHECK(first != said.npos);
   CHECK(said.find("gets no more records", first + 1) == said.npos);
+}
+
+TEST_CASE("summary collector: an evaluation in a hook has its own file, and the training keeps its file") {
+  for (const bool fails : {false, true}) {
+    const Folder folder;
+    Net net;
+    auto model = make_model(net);
+    SummaryCollector collector(folder.path, {.collect_freq = 1});
+    LambdaCallback crash{.on_eval_step_begin = [](RunInfo&) { throw std::runtime_error("crash"); }};
+    LambdaCallback evaluates{.on_train_step_end = [&](RunInfo& run) {
+      if (run.cur_step_num != 2) return;
+      if (fails) CHECK_THROWS_WITH(model.eval(ten(), collector, crash), "crash");
+      else model.eval(ten(), collector);
+    }};
+    model.train(2, ten(), collector, evaluates);  // 6 steps
+    const io::EventFile training(path_of(folder.path, "_MS"));
+    const std::vector<std::string> recorded = tags(training);
+    for (const char* const tag : {"1 loss/auto", "2 loss/auto", "3 loss/auto", "6 loss/auto"})
+      CHECK(std::ranges::count(recorded, tag) == 1);
+    CHECK(find(io::EventFile(path_of(folder.path, "_lineage")), io::EventContent::train_lineage));
+    if (!fails) CHECK(find(io::EventFile(path_of(folder.path, "_lineage", 1)), io::EventContent::eval_lineage));
+    model.eval(ten(), collector);
+    CHECK(find(io::EventFile(path_of(folder.path, "_lineage", fails ? 1 : 2)), io::EventContent::eval_lineage));
+  }
 }
 
 TEST_CASE("summary collector: a checkpoint of the same run is in its lineage") {

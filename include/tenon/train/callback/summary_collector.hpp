@@ -9,6 +9,7 @@
 #include <regex>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <tenon/core/log/log.hpp>
@@ -77,9 +78,9 @@ void add_checkpoint(io::TrainLineage& lineage, const std::string* path);
 ///
 /// In the first step, and in every step whose number collect_freq divides, it records loss/auto, input_data/auto,
 /// <parameter>/auto, and the values of summary operators. Before the first step it records the graph and the stages of
-/// the data set, and at the end the lineage. Each training, and each evaluation outside of one, makes a file
-/// (train/summary_record.hpp). If the disk is full or the folder has disappeared, one warning reports this, and the
-/// training continues. Weights are bit-identical with and without it.
+/// the data set, and at the end the lineage. Each training, and each evaluation by eval(), also in a hook of a
+/// training, makes a file (train/summary_record.hpp). If the disk is full or the folder has disappeared, one warning
+/// reports this, and the training continues. Weights are bit-identical with and without it.
 ///
 /// throws      ValueError for frequencies below 1, an expression that is none, and for a second SummaryCollector among
 ///             the callbacks of a run; RuntimeError if the folder cannot be made
@@ -103,16 +104,19 @@ class SummaryCollector {
 
   void on_train_begin(auto& run) requires requires { run.model.network(); }
   {
+    outer_.reset();  // of a training that an error has ended
     open_record(run);
     record_->set_mode("train");
     begun_ = false, no_images_ = false, batch_size_ = 0;
     tensors_ = detail::tensor_steps(run.epoch_num * run.batch_num, config_.collect_freq, config_.collect_tensor_freq);
   }
   void on_train_step_begin(RunInfo& run) {
+    end_own_evaluation();
     if (record_) record_->take_operators(wants_values(run.cur_step_num) || wants_tensors(run.cur_step_num));
   }
   void on_train_step_end(auto& run) requires requires { run.model.network(); }
   {
+    end_own_evaluation();
     if (!record_) return;
     const long step = run.cur_step_num;
     const bool values = wants_values(step), tensors = wants_tensors(step);
@@ -125,10 +129,12 @@ class SummaryCollector {
     record_->take_operators(false);  // of evaluations between steps
   }
   void on_train_epoch_end(RunInfo&) {
+    end_own_evaluation();
     if (record_) record_->flush();
   }
   void on_train_end(auto& run) requires requires { run.model.network(); }
   {
+    end_own_evaluation();
     if (!record_) return;
     if (wants(config_.collect_specified_data.collect_train_lineage))
       record_->add_value("train_lineage", "train_lineage", train_lineage(run));
@@ -139,9 +145,10 @@ class SummaryCollector {
 
   void on_eval_begin(auto& run) requires requires { run.model.network(); }
   {
+    end_own_evaluation();
     own_evaluation_ = !run.in_fit || !record_;
     if (own_evaluation_) {
-      record_.reset();  // of a training that an error has ended
+      outer_ = std::move(record_);  // a hook of a training may have called eval, and the training continues after it
       open_record(run);
     }
     record_->set_mode("eval");
@@ -157,11 +164,15 @@ class SummaryCollector {
                          io::EvalLineage{detail::metrics_json(*run.metrics), "",
                                          static_cast<std::int32_t>(eval_batch_size_ * run.batch_num)});
     record_->record(0);
-    if (own_evaluation_) record_.reset();
+    if (own_evaluation_) end_own_evaluation();
     else record_->set_mode("train");
   }
 
  private:
+  /// The record of the training around an evaluation is the one again, also if an error has ended the evaluation.
+  void end_own_evaluation() {
+    if (std::exchange(own_evaluation_, false)) record_ = std::move(outer_);
+  }
   bool wants(const std::optional<bool>& asked) const { return asked.value_or(config_.keep_default_action); }
 
   void open_record(RunInfo& run) {
@@ -257,6 +268,7 @@ class SummaryCollector {
   std::string folder_;
   SummaryCollectorConfig config_;
   std::shared_ptr<SummaryRecord> record_;  // shared: callbacks may be copied before a training
+  std::shared_ptr<SummaryRecord> outer_;   // of the training in which an evaluation outside of fit() has its own
   std::optional<io::DatasetGraph> dataset_;
   detail::TensorSteps tensors_;
   long batch_size_ = 0, eval_batch_size_ = 0;
