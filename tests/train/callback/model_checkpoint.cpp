@@ -14,6 +14,7 @@
 #include <tenon/train/callback/lambda_callback.hpp>
 #include <tenon/train/callback/model_checkpoint.hpp>
 
+#include "../../support/printed.hpp"
 #include "../../support/sanitized.hpp"
 #include "../../support/skip.hpp"
 #include "../small.hpp"
@@ -163,6 +164,40 @@ TEST_CASE("what fails in the background is thrown by the next save, or at the en
     CHECK(checkpoint.latest_ckpt_file_name().empty());
     CHECK(model.global_step() == (steps == 1 ? 2 : 4));
   }
+}
+TEST_CASE("in the background: a file on its way when a hook throws is of that run, not of the next one") {
+  const Folder folder;
+  Net net;
+  Model model(net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f});
+  ModelCheckpoint checkpoint("m", folder.path.string(),
+                             {.save_checkpoint_steps = 2, .keep_checkpoint_max = 1, .async_save = true});
+  LambdaCallback crash{.on_train_step_begin = [](const RunInfo& run) {
+    if (run.cur_step_num == 3) throw std::runtime_error("crash");
+  }};
+  CHECK_THROWS_WITH(model.train(1, four_steps(), checkpoint, crash), "crash");
+  std::string at_begin = "none";
+  LambdaCallback look{.on_train_step_begin = [&](const RunInfo& run) {
+    if (run.cur_step_num == 1) at_begin = checkpoint.latest_ckpt_file_name();
+  }};
+  model.train(1, four_steps(), checkpoint, look);
+  CHECK(at_begin.empty());
+  CHECK(fs::exists(folder.path / "m-1_2.safetensors"));
+  CHECK_FALSE(fs::exists(folder.path / "m_1-1_2.safetensors"));
+  CHECK(fs::exists(folder.path / "m_1-1_4.safetensors"));
+}
+TEST_CASE("in the background: what the run before could not write is a warning, and the next one writes") {
+  const Folder folder;
+  Net net;
+  Model model(net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f});
+  ModelCheckpoint checkpoint("m", folder.path.string(), {.save_checkpoint_steps = 2, .async_save = true});
+  LambdaCallback crash{.on_train_step_begin = [&](const RunInfo& run) {
+    if (run.cur_step_num == 1) fs::create_directories(folder.path / "m-1_2.safetensors" / "full");
+    if (run.cur_step_num == 3) throw std::runtime_error("crash");
+  }};
+  CHECK_THROWS_WITH(model.train(1, four_steps(), checkpoint, crash), "crash");
+  const std::string said = support::printed_to(stderr, [&] { model.train(1, four_steps(), checkpoint); });
+  CHECK(said.find("m-1_2.safetensors' of the run before, which an error has ended, is not written") != said.npos);
+  CHECK(fs::path(checkpoint.latest_ckpt_file_name()).filename() == "m_1-1_4.safetensors");
 }
 
 namespace {

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <cerrno>
 #include <cstring>
+#include <exception>
 
 #include <tenon/core/log/log.hpp>
 #include <tenon/core/process_rank.hpp>
@@ -99,7 +100,8 @@ class CheckpointFiles {
 /// resumed. Files are saved after all hooks of a step, at any position in the list (docs/training.md).
 /// latest_ckpt_file_name() returns the path of the last file; other callbacks find it in run["latest_ckpt_file"]. With
 /// async_save another thread writes a file, from a copy of the training, and the file counts as the last one when it is
-/// complete; the next save and the end of the training wait for it, and report if it could not be written.
+/// complete; the next save and the end of the training wait for it, and report if it could not be written. After a run
+/// that an error has ended the begin of the next one does, and a warning reports it.
 ///
 /// throws      ValueError for a prefix with '/', numbers below 0, and a config in which no rule is left; RuntimeError
 ///             if the directory cannot be made, read, or written
@@ -118,6 +120,7 @@ class ModelCheckpoint {
 
   void on_train_begin(auto& run) requires requires { run.model.network(); }
   {
+    end_run_before();
     files_.begin(run.cur_step_num);
   }
   void on_train_step_end(auto& run) requires requires { run.model.network(); }
@@ -136,6 +139,8 @@ class ModelCheckpoint {
   // Waits for the file on its way, if there is one.
   [[gnu::cold]] void finish(RunInfo& run);
   [[gnu::cold]] void saved(RunInfo& run);
+  // Waits for the last file of a run that an error has ended, which is among that run's.
+  [[gnu::cold]] void end_run_before();
 
   detail::CheckpointFiles files_;
   std::string on_its_way_;
@@ -173,6 +178,14 @@ std::optional<std::string> latest_checkpoint(std::string_view prefix = "CKP", st
   files_.saved(on_its_way_);
   run["latest_ckpt_file"] = on_its_way_;
   run["last_save_ckpt_step"] = step_;
+}
+[[gnu::cold, gnu::noinline]] TENON_INLINE void ModelCheckpoint::end_run_before() try {
+  if (!writer_ || !writer_->busy()) return;
+  writer_->finish();
+  files_.saved(on_its_way_);
+} catch (const std::exception& error) {
+  logging::warning("ModelCheckpoint: '", on_its_way_,
+                   "' of the run before, which an error has ended, is not written: ", error.what());
 }
 namespace detail {
 constexpr std::string_view suffix(CheckpointFormat format) {
