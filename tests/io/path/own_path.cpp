@@ -94,6 +94,39 @@ TEST_CASE("a child owns nothing that its parent owns, and takes nothing away") {
   CHECK_FALSE(fs::exists(folder / ".w_1.lock"));
   CHECK(io::own_file(path) == path);
 }
+TEST_CASE("two spellings of a path are one, and one spelling in two folders is two") {
+  const Folder folder;
+  fs::create_directories(folder / "a");
+  fs::create_directory_symlink(folder / "a", folder / "link");
+  const std::string file = folder / "a/best.safetensors";
+  for (const std::string& one :
+       {file, folder / "a/./best.safetensors", folder / "a//best.safetensors", folder / "link/best.safetensors"})
+    CHECK(io::own_file(one) == one);
+  const std::string graphs = folder / "a/graphs";
+  for (const std::string& one : {graphs, graphs + "/", folder / "link/graphs"}) CHECK(io::own_folder(one) == one);
+  CHECK_FALSE(fs::exists(graphs + "/run_1"));
+
+  const fs::path before = fs::current_path();
+  fs::create_directories(folder / "b");
+  fs::current_path(folder / "a");
+  CHECK(io::own_file("best.safetensors") == "best.safetensors");
+  CHECK(io::own_file("w") == "w");
+  fs::current_path(folder / "b");
+  CHECK(io::own_file("w") == "w");
+  CHECK(fs::exists(".w.lock"));
+  fs::current_path(before);
+}
+TEST_CASE("a name beside a path that another process writes is spelt as the path is") {
+  if (support::sanitized) return support::say_skipped("a child of a process with a sanitizer's threads may hang");
+  const Folder folder;
+  const std::string file = folder / "w.txt", graphs = folder / "graphs";
+  const Other other([&] { io::own_file(file), io::own_folder(graphs); });
+  CHECK(io::own_file(file) == folder / "w_1.txt");
+  CHECK(io::own_file(folder / "./w.txt") == folder / "./w_1.txt");
+  CHECK(io::own_folder(graphs) == graphs + "/run_1");
+  CHECK(io::own_folder(folder / "./graphs") == folder / "./graphs/run_1");
+  CHECK(io::own_folder(graphs + "/run_1") == graphs + "/run_1");
+}
 TEST_CASE("where there can be no lock the path stays what it is") {
   const Folder folder;
   CHECK(io::own_file(folder / "absent/w") == folder / "absent/w");
