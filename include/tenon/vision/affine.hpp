@@ -45,11 +45,14 @@ inline ImageSize rotated_size(int height, int width, double angle) {
 }
 
 /// The map of an affine transformation around the middle of an image.
-/// Throws ValueError unless scale is above 0 and shears are between -90 and 90.
+/// Throws ValueError unless all numbers are finite, scale is above 0, and shears are between -90 and 90.
 inline InverseMap inverse_map(const Affine& t, int height, int width) {
   if (!(t.scale > 0) || !(std::abs(t.shear_x) < 90) || !(std::abs(t.shear_y) < 90))
     throw_error<ValueError>("An affine transformation needs a scale above 0 and shears between -90 and 90, got ",
                             t.scale, ", ", t.shear_x, ", and ", t.shear_y, ".");
+  if (!std::isfinite(t.scale) || !std::isfinite(t.angle) || !std::isfinite(t.right) || !std::isfinite(t.down))
+    throw_error<ValueError>("An affine transformation needs finite numbers, got the scale ", t.scale, ", the angle ",
+                            t.angle, ", and ", t.right, " and ", t.down, " pixels to the right and down.");
   const double cos = std::cos(t.angle * detail::degree), sin = std::sin(t.angle * detail::degree);
   const double along_x = std::tan(t.shear_x * detail::degree), along_y = std::tan(t.shear_y * detail::degree);
   // forward: scale R S, x to the right, y down; R turns counter-clockwise as seen

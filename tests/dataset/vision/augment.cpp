@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 #include <set>
 
@@ -11,6 +12,8 @@
 #include <tenon/dataset/operation/take.hpp>
 #include <tenon/dataset/source/from_arrays.hpp>
 #include <tenon/dataset/vision/vision.hpp>
+
+#include "../support.hpp"
 
 using namespace tenon;
 using dataset::Column, dataset::map;
@@ -93,6 +96,27 @@ TEST_CASE("RandomRotation<expand>: as large as the turned image needs, the pixel
   CHECK_THROWS_WITH_AS(first_image(line | map<0>(vision::RandomRotation<vision::expand>{.degrees = {45, 45}})),
                        doctest::Contains("turned by 45 degrees would become one of more than 178956970 pixels"),
                        ValueError);
+}
+
+TEST_CASE("ranges and probabilities that are no numbers are refused, not drawn from") {
+  const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
+  const auto refused = [](auto transform) {
+    return support::message<ValueError>([&] { first_image(images<float>() | map<0>(transform)); });
+  };
+  CHECK(refused(vision::RandomRotation{.degrees = {nan, 10}}) ==
+        "A random number cannot be drawn from nan .. 10; give the range two finite ends. (data set: row 0 of epoch 0, "
+        "sample 0, in RandomRotation)");
+  CHECK(support::has(refused(vision::RandomRotation<vision::expand>{.degrees = {0, nan}}), "0 .. nan; give"));
+  CHECK(support::has(refused(vision::RandomAffine{.degrees = {-inf, inf}}), "-inf .. inf; give"));
+  CHECK(support::has(refused(vision::RandomAffine{.translate_x = {nan, nan}}), "nan .. nan; give"));
+  CHECK(support::has(refused(vision::RandomAffine{.scale = {1, inf}}), "1 .. inf; give"));
+  for (const float prob : {nan, -0.5f, 1.5f}) {
+    CHECK(support::has(refused(vision::RandomHorizontalFlip{prob}), "The probability of a flip is "));
+    CHECK(support::has(refused(vision::RandomVerticalFlip{prob}), "it must be in 0 .. 1."));
+  }
+  for (const vision::Affine& wrong : {vision::Affine{.angle = double(nan)}, vision::Affine{.right = double(inf)},
+                                      vision::Affine{.down = double(nan)}, vision::Affine{.scale = double(inf)}})
+    CHECK_THROWS_AS(vision::inverse_map(wrong, 4, 5), ValueError);
 }
 
 TEST_CASE("CutOut: black squares that may reach beyond the image") {
@@ -186,6 +210,7 @@ TEST_CASE("MixUpBatch and CutMixBatch: images and labels by the same share, the 
   CHECK(mixed > 0);
   for (const auto& row : batches | vision::CutMixBatch{.prob = 0}) CHECK(row.values<0>()[144] == 2);
   CHECK_THROWS_AS((batches | vision::MixUpBatch{.alpha = 0}), ValueError);
+  CHECK_THROWS_AS((batches | vision::MixUpBatch{.alpha = std::numeric_limits<float>::infinity()}), ValueError);
 }
 
 TEST_CASE("Compose is the same as its transforms in map") {

@@ -20,7 +20,8 @@ inline constexpr bool expand = true;
 /// column      uint8 or float32 [height, width, channels]
 /// result      the same; with expand [any, any, channels], because the size depends on the angle
 ///             (vision::rotated_size): Resize or a crop brings the images to one size before batch
-/// throws      ValueError with expand for an image so thin that the result would have more than most_pixels
+/// throws      ValueError for degrees that are not finite; with expand for an image so thin that the result would have
+///             more than most_pixels
 /// source      MindSpore's RandomRotation. With expand, the center of the image is the center of the result, as in PIL;
 ///             OpenCV, in MindSpore, shifts it by up to a quarter of a pixel. PIL's result may be up to 2 pixels larger
 template <bool Expand = false>
@@ -57,7 +58,8 @@ struct RandomRotation {
 ///
 /// column      uint8 or float32 [height, width, channels]
 /// result      the same
-/// throws      ValueError for a scale that is not above 0
+/// throws      ValueError for a scale that is not above 0, shears that are not between -90 and 90, and ranges that are
+///             not finite
 /// source      MindSpore's RandomAffine
 struct RandomAffine {
   Between degrees{};

@@ -10,6 +10,8 @@ namespace detail {
 template <class In, class Flip>
 void flip_sometimes(const SampleView<In>& in, const SampleSlot<In>& out, float prob, Random& random, Flip flip) {
   const auto image = image_of(in);
+  if (!(prob >= 0 && prob <= 1))
+    throw_error<ValueError>("The probability of a flip is ", prob, "; it must be in 0 .. 1.");
   if (random.uniform() < prob) flip(image, room_for(out, image.height, image.width));
   else copied(in, out);
 }
@@ -19,6 +21,7 @@ void flip_sometimes(const SampleView<In>& in, const SampleSlot<In>& out, float p
 ///
 /// column      uint8 or float32 [height, width, channels]
 /// result      the same
+/// throws      ValueError for a probability that is not in 0 .. 1
 /// source      MindSpore's RandomHorizontalFlip
 struct RandomHorizontalFlip {
   float prob = 0.5f;
@@ -35,6 +38,7 @@ struct RandomHorizontalFlip {
 ///
 /// column      uint8 or float32 [height, width, channels]
 /// result      the same
+/// throws      ValueError for a probability that is not in 0 .. 1
 /// source      MindSpore's RandomVerticalFlip
 struct RandomVerticalFlip {
   float prob = 0.5f;

@@ -123,7 +123,8 @@ auto mixed(const D& data, const Mixer& mixer) {
     return Wrong::corrected;
   } else {
     using List = typename D::columns;
-    if (!(mixer.alpha > 0)) throw_error<ValueError>(Mixer::name, ": alpha is ", mixer.alpha, ", it must be above 0.");
+    if (!(mixer.alpha > 0) || !std::isfinite(mixer.alpha))
+      throw_error<ValueError>(Mixer::name, ": alpha is ", mixer.alpha, ", it must be above 0, and finite.");
     return Mixed<D, dataset::column_place<List, Image>, dataset::column_place<List, Label>, Mixer>(
         data, mixer, hash_number(dataset::detail::stages_before<D>(), dataset::default_seed()));
   }
@@ -135,7 +136,7 @@ auto mixed(const D& data, const Mixer& mixer) {
 /// alpha) per batch.
 ///
 /// columns     float32 images [n, ., ., .], float32 labels [n, classes]
-/// throws      ValueError unless alpha is above 0
+/// throws      ValueError unless alpha is above 0, and finite
 /// source      MindSpore's MixUpBatch; Zhang and others, arXiv 1710.09412
 template <dataset::ColumnKey Image = 0, dataset::ColumnKey Label = 1>
 struct MixUpBatch {
@@ -163,7 +164,7 @@ struct MixUpBatch {
 ///
 /// columns     float32 images [n, channels, height, width], or [n, height, width, channels] if the last extent is 1 to
 ///             4; float32 labels [n, classes]
-/// throws      ValueError unless alpha is above 0
+/// throws      ValueError unless alpha is above 0, and finite
 /// source      MindSpore's CutMixBatch; Yun and others, arXiv 1905.04899
 template <dataset::ColumnKey Image = 0, dataset::ColumnKey Label = 1>
 struct CutMixBatch {
