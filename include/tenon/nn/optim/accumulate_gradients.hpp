@@ -12,6 +12,17 @@ constexpr TensorType sum_type(const TensorType& parameter) {
 }
 }  // namespace detail
 
+template <Optimizer O>
+struct AccumulateGradients;
+
+namespace detail {
+std::false_type accumulates_in(const void*);
+template <class O>
+std::true_type accumulates_in(const AccumulateGradients<O>*);
+template <class O>
+inline constexpr bool accumulates = decltype(accumulates_in(static_cast<const O*>(nullptr)))::value;
+}  // namespace detail
+
 /// An optimizer that updates in every k-th step, with the mean of the gradients of k batches. The result is that of a
 /// batch k times as large, with the memory of one batch. `nn::AccumulateGradients{nn::Adam{.learning_rate = 1e-3}, 4}`.
 ///
@@ -22,6 +33,8 @@ constexpr TensorType sum_type(const TensorType& parameter) {
 /// or more. Source: Keras gradient_accumulation_steps, MindSpore's grad_accumulation_step.
 template <Optimizer O>
 struct AccumulateGradients : O {
+  static_assert(!detail::accumulates<O>,
+                "AccumulateGradients is around an optimizer that accumulates already: multiply the numbers of batches");
   long batches;
 
   static constexpr int slots = O::slots + 1, sum_slot = O::slots;
@@ -53,12 +66,6 @@ requires std::is_arithmetic_v<N>
 AccumulateGradients(N, O) -> AccumulateGradients<detail::OtherOrder<"AccumulateGradients", O>>;
 
 namespace detail {
-std::false_type accumulates_in(const void*);
-template <class O>
-std::true_type accumulates_in(const AccumulateGradients<O>*);
-template <class O>
-inline constexpr bool accumulates = decltype(accumulates_in(static_cast<const O*>(nullptr)))::value;
-
 /// The number of batches whose gradients an update uses.
 template <class O>
 constexpr long batches_of([[maybe_unused]] const O& optimizer) {

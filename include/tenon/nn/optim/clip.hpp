@@ -11,6 +11,28 @@ namespace tenon::inline TENON_ABI::nn {
 /// What a clipping optimizer does with gradients.
 enum class Clipping { none, by_value, by_norm, by_global_norm };
 
+template <Optimizer O>
+struct ClipByGlobalNorm;
+template <Optimizer O>
+struct ClipByNorm;
+template <Optimizer O>
+struct ClipByValue;
+
+namespace detail {
+template <Clipping clipping>
+using ClippingIs = std::integral_constant<Clipping, clipping>;
+ClippingIs<Clipping::none> clipping_in(const void*);
+template <class O>
+ClippingIs<Clipping::by_global_norm> clipping_in(const ClipByGlobalNorm<O>*);
+template <class O>
+ClippingIs<Clipping::by_norm> clipping_in(const ClipByNorm<O>*);
+template <class O>
+ClippingIs<Clipping::by_value> clipping_in(const ClipByValue<O>*);
+/// Of an optimizer or that of its bases that clips.
+template <class O>
+inline constexpr Clipping clipping_of = decltype(clipping_in(static_cast<const O*>(nullptr)))::value;
+}  // namespace detail
+
 /// An optimizer that scales all gradients of a step by one factor if the norm of all of them together is larger than
 /// max_norm: `nn::ClipByGlobalNorm{nn::Adam{.learning_rate = 1e-3}, 1.0f}`.
 ///
@@ -22,6 +44,8 @@ enum class Clipping { none, by_value, by_norm, by_global_norm };
 /// et al., arXiv 1211.5063; MindSpore clip_by_global_norm (PyTorch's clip_grad_norm_ adds 1e-6 to the norm).
 template <Optimizer O>
 struct ClipByGlobalNorm : O {
+  static_assert(detail::clipping_of<O> == Clipping::none,
+                "one optimizer clips gradients in one way: ClipByGlobalNorm is around an optimizer that clips already");
   float max_norm;
 
   float largest() const { return max_norm; }
@@ -40,6 +64,8 @@ ClipByGlobalNorm(N, O) -> ClipByGlobalNorm<detail::OtherOrder<"ClipByGlobalNorm"
 /// a list by the norm of all).
 template <Optimizer O>
 struct ClipByNorm : O {
+  static_assert(detail::clipping_of<O> == Clipping::none,
+                "one optimizer clips gradients in one way: ClipByNorm is around an optimizer that clips already");
   float max_norm;
 
   float largest() const { return max_norm; }
@@ -58,6 +84,8 @@ ClipByNorm(N, O) -> ClipByNorm<detail::OtherOrder<"ClipByNorm", O>>;
 /// clip_grad_value_.
 template <Optimizer O>
 struct ClipByValue : O {
+  static_assert(detail::clipping_of<O> == Clipping::none,
+                "one optimizer clips gradients in one way: ClipByValue is around an optimizer that clips already");
   float max_value;
 
   float largest() const { return max_value; }
@@ -73,19 +101,6 @@ requires std::is_arithmetic_v<N>
 ClipByValue(N, O) -> ClipByValue<detail::OtherOrder<"ClipByValue", O>>;
 
 namespace detail {
-template <Clipping clipping>
-using ClippingIs = std::integral_constant<Clipping, clipping>;
-ClippingIs<Clipping::none> clipping_in(const void*);
-template <class O>
-ClippingIs<Clipping::by_global_norm> clipping_in(const ClipByGlobalNorm<O>*);
-template <class O>
-ClippingIs<Clipping::by_norm> clipping_in(const ClipByNorm<O>*);
-template <class O>
-ClippingIs<Clipping::by_value> clipping_in(const ClipByValue<O>*);
-/// Of the outermost of an optimizer and its bases that clips.
-template <class O>
-inline constexpr Clipping clipping_of = decltype(clipping_in(static_cast<const O*>(nullptr)))::value;
-
 /// What clipping adds to a step while it is traced: sums of squares of the gradients, and what becomes of each.
 template <Clipping clipping>
 class TracedClip {
