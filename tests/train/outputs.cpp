@@ -116,6 +116,14 @@ TEST_CASE("outputs: a metric chooses an output also where one loss takes them al
   model.train(40, data);
   CHECK(model.eval(data)["class_accuracy"] == 1.0);
 }
+TEST_CASE("outputs: two metrics of one name are an error") {
+  TwoHeads net;
+  Model model{net, First{}, nn::Momentum{.learning_rate = 0.2f, .momentum = 0.9f},
+              nn::for_output<0>("accuracy", nn::Accuracy{}), nn::for_output<0>("accuracy", nn::Accuracy{})};
+  CHECK_THROWS_WITH_AS(model.eval(rows() | dataset::project<0, 1>()),
+                       "Two metrics of the model have the name 'accuracy': give each its own name.", ValueError);
+}
+
 TEST_CASE("outputs: early stopping and fit see the metric of an output by its name") {
   TwoHeads net;
   Model model{net, loss(), nn::Momentum{.learning_rate = 0.2f, .momentum = 0.9f},

@@ -71,6 +71,13 @@ struct SaveFirst {
   std::string path;
   void on_train_begin(auto& run) { save_training(run.model, path); }
 };
+struct Refuses {
+  void on_train_begin(RunInfo&) { throw ValueError("not with me"); }
+};
+struct LoadsInHook {
+  std::string path;
+  void on_train_step_end(auto& run) { load_training(path, run.model); }
+};
 }  // namespace
 
 TEST_CASE("a run that was saved in any step goes on with the same bits") {
@@ -117,6 +124,37 @@ TEST_CASE("saved in a hook of an epoch's end: callbacks before and after it coun
   CHECK(bits(net) == expected);
   CHECK(before.epoch == std::vector<long>{1, 2, 3});
   CHECK(after.epoch == std::vector<long>{1, 2, 3});
+}
+
+TEST_CASE("a train() that a callback refuses leaves what is to be resumed to the next") {
+  const Folder folder;
+  set_context({.mode = Mode::graph, .seed = 11});
+  const std::string expected = whole(3);
+  {
+    Dropped net;
+    Trained model(net, {}, adam());
+    SaveAt saver{8, folder / "run.safetensors"};
+    model.train(3, data(), saver);
+  }
+  Dropped net;
+  Trained model(net, {}, adam());
+  load_training(folder / "run.safetensors", model);
+  CHECK_THROWS_AS(model.train(3, data(), ModelCheckpoint("a/b", folder / "checkpoints")), ValueError);
+  CHECK_THROWS_AS(model.train(3, data(), Refuses{}), ValueError);
+  model.train(3, data());
+  CHECK(bits(net) == expected);
+  CHECK(model.global_step() == 18);
+}
+
+TEST_CASE("a file is not loaded in a hook of a training") {
+  const Folder folder;
+  Dropped net;
+  Trained model(net, {}, adam());
+  save_training(model, folder / "run.safetensors");
+  LoadsInHook loads{folder / "run.safetensors"};
+  CHECK_THROWS_WITH_AS(model.train(1, data(), loads), doctest::Contains("cannot be loaded in a hook of a training"),
+                       RuntimeError);
+  CHECK(model.global_step() == 1);
 }
 
 TEST_CASE("a run that was saved before its first step, resumed with StopAtLoss, takes its steps") {

@@ -18,6 +18,7 @@ class EvalResult {
   double operator[](std::nullptr_t) const = delete;  // result[0]: metrics have names
   /// The result of that name, or null.
   const double* find(std::string_view name) const;
+  /// Throws ValueError for a name that is there already.
   void add(std::string_view name, double value);
   /// Pairs of name and value.
   auto begin() const { return values_.begin(); }
@@ -29,6 +30,8 @@ class EvalResult {
 
 #if TENON_DEFINES
 [[gnu::cold]] TENON_INLINE void EvalResult::add(std::string_view name, double value) {
+  if (find(name))
+    throw_error<ValueError>("Two metrics of the model have the name '", name, "': give each its own name.");
   values_.push_back({std::string(name), value});
 }
 TENON_INLINE const double* EvalResult::find(std::string_view name) const {

@@ -389,7 +389,7 @@ class Model {
     run.in_fit = bool(evaluate), run.epoch_num = epochs, run.program = runner_.train_program(Columns{});
     detail::CallbackList<Run<Model>, Callbacks...> list(run, callbacks...);
     detail::Running running(progress_, list);
-    const bool over = !detail::tell_begin(run, list, progress_);
+    const bool over = !detail::tell_begin(run, list, progress_, running);
     while (progress_.epochs < run.epoch_num && !(over && progress_.steps == 0)) {
       const double start = detail::tell_epoch_begin(run, list, progress_);
       start_rows(std::uint64_t(progress_.dataset_epoch), progress_.steps);

@@ -58,6 +58,13 @@ struct TrainingFile {
     return all;
   }
   template <class M>
+  static void refuse_in_run(const M& model, const std::string& path) {
+    if (model.progress_.running)
+      throw_error<RuntimeError>("'", path,
+                                "' cannot be loaded in a hook of a training of the same Model: end the "
+                                "training first, by request_stop().");
+  }
+  template <class M>
   static bool request_parts(void* model, const std::string& path, PartFacts& own) {
     return static_cast<M*>(model)->runner_.parallel().request_parts(path, own);
   }
@@ -243,12 +250,13 @@ void save_training_in_parts(M& model, const std::string& path, const std::vector
 /// A training that was saved in parts has the path without the ranks. Any number of ranks loads it.
 ///
 /// throws     KeyError, TypeError, ValueError, RuntimeError as load_checkpoint does, for a damaged file or a file that
-///            is no training of this Model, for a part that is missing or of another save; after an error nothing has
-///            changed
+///            is no training of this Model, for a part that is missing or of another save; RuntimeError in a hook of a
+///            training of this Model; after an error nothing has changed
 template <class M>
 void load_training(const std::string& path, M& model) {
   detail::refuse_torch_save(path);
   static_cast<void>(detail::is_ckpt_path("load", path));
+  detail::TrainingFile::refuse_in_run(model, path);
   const ParameterList list(model.network());
   detail::TrainingFile file;
   std::vector<io::NamedTensor> own;

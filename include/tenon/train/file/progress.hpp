@@ -1,6 +1,7 @@
 // Progress: the position of a training, which a checkpoint saves and from which another run can continue.
 #pragma once
 #include <cmath>
+#include <utility>
 
 #include <tenon/train/callback/run/snapshot.hpp>
 
@@ -50,7 +51,7 @@ class Running {
  public:
   Running(Progress& progress, const Callbacks& callbacks) : progress_(progress) {
     if (!progress.resumed) progress.epochs = progress.steps = progress.run_steps = 0;
-    progress.resumed = false, progress.running = true;
+    refused_resumed_ = std::exchange(progress.resumed, false), progress.running = true;
     if constexpr (Callbacks::any_state) {
       progress.callbacks = &callbacks;
       progress.collect = [](const void* list, CallbackStates& states) {
@@ -62,6 +63,8 @@ class Running {
       progress.give_weights = [](const void* list) { static_cast<const Callbacks*>(list)->give_weights(); };
     }
   }
+  /// All callbacks agree to the run. One that ends before leaves what was to be resumed to the next.
+  void begin() { refused_resumed_ = false; }
   /// The network gets other weights at the end of the run.
   void keep_own(const ParameterList& parameters) requires(Callbacks::any_turn)
   {
@@ -69,9 +72,11 @@ class Running {
     progress_.own = &own_;
   }
   ~Running() {
+    progress_.running = false, progress_.collect = nullptr, progress_.give_weights = nullptr;
+    progress_.own = nullptr, progress_.resumed = refused_resumed_;
+    if (refused_resumed_) return;
     if (progress_.steps > 0) ++progress_.dataset_epoch;  // an epoch that was left begins anew with another order
-    progress_.steps = 0, progress_.running = false, progress_.collect = nullptr, progress_.give_weights = nullptr;
-    progress_.own = nullptr;
+    progress_.steps = 0;
     progress_.states.clear(), progress_.loss = NAN;
   }
   Running(const Running&) = delete;
@@ -79,6 +84,7 @@ class Running {
 
  private:
   Progress& progress_;
+  bool refused_resumed_ = false;
   [[no_unique_address]] std::conditional_t<Callbacks::any_turn, Snapshot, NoConfig> own_{};
 };
 

@@ -126,11 +126,13 @@ bool late_losses_finite(RunInfo& run, bool all);
 [[gnu::cold]] void end_run(const RunInfo& run, FunctionRef<> tell);
 /// Tells of the begin of a training, and gives callbacks the states that a file had. False if the run is over.
 template <class List>
-bool tell_begin(RunInfo& run, List& list, const Progress& progress) {
+bool tell_begin(RunInfo& run, List& list, const Progress& progress, Running<List>& running) {
   run.cur_epoch_num = progress.epochs, run.cur_step_num = run.steps_before = progress.run_steps;
   run.resumed_loss = progress.loss;
   list.template tell<Begin>();
-  return list.load_states(progress.states);
+  const bool goes_on = list.load_states(progress.states);
+  running.begin();
+  return goes_on;
 }
 /// Returns the time.
 template <class List>
