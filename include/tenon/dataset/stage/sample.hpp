@@ -30,8 +30,8 @@ struct ExtentsSaid<Ragged<Extents...>> {
 
 /// Says that a sample is given no extents, or some that its column does not have.
 [[noreturn, gnu::cold]] void refuse_missing_extents(std::string_view column);
-[[noreturn, gnu::cold]] void refuse_extents(std::string_view column, std::span<const std::int64_t> said,
-                                            std::span<const std::int64_t> asked);
+[[noreturn, gnu::cold]] void refuse_resize(std::string_view column, std::span<const std::int64_t> said,
+                                           std::span<const std::int64_t> asked);
 
 #if TENON_DEFINES
 inline std::string named_column(std::string_view column) {
@@ -41,9 +41,9 @@ inline std::string named_column(std::string_view column) {
   throw_error<ValueError>(named_column(column), " is ragged, and the function that makes its samples has not called "
                                                 "resize(). Call it for each sample, with 0 for an empty one.");
 }
-[[gnu::noinline, gnu::cold]] TENON_INLINE void refuse_extents(std::string_view column,
-                                                              std::span<const std::int64_t> said,
-                                                              std::span<const std::int64_t> asked) {
+[[gnu::noinline, gnu::cold]] TENON_INLINE void refuse_resize(std::string_view column,
+                                                             std::span<const std::int64_t> said,
+                                                             std::span<const std::int64_t> asked) {
   std::string shape;
   for (const std::int64_t extent : said) {
     if (!shape.empty()) shape += ", ";
@@ -148,7 +148,7 @@ class SampleSlot {
     bool as_said = extents.size() == said().size() || (!C::ragged && extents.empty());
     for (std::size_t axis = 0; as_said && axis < extents.size(); ++axis)
       as_said = said()[axis] < 0 || said()[axis] == extents[axis];
-    if (!as_said) detail::refuse_extents(C::name.view(), said(), extents);
+    if (!as_said) detail::refuse_resize(C::name.view(), said(), extents);
   }
 
   void* memory_;

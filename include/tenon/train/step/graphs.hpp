@@ -218,8 +218,9 @@ struct TrainStepIn {
     const int seed = seed_of(b, b.nodes[std::size_t(loss)].type.dtype);
     EntryGradients<Net> gradients = gradients_of<Net>(b, traced_parameter_gradients<Net>(b, loss, seed));
     if (gradients.count == 0)
-      return b.fail(Sentence{} << "no gradient reaches a parameter: the loss depends on none, or only through operators "
-                                  "without a gradient, such as argmax, round, comparisons, and casts to integers");
+      return b.fail(Sentence{} << "no gradient reaches a parameter: the loss depends on none, or only through "
+                                  "operators without a gradient, such as argmax, round, comparisons, and casts to "
+                                  "integers");
     if constexpr (requires { Optimizer::append(b, gradients); }) Optimizer::append(b, gradients);
     else append_updates<Net, Optimizer, precision.drops_overflow>(b, gradients);
   }
