@@ -1,15 +1,16 @@
 // Nodes that are cells of Tenon: what they are called there, and how their weights lie there.
 #pragma once
-#include "code.hpp"
+#include "computed.hpp"
 
 namespace importer {
 
 inline const ReadTensor& constant_tensor(const NodeView& n, std::size_t k) {
   const Value& v = n.in(k);
-  if (!v.tensor) n.refuse(text("its input ", k, " is computed, not a weight of the file"));
-  if (v.tensor->type != 1) n.refuse(text("its weight ", k, " is not float32"));
-  if (v.tensor->count() == 0) n.refuse(text("its weight ", k, " has no elements"));
-  return *v.tensor;
+  if (!v.tensor && !v.reals) n.refuse(text("its input ", k, " is computed, not a weight of the file"));
+  if (v.type != 1) n.refuse(text("its weight ", k, " is not float32"));
+  const ReadTensor& t = tensor_of(n, n.id(k));
+  if (t.count() == 0) n.refuse(text("its weight ", k, " has no elements"));
+  return t;
 }
 inline ReadTensor part_of(const ReadTensor& t, std::vector<std::int64_t> extents, std::size_t first_element) {
   ReadTensor part{"", t.type, std::move(extents), {}};
@@ -39,10 +40,32 @@ inline void name_member(Call& call, const NodeView& n, const ReadTensor& weight)
   else if (!path.empty() && path.find('.') == path.npos && scope.empty()) call.name = path;
 }
 
+/// The extents that a transposed convolution gives. An output_shape says what the padding is.
+inline Shape transposed_shape(const NodeView& n, Windows& w, const std::vector<long>& more, long channels) {
+  const auto wanted = n.list("output_shape", 0, 0);
+  if (!wanted.empty() && wanted.size() != 2 && wanted.size() != 4) n.refuse("its output_shape is damaged");
+  Shape shape{n.shape(0)[0], Extent(channels)};
+  for (std::size_t k = 0; k < 2; ++k) {
+    const Extent& from = n.shape(0)[2 + k];
+    if (!from.is_number()) n.refuse("the size of its image depends on a dynamic axis: give it one size");
+    if (more[k] < 0 || more[k] > 1'000'000 || from.factor > 1l << 31) n.refuse("its windows are damaged");
+    const long all = (from.factor - 1) * w.stride[k] + w.dilation[k] * (w.kernel[k] - 1) + 1 + more[k];
+    if (!wanted.empty()) {
+      const long to = wanted[wanted.size() - 2 + k];
+      if (to < 1 || to > all)
+        n.refuse("its output_shape is larger than what its windows reach: export it with output_padding");
+      const long padding = all - to;
+      w.pads[k] = padding - padding / 2, w.pads[2 + k] = padding / 2;
+    }
+    shape.push_back(Extent(all - w.pads[k] - w.pads[2 + k]));
+    if (shape.back().factor < 1) n.refuse("its padding leaves no element");
+  }
+  return shape;
+}
 inline void convolution(const NodeView& n, bool is_transposed) {
   const ReadTensor& weight = constant_tensor(n, 1);
   if (weight.extents.size() != 4 || n.rank(0) != 4) n.refuse("only convolutions of images are in scope");
-  const Windows w(n, {long(weight.extents[2]), long(weight.extents[3])});
+  Windows w(n, {long(weight.extents[2]), long(weight.extents[3])});
   const long groups = n.whole("group", 1), before = n.shape(0)[1].factor;
   if (groups < 1 || groups > before) n.refuse("its groups are damaged");
   const long after = is_transposed ? long(weight.extents[1]) * groups : long(weight.extents[0]);
@@ -51,6 +74,7 @@ inline void convolution(const NodeView& n, bool is_transposed) {
   Settings settings;
   if (w.stride != std::vector<long>{1, 1}) settings.add("stride", pair_text("Stride", w.stride[0], w.stride[1]));
   const auto more = n.list("output_padding", 2, 0);
+  Shape shape = is_transposed ? transposed_shape(n, w, more, after) : w.result(n, n.shape(0), after);
   if (w.has_padding() || more != std::vector<long>{0, 0}) {
     if (!w.is_same() || is_transposed) settings.add("pad_mode", "PadMode::pad").add("padding", w.padding());
     if (more != std::vector<long>{0, 0}) settings.add("output_padding", pair_text("More", more[0], more[1]));
@@ -65,14 +89,7 @@ inline void convolution(const NodeView& n, bool is_transposed) {
   member.type = kind + "<" + number("In", before) + ", " + number("Out", after) + ", " +
                 pair_text("Kernel", w.kernel[0], w.kernel[1]) + settings.after_comma(kind + "Config") + ">";
   if (has_bias) member.weights.push_back({"bias", constant_tensor(n, 2)});
-  Shape shape;
-  if (is_transposed) {
-    shape = {n.shape(0)[0], Extent(after)};
-    for (std::size_t k = 0; k < 2; ++k)
-      shape.push_back(Extent((n.shape(0)[2 + k].factor - 1) * w.stride[k] + w.dilation[k] * (w.kernel[k] - 1) + 1 -
-                             w.pads[k] - w.pads[2 + k] + more[k]));
-    n.g.needs_more = true;
-  } else shape = w.result(n, n.shape(0), after);
+  n.g.needs_more = n.g.needs_more || is_transposed;
   n.out(0, shape, 1);
   Call& call = n.call("@($0)", {n.id(0)});
   name_member(call, n, weight);
@@ -101,9 +118,17 @@ inline void dense(const NodeView& n, bool out_first, const ReadTensor* bias) {
 inline void gemm(const NodeView& n) {
   if (n.whole("transA", 0) || n.real("alpha", 1) != 1 || n.real("beta", 1) != 1 || !n.in(1).tensor)
     n.refuse("only x W + b with weights of the file is in scope");
-  const ReadTensor* bias = n.has(2) ? &constant_tensor(n, 2) : nullptr;
-  if (bias && bias->extents.size() != 1) n.refuse("its bias must be a vector");
-  dense(n, n.whole("transB", 0) != 0, bias);
+  const bool out_first = n.whole("transB", 0) != 0;
+  if (!n.has(2)) return dense(n, out_first, nullptr);
+  const ReadTensor &weight = constant_tensor(n, 1), &bias = constant_tensor(n, 2);
+  const std::int64_t after = weight.extents.size() == 2 ? weight.extents[out_first ? 0 : 1] : 0;
+  ReadTensor row{bias.name, bias.type, {after}, bias.bytes};
+  if (bias.count() == 1)  // one number for all
+    for (std::int64_t k = 1; k < after; ++k) row.bytes += bias.bytes;
+  const bool is_row = bias.extents.empty() || bias.count() == bias.extents.back();
+  if (!is_row || row.bytes.size() != std::size_t(after) * sizeof(float))
+    n.refuse("its bias must be a row that fits its weight");
+  dense(n, out_first, &row);
 }
 /// x W without a bias becomes x W + b. Whether it did.
 inline bool add_bias(const NodeView& n) {

@@ -50,7 +50,7 @@ class ControlFlow {
         starts &&
         (next == given[1] || (next < 0 || (g[next].call < 0 && g[next].is_scalar() && g[next].scalar() != 0)));
     const bool is_known = n.has(0) && n.in(0).call < 0 && n.in(0).is_scalar();
-    const long most = is_known ? long(n.in(0).scalar()) : 0;
+    const long most = is_known ? n.in(0).whole_scalar() : 0;
     if (is_known && most < 1) n.refuse("it has no turn");
     body.outputs.erase(body.outputs.begin());
     check_carried(first, body.outputs);
@@ -128,31 +128,7 @@ class ControlFlow {
     if (v.special == Special::scores || v.special == Special::attended) return in_code(n, id);
     if (v.call >= 0 || v.origin >= 0) return id;
     if (!v.is_scalar()) return Operands::readable(n, id);
-    const char* const type = v.type == 1   ? "float"
-                             : v.type == 6 ? "std::int32_t"
-                             : v.type == 7 ? "std::int64_t"
-                             : v.type == 9 ? "bool"
-                                           : "";
-    if (!*type) n.refuse("it begins with a constant of another type than float32, int32, int64, bool");
-    const std::string name = v.scalar() == 0 ? "zeros<" : v.scalar() == 1 ? "ones<" : "full<";
-    const std::string made = name + g.shape(v.shape) + (name == "full<" ? ">($0, " + scalar_text(v) + ")" : ">($0)");
-    const int anchor = any_value(v.type);
-    const bool fits = g[anchor].type == v.type;
-    const int result = add_call(n, fits ? made : "cast<" + std::string(type) + ">(" + made + ")", {anchor}, v.shape);
-    g[result].type = v.type;
-    return result;
-  }
-  /// A value from which others take their trace, of this type if there is one.
-  int any_value(int type) const {
-    int found = -1;
-    const auto look = [&](int id) {
-      const bool has_code = id >= 0 && g[id].special == Special::none && (g[id].call >= 0 || g[id].origin >= 0);
-      if (has_code && (found < 0 || (g[found].type != type && g[id].type == type))) found = id;
-    };
-    for (const int id : n.ids) look(id);
-    for (const int id : g.inputs) look(id);
-    if (found < 0) n.refuse("it reads no value");
-    return found;
+    return equal_elements(n, id);
   }
 
   /// An inner graph as a lambda. Output k of `flags` may be a constant, then it is -1.
@@ -267,8 +243,8 @@ class ControlFlow {
     body.groups = {first.size(), 1};
     const std::size_t ys = body.outputs.size() - first.size();
     const std::vector<long> none(ys, 0);
-    give_turns(std::move(body), first, {any_value(7)}, most, "arange<" + std::to_string(most) + ", std::int64_t>", none,
-               none);
+    give_turns(std::move(body), first, {any_value(n, 7)}, most, "arange<" + std::to_string(most) + ", std::int64_t>",
+               none, none);
   }
   void give_turns(Lambda body, std::vector<int> first, const std::vector<int>& slices, long turns,
                   const std::string& numbers, const std::vector<long>& to, const std::vector<long>& backward) const {

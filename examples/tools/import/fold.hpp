@@ -1,13 +1,79 @@
 // Constant folding: what the file computes of shapes and of small constants is computed here.
 #pragma once
-#include "graph.hpp"
+#include "elements.hpp"
+#include "movement.hpp"
 
 namespace importer {
+
+/// Most elements of a constant that is computed one by one.
+inline constexpr std::size_t most_elements = 64;
+
+/// The elements of a small constant as real numbers, or nothing.
+inline std::optional<std::vector<double>> known_reals(const Value& v) {
+  if (v.reals) return v.reals;
+  std::vector<double> all;
+  if (v.whole)
+    for (const Extent& each : *v.whole) {
+      if (!each.is_number()) return std::nullopt;
+      all.push_back(double(each.factor));
+    }
+  else {
+    const Extent count = count_of(v.shape);
+    if (!v.filled || !count.is_number() || count.factor < 0 || count.factor > long(most_elements)) return std::nullopt;
+    all.assign(std::size_t(count.factor), *v.filled);
+  }
+  return all;
+}
+
+/// The inputs of a node stretched to each other: the shape, and where each element of it is in each input.
+struct Stretched {
+  Shape shape;
+  std::vector<std::vector<std::size_t>> places;
+  std::size_t count = 0;
+  bool fits = false;  // whether the elements are few, and all extents are numbers
+
+  explicit Stretched(const NodeView& n) {
+    shape = n.shape(0);
+    for (std::size_t k = 1; k < n.ids.size(); ++k) shape = stretched(n, shape, n.shape(k));
+    const Extent all = count_of(shape);
+    fits = all.is_number() && all.factor >= 0 && all.factor <= long(most_elements);
+    if (!fits) return;
+    count = std::size_t(all.factor);
+    for (std::size_t k = 0; k < n.ids.size(); ++k) places.push_back(places_in(n.shape(k)));
+  }
+
+ private:
+  std::vector<std::size_t> places_in(const Shape& from) const {
+    std::vector<std::size_t> result;
+    for (std::size_t i = 0; i < count; ++i) {
+      std::size_t rest = i, place = 0, stride = 1;
+      for (std::size_t axis = 1; axis <= shape.size(); ++axis) {
+        const auto extent = std::size_t(shape[shape.size() - axis].factor), at = rest % extent;
+        rest /= extent;
+        if (axis > from.size()) continue;
+        const auto own = std::size_t(from[from.size() - axis].factor);
+        place += own == 1 ? 0 : at * stride;
+        stride *= own;
+      }
+      result.push_back(place);
+    }
+    return result;
+  }
+};
 
 class Folding {
  public:
   /// Whether the node is folded: then its outputs are known.
   static bool fold(const NodeView& n) {
+    if (!is_folded(n)) return false;
+    for (const std::string& output : n.node.outputs)
+      if (const auto made = n.g.id_of.find(output); made != n.g.id_of.end() && n.g[made->second].is_constant())
+        n.g[made->second].origin = -1;  // an extent of an input is none of its elements
+    return true;
+  }
+
+ private:
+  static bool is_folded(const NodeView& n) {
     const std::string& op = n.node.operation;
     if (n.node.outputs.empty()) return false;
     if (op == "Constant") return constant(n);
@@ -19,16 +85,22 @@ class Folding {
     for (const int id : n.ids) {
       if (id < 0) continue;
       any = true;
-      whole = whole && n.g[id].whole;
-      real = real && (n.g[id].reals || n.g[id].whole || n.g[id].filled);
+      const Value& v = n.g[id];
+      const bool stays = v.tensor && is_weight(*v.tensor) && v.tensor->count() > 1;  // to be trained
+      whole = whole && v.whole;
+      real = real && !stays && (v.reals || v.whole || v.filled);
     }
     if (!any) return false;
     if (whole && fold_whole(n, op)) return true;
-    return real && fold_real(n, op);
+    return real && (fold_real(n, op) || fold_equal(n, op));
   }
-
- private:
   using Wholes = std::vector<Extent>;
+  /// Those of no dynamic axis; the others are NaN.
+  static std::vector<double> numbers_of(const Wholes& x) {
+    std::vector<double> all;
+    for (const Extent& each : x) all.push_back(each.is_number() ? double(each.factor) : NAN);
+    return all;
+  }
   static void give(const NodeView& n, Wholes values, const Shape& shape, int type) {
     n.out(0, shape, type).whole = std::move(values);
   }
@@ -69,7 +141,7 @@ class Folding {
     v.filled = value;
     const Extent count = count_of(shape);
     if (!is_real_type(type) && count.is_number() && count.factor >= 0 && count.factor <= 64)
-      v.whole = Wholes(std::size_t(count.factor), Extent(long(value)));
+      v.whole = Wholes(std::size_t(count.factor), Extent(a && a->has_tensor ? whole_element(a->tensor, 0, value) : 0));
     return true;
   }
   static bool range(const NodeView& n) {
@@ -77,7 +149,7 @@ class Folding {
       if (!n.in(std::size_t(k)).whole || n.in(std::size_t(k)).whole->size() != 1) n.refuse("its limits must be known");
     const Extent begin = (*n.in(0).whole)[0], end = (*n.in(1).whole)[0], step = (*n.in(2).whole)[0];
     if (!(begin == Extent(0)) || !(step == Extent(1))) n.refuse("it must count 0, 1, 2, ...");
-    Value& v = n.out(0, {end}, 7);
+    Value& v = n.out(0, {end}, n.in(0).type);
     v.special = Special::counting;
     if (end.is_number() && end.factor >= 0 && end.factor <= 64) {
       v.whole.emplace();
@@ -86,91 +158,111 @@ class Folding {
     return true;
   }
 
-  static std::optional<Extent> computed(const std::string& op, const Extent& a, const Extent& b) {
-    const bool plain = a.is_number() && b.is_number();
-    if (op == "Mul") return a * b;
-    if (op == "Div")
-      return a.over(b) ? a.over(b) : plain && b.factor ? std::optional<Extent>(a.factor / b.factor) : std::nullopt;
-    if (op == "Equal") return Extent(a == b);
-    if (op == "Add" && (plain || a.power == b.power || a.factor == 0 || b.factor == 0)) {
-      Extent sum = a.factor == 0 ? b : a;
-      if (__builtin_add_overflow(a.factor, b.factor, &sum.factor)) return std::nullopt;
-      return sum;
+  /// The shape that a node gives its first input, whose elements stay where they are.
+  static std::optional<Shape> moved_shape(const NodeView& n, const std::string& op) {
+    const Shape& from = n.shape(0);
+    if (op == "Reshape") return n.has(1) && n.in(1).whole ? std::optional(wanted_shape(n)) : std::nullopt;
+    if (op == "Flatten") return flat_shape(n);
+    if (op == "Unsqueeze") {
+      const auto places = places_of(n, from.size() + n.plain_numbers("axes", 1).size());
+      Shape to = from;
+      for (const std::size_t place : places) to.insert(to.begin() + long(std::min(place, to.size())), Extent(1));
+      return to;
     }
-    if (op == "Sub" && (plain || a.power == b.power || b.factor == 0)) {
-      Extent rest = a;
-      if (__builtin_sub_overflow(a.factor, b.factor, &rest.factor)) return std::nullopt;
-      return rest.factor == 0 ? Extent(0) : rest;
-    }
-    if (!plain) return std::nullopt;
-    if (op == "Mod" && b.factor) return Extent(((a.factor % b.factor) + b.factor) % b.factor);
-    if (op == "Less") return Extent(a.factor < b.factor);
-    if (op == "Greater") return Extent(a.factor > b.factor);
-    if (op == "LessOrEqual") return Extent(a.factor <= b.factor);
-    if (op == "GreaterOrEqual") return Extent(a.factor >= b.factor);
-    if (op == "And") return Extent(a.factor && b.factor);
-    if (op == "Or") return Extent(a.factor || b.factor);
-    if (op == "Max") return Extent(std::max(a.factor, b.factor));
-    if (op == "Min") return Extent(std::min(a.factor, b.factor));
-    return std::nullopt;
+    if (op != "Squeeze") return std::nullopt;
+    const auto places = places_of(n, from.size());
+    const bool is_all = n.plain_numbers("axes", 1).empty();
+    Shape to;
+    for (std::size_t k = 0; k < from.size(); ++k)
+      if (is_all ? !(from[k] == Extent(1)) : !places.count(k)) to.push_back(from[k]);
+    return to;
   }
+  static std::set<std::size_t> places_of(const NodeView& n, std::size_t rank) {
+    std::set<std::size_t> places;
+    for (const long axis : n.plain_numbers("axes", 1)) places.insert(n.axis(axis, rank));
+    return places;
+  }
+  static bool moves(const NodeView& n, const std::string& op) {
+    const auto to = moved_shape(n, op);
+    if (!to || !(count_of(*to) == count_of(n.shape(0)))) return false;
+    const Value from = n.in(0);
+    Value& made = n.out(0, *to, from.type);
+    made.whole = from.whole, made.reals = from.reals;
+    const std::size_t needed = from.special == Special::counting ? 1 : 2;  // last axes that it is a pattern of
+    const bool stays = std::min(to->size(), from.shape.size()) >= needed &&
+                       std::equal(to->end() - long(needed), to->end(), from.shape.end() - long(needed));
+    if (stays) made.special = from.special;
+    return true;
+  }
+
   static bool fold_whole(const NodeView& n, const std::string& op) {
     const Wholes& x = *n.in(0).whole;
     const Shape shape = n.shape(0);
     const int type = n.in(0).type;
     if (op == "Cast") return cast(n, x, shape);
-    if (op == "Unsqueeze" || op == "Squeeze" || op == "Reshape" || op == "Flatten") {
-      if (x.size() == 1 && op == "Squeeze") return give(n, x, {}, type), true;
-      if (op == "Unsqueeze" && shape.empty()) return give(n, x, {Extent(1)}, type), true;
-      if (op == "Reshape" && n.in(1).whole->size() == 1) return give(n, x, {Extent(long(x.size()))}, type), true;
-      if (op == "Reshape" && n.in(1).whole->empty() && x.size() == 1) return give(n, x, {}, type), true;
-      return false;
-    }
+    if (moves(n, op)) return true;
     if (op == "Gather" && shape.size() == 1) return gather(n, x, type);
     if (op == "Slice" && shape.size() == 1) return slice(n, x, type);
     if (op == "Concat") return concat(n, type);
     if (op == "Where" && n.ids.size() == 3) return where(n);
     if (op == "Neg" || op == "Not" || op == "Abs") {
       Wholes result = x;
-      for (Extent& each : result)
-        each.factor = op == "Neg" ? -each.factor : op == "Not" ? !each.factor : std::abs(each.factor);
+      for (Extent& each : result) {
+        if (!each.is_number() && op != "Neg") return false;
+        const long negated = long(0 - static_cast<unsigned long>(each.factor));
+        each.factor = op == "Not" ? !each.factor : op == "Neg" || each.factor < 0 ? negated : each.factor;
+        if (each.is_number()) each = *held(each, type);
+      }
       return give(n, result, shape, type), true;
     }
-    if (op == "ReduceProd" && n.ids.size() == 1) {
+    if (op == "ReduceProd" && n.ids.size() == 1 && shape.size() == 1) {
       Extent all(1);
       for (const Extent& each : x) all = all * each;
       return give(n, {all}, n.whole("keepdims", 1) ? Shape{Extent(1)} : Shape{}, type), true;
     }
-    if (n.ids.size() == 2) return binary(n, op);
-    return false;
+    return n.ids.size() > 1 && chained(n, op);
   }
-  static bool binary(const NodeView& n, const std::string& op) {
-    const Wholes &a = *n.in(0).whole, &b = *n.in(1).whole;
-    if (a.empty() || b.empty() || (a.size() != b.size() && a.size() != 1 && b.size() != 1)) return false;
+  /// Operators of two inputs; Max and Min have any number of them.
+  static bool chained(const NodeView& n, const std::string& op) {
+    if (!is_elementwise(op) || (n.ids.size() != 2 && op != "Max" && op != "Min")) return false;
+    const Stretched to(n);
+    if (!to.fits) return false;
+    const bool is_fmod = n.whole("fmod", 0) != 0;
+    const int type = n.in(0).type;
     Wholes result;
-    for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
-      const auto one = computed(op, a[a.size() == 1 ? 0 : i], b[b.size() == 1 ? 0 : i]);
-      if (!one) return false;
-      result.push_back(*one);
+    for (std::size_t i = 0; i < to.count; ++i) {
+      Extent all = (*n.in(0).whole)[to.places[0][i]];
+      for (std::size_t k = 1; k < n.ids.size(); ++k) {
+        const auto next = computed(op, all, (*n.in(k).whole)[to.places[k][i]], is_fmod);
+        const auto kept = next ? held(*next, is_test(op) ? 9 : type) : std::nullopt;
+        if (!kept) return false;
+        all = *kept;
+      }
+      result.push_back(all);
     }
-    const bool is_test = op == "Equal" || op == "Less" || op == "Greater" || op == "LessOrEqual" ||
-                         op == "GreaterOrEqual" || op == "And" || op == "Or";
-    give(n, result, a.size() >= b.size() && n.rank(0) >= n.rank(1) ? n.shape(0) : n.shape(1),
-         is_test ? 9 : n.in(0).type);
+    give(n, result, to.shape, is_test(op) ? 9 : type);
+    describe_triangle(n.g[n.g.id_of.at(n.node.outputs[0])], numbers_of(result));
     return true;
   }
   static bool cast(const NodeView& n, const Wholes& x, const Shape& shape) {
     const int to = int(n.whole("to", 0));
     if (!is_real_type(to)) {
       const Special special = n.in(0).special;
-      give(n, x, shape, to);
-      n.g[n.g.id_of.at(n.node.outputs[0])].special = special;
+      Wholes result;
+      for (const Extent& each : x) {
+        const auto kept = held(each, to);
+        if (!kept) return false;
+        result.push_back(*kept);
+      }
+      const bool stays = result == x;
+      give(n, std::move(result), shape, to);
+      if (stays) n.g[n.g.id_of.at(n.node.outputs[0])].special = special;
       return true;
     }
     std::vector<double> reals;
     for (const Extent& each : x) {
       if (!each.is_number()) return false;
-      reals.push_back(double(each.factor));
+      reals.push_back(to == 1 ? double(float(each.factor)) : double(each.factor));
     }
     n.out(0, shape, to).reals = reals;
     return true;
@@ -196,62 +288,98 @@ class Folding {
   }
   static bool concat(const NodeView& n, int type) {
     Wholes all;
-    for (std::size_t k = 0; k < n.ids.size(); ++k) all.insert(all.end(), n.in(k).whole->begin(), n.in(k).whole->end());
-    if (all.size() > 64) return false;
+    for (std::size_t k = 0; k < n.ids.size(); ++k) {
+      if (n.rank(k) != 1) return false;
+      all.insert(all.end(), n.in(k).whole->begin(), n.in(k).whole->end());
+    }
+    if (all.size() > most_elements) return false;
     const Shape shape{Extent(long(all.size()))};
     give(n, std::move(all), shape, type);
     return true;
   }
   static bool where(const NodeView& n) {
-    const Wholes &c = *n.in(0).whole, &a = *n.in(1).whole, &b = *n.in(2).whole;
-    const std::size_t count = std::max({c.size(), a.size(), b.size()});
-    for (const Wholes* const each : {&c, &a, &b})
-      if (each->size() != 1 && each->size() != count) return false;
+    const Stretched to(n);
+    if (!to.fits) return false;
     Wholes result;
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto at = [&](const Wholes& w) { return w.size() == 1 ? w[0] : w[i]; };
-      result.push_back(at(c).factor ? at(a) : at(b));
+    for (std::size_t i = 0; i < to.count; ++i) {
+      const Extent& condition = (*n.in(0).whole)[to.places[0][i]];
+      if (!condition.is_number()) return false;
+      const std::size_t from = condition.factor ? 1 : 2;
+      result.push_back((*n.in(from).whole)[to.places[from][i]]);
     }
-    give(n, result, {Extent(long(count))}, n.in(1).type);
+    give(n, result, to.shape, n.in(1).type);
     return true;
   }
 
-  /// Arithmetic of small constants, in float32 as the runtime would do it.
+  /// Arithmetic of small constants, in float32 or float64 as the runtime would do it.
   static bool fold_real(const NodeView& n, const std::string& op) {
-    if (n.ids.size() > 2) return false;
-    const auto numbers = [&](std::size_t k) {
-      const Value& v = n.in(k);
-      if (v.reals) return *v.reals;
-      std::vector<double> all;
-      if (v.filled) all.push_back(*v.filled);
-      else
-        for (const Extent& each : *v.whole) {
-          if (!each.is_number()) return std::vector<double>();
-          all.push_back(double(each.factor));
-        }
-      return all;
-    };
     const int type = n.in(0).type;
-    const std::vector<double> a = numbers(0), b = n.ids.size() == 2 ? numbers(1) : std::vector<double>{0};
-    if (a.empty() || b.empty() || n.ids.size() > 2 || !is_real_type(type) || n.in(0).filled) return false;
-    if (a.size() != b.size() && a.size() != 1 && b.size() != 1) return false;
-    std::vector<double> result;
-    for (std::size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
-      const auto x = float(a[a.size() == 1 ? 0 : i]), y = float(b[b.size() == 1 ? 0 : i]);
-      if (op == "Add") result.push_back(double(x + y));
-      else if (op == "Sub") result.push_back(double(x - y));
-      else if (op == "Mul") result.push_back(double(x * y));
-      else if (op == "Div") result.push_back(double(x / y));
-      else if (op == "Pow") result.push_back(double(std::pow(x, y)));
-      else if (op == "Sqrt") result.push_back(double(std::sqrt(x)));
-      else if (op == "Reciprocal") result.push_back(double(1 / x));
-      else if (op == "Neg") result.push_back(double(-x));
-      else if (op == "Cast" && is_real_type(int(n.whole("to", 0)))) result.push_back(double(x));
-      else return false;
+    if (n.in(0).reals && moves(n, op)) return true;
+    if (type != 1 && type != 11) return false;
+    std::vector<std::vector<double>> of;
+    for (std::size_t k = 0; k < n.ids.size(); ++k) {
+      if (!n.has(k) || (op == "Cast" && n.in(k).filled)) return false;
+      const auto elements = known_reals(n.in(k));
+      if (!elements) return false;
+      of.push_back(*elements);
     }
-    if (n.ids.size() == 2) {
-      n.out(0, a.size() >= b.size() ? n.shape(0) : n.shape(1), type).reals = result;
-    } else n.out(0, n.shape(0), op == "Cast" ? int(n.whole("to", 0)) : type).reals = result;
+    if (op == "Cast") return cast_reals(n, of[0]);
+    if (!is_elementwise(op) || (n.ids.size() > 2 && op != "Max" && op != "Min")) return false;
+    const Stretched to(n);
+    if (!to.fits) return false;
+    std::vector<double> result;
+    for (std::size_t i = 0; i < to.count; ++i) {
+      std::vector<double> operands;
+      for (std::size_t k = 0; k < of.size(); ++k) operands.push_back(of[k][to.places[k][i]]);
+      const bool is_fmod = n.whole("fmod", 0) != 0;
+      const auto one =
+          type == 1 ? computed_real<float>(op, operands, is_fmod) : computed_real<double>(op, operands, is_fmod);
+      if (!one) return false;
+      result.push_back(*one);
+    }
+    if (!is_test(op)) return n.out(0, to.shape, type).reals = result, true;
+    give(n, Wholes(result.begin(), result.end()), to.shape, 9);
+    return true;
+  }
+  /// Of constants with equal elements each, of any shape: one number.
+  static bool fold_equal(const NodeView& n, const std::string& op) {
+    if (!is_elementwise(op) || n.ids.empty()) return false;
+    const int type = n.in(0).type;
+    std::vector<double> of;
+    Shape shape = n.shape(0);
+    for (std::size_t k = 0; k < n.ids.size(); ++k) {
+      if (!n.has(k) || !n.in(k).is_scalar()) return false;
+      of.push_back(n.in(k).scalar());
+      shape = stretched(n, shape, n.shape(k));
+    }
+    const bool is_fmod = n.whole("fmod", 0) != 0;
+    std::optional<double> result;
+    if (type == 1) result = computed_real<float>(op, of, is_fmod);
+    else if (type == 11) result = computed_real<double>(op, of, is_fmod);
+    else if (const auto exact = of.size() == 2 && !is_test(op)
+                                    ? computed(op, n.in(0).whole_scalar(), n.in(1).whole_scalar(), is_fmod)
+                                    : std::nullopt)
+      if (const auto kept = held(*exact, type)) result = double(*kept);
+    if (!result) return false;
+    n.out(0, shape, is_test(op) ? 9 : type).filled = *result;
+    return true;
+  }
+  static bool cast_reals(const NodeView& n, const std::vector<double>& x) {
+    const int to = int(n.whole("to", 0));
+    const Shape shape = n.shape(0);
+    if (is_real_type(to)) {
+      std::vector<double> rounded;
+      for (const double each : x) rounded.push_back(to == 1 ? double(float(each)) : each);
+      n.out(0, shape, to).reals = rounded;
+      return true;
+    }
+    Wholes result;
+    for (const double each : x) {
+      const auto kept = held(each, to);
+      if (!kept) return false;
+      result.push_back(Extent(*kept));
+    }
+    give(n, result, shape, to);
     return true;
   }
 };

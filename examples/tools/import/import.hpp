@@ -130,7 +130,8 @@ inline Imported import_model(ReadModel model, const std::string& stem, const std
   Functions functions(g);
   const auto found = scopes.class_of.find("");
   result.network = camel(!name.empty() ? name : found != scopes.class_of.end() ? found->second : stem);
-  if (result.network == "Shape" || result.network == "Parameter" || result.network == "Part") result.network += "Net";
+  static const std::set<std::string> taken{"Shape", "Parameter", "Part", "Pair", "Padding", "Scale", "Tensor"};
+  if (taken.count(result.network)) result.network += "Net";
   const Header header(functions, scopes.class_of, result.network);
   std::string code;
   for (const std::string& each : header.structs) code += "\n" + each;

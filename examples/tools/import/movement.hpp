@@ -65,13 +65,14 @@ inline Shape wanted_shape(const NodeView& n) {
   return to;
 }
 inline void reshape(const NodeView& n) { reshape_to(n, wanted_shape(n)); }
-inline void flatten(const NodeView& n) {
+inline Shape flat_shape(const NodeView& n) {
   const Shape& from = n.shape(0);
   const long axis = n.whole("axis", 1);
   const auto at = long(axis < 0 ? axis + long(from.size()) : axis);
   if (at < 0 || at > long(from.size())) n.refuse("its axis is damaged");
-  reshape_to(n, {count_of(Shape(from.begin(), from.begin() + at)), count_of(Shape(from.begin() + at, from.end()))});
+  return {count_of(Shape(from.begin(), from.begin() + at)), count_of(Shape(from.begin() + at, from.end()))};
 }
+inline void flatten(const NodeView& n) { reshape_to(n, flat_shape(n)); }
 inline void unsqueeze(const NodeView& n) {
   Shape shape = n.shape(0);
   std::vector<long> axes = n.plain_numbers("axes", 1);
@@ -109,8 +110,10 @@ inline void squeeze(const NodeView& n) {
   for (std::size_t k = 0; k < from.size(); ++k)
     if (!places.count(k)) shape.push_back(from[k]);
     else list += (list.empty() ? "" : ", ") + std::to_string(k);
+  Operands x(n);
+  const std::string code = "squeeze<" + list + ">(" + x.tensor(0) + ")";
   n.out(0, shape, n.in(0).type);
-  n.call("squeeze<" + list + ">($0)", {n.id(0)});
+  n.call(code, x.ids);
 }
 inline void transpose(const NodeView& n) {
   const Shape& from = n.shape(0);
@@ -145,7 +148,8 @@ inline void concat(const NodeView& n) {
   for (std::size_t k = 1; k < n.ids.size(); ++k) {
     const Extent& more = n.rank(k) == shape.size() ? n.shape(k)[axis] : shape[axis];
     if (!shape[axis].is_number() || !more.is_number()) n.refuse("it joins along a dynamic axis");
-    shape[axis].factor += more.factor;
+    if (__builtin_add_overflow(shape[axis].factor, more.factor, &shape[axis].factor))
+      n.refuse("its result is too large");
     list += ", " + x.tensor(k);
   }
   n.out(0, shape, n.in(0).type);

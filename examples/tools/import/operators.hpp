@@ -1,6 +1,7 @@
 // Nodes that are operators of Tenon: the code of each, and the shape of its result.
 #pragma once
 #include "cells.hpp"
+#include "elements.hpp"
 
 namespace importer {
 
@@ -36,24 +37,19 @@ class Operands {
   static int readable(const NodeView& n, int id) {
     Value& v = n.g[id];
     if (v.call >= 0 || v.origin >= 0 || !v.is_constant()) return id;
-    if (!v.tensor) n.refuse("it reads a computed constant, which has no code");
-    const ReadTensor& t = *v.tensor;
-    const char* type = t.type == 1   ? "float"
-                       : t.type == 9 ? "bool"
-                       : t.type == 6 ? "std::int32_t"
-                       : t.type == 7 ? "std::int64_t"
-                                     : "";
-    if (!*type) n.refuse("it reads a constant of another type than float32, int32, int64, bool");
-    const bool is_trained = t.type == 1 && !t.name.empty() && t.name.find(':') == t.name.npos;
+    if (v.filled && !v.whole && !v.tensor) return equal_elements(n, id);
+    const ReadTensor& t = tensor_of(n, id);
+    const std::string type = type_text(n, t.type);
+    const bool is_trained = is_weight(t);
     Call call;
     call.scope = n.scope, call.code = "@", call.node = n.node.name, call.outputs = {id};
     const std::string last = t.name.substr(t.name.rfind('.') + 1);
     if (is_trained && last.find('/') == last.npos) call.name = last;
-    Member member{"table",
-                  "Parameter<" + std::string(type) + ", " + n.g.shape(v.shape) +
-                      (is_trained ? ", nn::Zero{}>" : ", nn::Zero{}, false>"),
-                  {{"", t, is_trained}},
-                  "yes"};
+    Member member{
+        "table",
+        "Parameter<" + type + ", " + n.g.shape(v.shape) + (is_trained ? ", nn::Zero{}>" : ", nn::Zero{}, false>"),
+        {{"", t, is_trained}},
+        "yes"};
     call.member = std::move(member);
     v.call = int(n.g.calls.size());
     n.g.calls.push_back(std::move(call));
@@ -109,13 +105,62 @@ inline void reciprocal(const NodeView& n) {
   n.out(0, shape, n.in(0).type);
   n.call("1 / $0", x.ids, 1);
 }
-inline void function_of_two(const NodeView& n, const std::string& name) {
+inline void function_of_two(const NodeView& n, const std::string& name, bool more = false) {
   const Shape shape = stretched(n, n.shape(0), n.shape(1));
   Operands x(n);
-  const std::string a = x(0), b = x(1);
+  const std::string a = name == "leaky_relu" ? x.tensor(0) : x(0), b = x(1);
   if (x.ids.empty()) n.refuse("it computes with two constants");
   n.out(0, shape, n.in(0).type);
   n.call(name + "(" + a + ", " + b + ")", x.ids);
+  n.g.needs_more = n.g.needs_more || more;
+}
+/// An operator of any number of inputs, as calls in each other: "maximum(maximum(a, b), c)".
+inline void chain_of_two(const NodeView& n, const std::string& name) {
+  if (n.ids.size() == 1) return n.alias(0, n.id(0));
+  Shape shape = n.shape(0);
+  Operands x(n);
+  std::string code = x(0);
+  for (std::size_t k = 1; k < n.ids.size(); ++k) {
+    shape = stretched(n, shape, n.shape(k));
+    if (k == 2 && x.ids.empty()) n.refuse("it computes with two constants");
+    code = name + "(" + code + ", " + x(k) + ")";
+  }
+  if (x.ids.empty()) n.refuse("it computes with two constants");
+  n.out(0, shape, n.in(0).type);
+  n.call(code, x.ids);
+}
+/// An activation with a setting.
+inline void with_alpha(const NodeView& n, const std::string& name, float usual) {
+  const Shape shape = n.shape(0);
+  Operands x(n);
+  const float alpha = n.real("alpha", usual);
+  const std::string setting = alpha == 1 ? "" : ", " + real_text(double(alpha));
+  const std::string code = name + "(" + x.tensor(0) + setting + ")";
+  n.out(0, shape, n.in(0).type);
+  n.call(code, x.ids);
+  n.g.needs_more = true;
+}
+inline void selu(const NodeView& n) {
+  const float alpha = n.real("alpha", 1.67326319f), gamma = n.real("gamma", 1.05070102f);
+  if (std::abs(alpha - 1.67326319f) > 1e-6f || std::abs(gamma - 1.05070102f) > 1e-6f)
+    n.refuse("only the usual alpha and gamma are in scope");
+  unary(n, "selu", "", true);
+}
+/// alpha x + beta, limited to 0 and 1.
+inline void hard_sigmoid(const NodeView& n) {
+  const float alpha = n.real("alpha", 0.2f), beta = n.real("beta", 0.5f);
+  if (std::abs(alpha - 1 / 6.f) < 1e-6f && beta == 0.5f) return unary(n, "hsigmoid", "", true);
+  const Shape shape = n.shape(0);
+  Operands x(n);
+  const std::string code = "clip_by_value(" + x.tensor(0) + factor_text(double(alpha)) + " + " +
+                           whole_or_real_text(double(beta)) + ", 0, 1)";
+  n.out(0, shape, n.in(0).type);
+  n.call(code, x.ids);
+}
+inline void mod(const NodeView& n) {
+  const bool is_fmod = n.whole("fmod", 0) != 0;
+  if (!is_fmod && is_real_type(n.in(0).type)) n.refuse("real numbers need fmod = 1");
+  function_of_two(n, is_fmod ? "fmod" : "floor_mod", true);
 }
 
 inline void pool(const NodeView& n, const std::string& name) {
@@ -148,7 +193,7 @@ inline void global_pool(const NodeView& n, const std::string& name) {
   n.out(0, shape, n.in(0).type);
   n.call(name + "_keep<" + axes + ">($0)", {n.id(0)});
 }
-inline void reduce(const NodeView& n, const std::string& name) {
+inline void reduce(const NodeView& n, const std::string& name, bool more = false) {
   Shape shape = n.shape(0);
   std::vector<long> axes = n.plain_numbers("axes", 1);
   if (axes.empty() && n.whole("noop_with_empty_axes", 0)) return n.alias(0, n.id(0));
@@ -171,6 +216,7 @@ inline void reduce(const NodeView& n, const std::string& name) {
   const std::string code = name + (is_all ? "(" : (keep ? "_keep<" : "<") + list + ">(") + x.tensor(0) + ")";
   n.out(0, result, n.in(0).type);
   n.call(code, x.ids);
+  n.g.needs_more = n.g.needs_more || more;
 }
 
 inline void matmul(const NodeView& n) {
@@ -201,13 +247,17 @@ inline void cast(const NodeView& n) {
   if (!*type) n.refuse("only float32, int32, int64, and bool are in scope");
   const Shape shape = n.shape(0);
   if (v.is_scalar() && v.call < 0 && v.origin < 0) {
-    const double value = to == 9                 ? double(v.scalar() != 0)
-                         : is_real_type(int(to)) ? v.scalar()
-                                                 : std::trunc(v.scalar());
+    const auto whole = is_real_type(v.type) ? held(v.scalar(), int(to)) : held(v.whole_scalar(), int(to));
+    if (to != 1 && !whole) n.refuse("ONNX does not say what this number is in its new type");
     Value& made = n.out(0, shape, int(to));
-    made.filled = value;
-    if (!is_real_type(int(to)) && count_of(shape) == Extent(1)) made.whole = std::vector<Extent>{Extent(long(value))};
+    made.filled = to == 1 ? double(float(v.scalar())) : double(*whole);
+    if (to != 1 && count_of(shape) == Extent(1)) made.whole = std::vector<Extent>{Extent(*whole)};
     return;
+  }
+  if (Call* const made = v.call < 0 ? nullptr : &n.g.calls[std::size_t(v.call)];
+      made && made->code == "cast<std::int64_t>($0)" && n.g[made->inputs[0]].type == to && n.uses(0) == 1) {
+    made->is_dropped = true;  // places, which ONNX has as int64
+    return n.alias(0, made->inputs[0]);
   }
   n.out(0, shape, int(to));
   n.call("cast<" + std::string(type) + ">($0)", {n.id(0)});
@@ -247,7 +297,8 @@ inline void where(const NodeView& n) {
   Operands x(n);
   const auto one = [&](std::size_t k) {
     const Value& v = n.in(k);
-    return v.is_scalar() && v.call < 0 && is_real_type(v.type) ? real_text(v.scalar()) : x(k);
+    const bool is_number = v.is_scalar() && v.call < 0 && is_real_type(v.type);
+    return !is_number ? x(k) : v.type == 11 ? double_text(v.scalar()) : real_text(v.scalar());
   };
   const std::string c = x.tensor(0), a = one(1), b = one(2);
   n.out(0, shape, n.in(1).type);
@@ -260,12 +311,20 @@ inline void clip(const NodeView& n) {
     return n.in(k).scalar();
   };
   const double low = limit(1, -INFINITY), high = limit(2, INFINITY);
-  if (low == 0 && high == 6) return unary(n, "relu6", "nn::ReLU6", true);
+  const bool is_real = is_real_type(n.in(0).type);
+  if (low == 0 && high == 6 && is_real) return unary(n, "relu6", "nn::ReLU6", true);
+  if (low == -INFINITY && high == INFINITY) return n.alias(0, n.id(0));
+  const auto number_of = [&](std::size_t k) { return is_real ? real_text(n.in(k).scalar()) : scalar_text(n.in(k)); };
   const Shape shape = n.shape(0);
+  Operands x(n);
+  std::string code = x.tensor(0);
   n.out(0, shape, n.in(0).type);
-  if (std::isinf(high)) n.call("maximum($0, " + real_text(low) + ")", {n.id(0)});
-  else if (std::isinf(low)) n.call("minimum($0, " + real_text(high) + ")", {n.id(0)});
-  else n.call("clip_by_value($0, " + real_text(low) + ", " + real_text(high) + ")", {n.id(0)});
+  if (high == INFINITY) code = "maximum(" + code + ", " + number_of(1) + ")";
+  else if (low == -INFINITY) code = "minimum(" + code + ", " + number_of(2) + ")";
+  else if (low > high)
+    code = "minimum(maximum(" + code + ", " + number_of(1) + "), " + number_of(2) + ")";  // it is high
+  else code = "clip_by_value(" + code + ", " + number_of(1) + ", " + number_of(2) + ")";
+  n.call(code, x.ids);
 }
 inline void resize(const NodeView& n) {
   const Shape from = n.shape(0);

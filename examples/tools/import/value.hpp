@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,33 +13,11 @@
 
 #include <tenon/onnx/read_model.hpp>
 
+#include "names.hpp"
+
 namespace importer {
 using tenon::throw_error, tenon::text, tenon::ValueError;
 using tenon::onnx::ReadTensor, tenon::onnx::ReadNode, tenon::onnx::ReadModel, tenon::onnx::ReadGraph;
-
-/// A word of the file as a name in C++.
-inline std::string identifier(const std::string& word) {
-  static const std::set<std::string> taken{
-      "and",      "auto",    "bool",       "break",  "case",    "catch",       "char",    "class",    "const",
-      "continue", "default", "delete",     "do",     "double",  "else",        "enum",    "explicit", "export",
-      "extern",   "false",   "float",      "for",    "friend",  "goto",        "if",      "inline",   "int",
-      "long",     "mutable", "namespace",  "new",    "not",     "operator",    "or",      "private",  "public",
-      "register", "return",  "short",      "signed", "sizeof",  "static",      "struct",  "switch",   "template",
-      "this",     "throw",   "true",       "try",    "typedef", "typename",    "union",   "unsigned", "using",
-      "virtual",  "void",    "volatile",   "while",  "xor",     "construct",   "concat",  "flatten",  "relu",
-      "gelu",     "softmax", "split",      "slice",  "squeeze", "transpose",   "reshape", "matmul",   "select",
-      "tanh",     "sigmoid", "silu",       "exp",    "log",     "sqrt",        "pow",     "maximum",  "minimum",
-      "abs",      "neg",     "erf",        "cast",   "dyn",     "interpolate", "x",       "each",     "cond",
-      "scan",     "map",     "while_loop", "state",  "states",  "step",        "steps",   "last",     "all",
-      "flip",     "zeros",   "ones",       "full",   "arange"};
-  std::string result;
-  for (const char c : word) result += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
-  if (result.empty() || std::isdigit(static_cast<unsigned char>(result[0]))) result = "cell" + result;
-  while (result.find("__") != result.npos) result.erase(result.find("__"), 1);
-  if (result[0] == '_') result.erase(0, 1);
-  if (result.empty()) result = "cell";
-  return taken.count(result) ? result + "_" : result;
-}
 
 /// A number times powers of the dynamic axes; axis 0 is the batch.
 struct Extent {
@@ -57,17 +36,21 @@ struct Extent {
   bool operator==(const Extent&) const = default;
   Extent operator*(const Extent& other) const {
     Extent e;
-    bool fits = !__builtin_mul_overflow(factor, other.factor, &e.factor) && std::abs(e.factor) < 1l << 60;
+    bool fits =
+        !__builtin_mul_overflow(factor, other.factor, &e.factor) && e.factor < 1l << 60 && e.factor > -(1l << 60);
     for (std::size_t k = 0; k < power.size(); ++k) {
       e.power[k] = power[k] + other.power[k];
       fits = fits && e.power[k] <= most_symbols;
     }
+    if (e.factor == 0) return Extent(0);
     if (!fits) throw_error<ValueError>("a shape has more elements than any memory.");
     return e;
   }
   /// The quotient if it is exact.
   std::optional<Extent> over(const Extent& other) const {
-    if (other.factor == 0 || factor % other.factor != 0) return std::nullopt;
+    if (other.factor == 0) return std::nullopt;
+    const bool overflows = factor == std::numeric_limits<long>::min() && other.factor == -1;  // stops the program
+    if (overflows || factor % other.factor != 0) return std::nullopt;
     Extent e(factor / other.factor);
     for (std::size_t k = 0; k < power.size(); ++k) {
       e.power[k] = power[k] - other.power[k];
@@ -144,6 +127,15 @@ struct Value {
   bool is_scalar() const {
     return ((reals && reals->size() == 1) || filled || (whole && whole->size() == 1 && (*whole)[0].is_number()));
   }
+  /// A whole number as it is: float64 does not hold all of int64.
+  long whole_scalar() const {
+    if (whole) return (*whole)[0].factor;
+    const double about = std::trunc(scalar());
+    if (std::isnan(about)) return 0;
+    return about >= 0x1p63   ? std::numeric_limits<long>::max()
+           : about < -0x1p63 ? std::numeric_limits<long>::min()
+                             : long(about);
+  }
   double scalar() const { return filled ? *filled : reals ? (*reals)[0] : double((*whole)[0].factor); }
 };
 
@@ -164,9 +156,12 @@ inline std::vector<double> elements_of(const ReadTensor& t) {
     case 2:
     case 9: take(std::uint8_t()); break;
     case 3: take(std::int8_t()); break;
+    case 4: take(std::uint16_t()); break;
+    case 5: take(std::int16_t()); break;
     case 6: take(std::int32_t()); break;
     case 7: take(std::int64_t()); break;
     case 11: take(double()); break;
+    case 12: take(std::uint32_t()); break;
     default: break;
   }
   return all;
@@ -177,9 +172,30 @@ inline long whole_element(const ReadTensor& t, std::size_t i, double about) {
   if (t.type != 7) return long(about);
   std::int64_t element = 0;
   std::memcpy(&element, t.bytes.data() + i * sizeof element, sizeof element);
-  return std::clamp<std::int64_t>(element, -(1l << 60), 1l << 60);
+  return long(element);
 }
 
+/// Whether a tensor is a weight that can be trained further: those that an exporter made have other names.
+inline bool is_weight(const ReadTensor& t) {
+  return t.type == 1 && !t.name.empty() && t.name.find(':') == t.name.npos && t.name[0] != '/';
+}
+
+/// Finds out whether a constant is a mask: a square, alone in its leading axes, that differs above its diagonal.
+inline void describe_triangle(Value& v, const std::vector<double>& all) {
+  const std::size_t rank = v.shape.size();
+  const auto side = rank < 2 ? 0 : std::size_t(v.shape[rank - 1].factor);
+  if (side < 2 || !(v.shape[rank - 1] == v.shape[rank - 2]) || all.size() != side * side) return;
+  bool lower = true, above = true, hidden = is_real_type(v.type);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const bool is_lower = i % side <= i / side;
+    lower = lower && all[i] == (is_lower ? 1 : 0);
+    above = above && all[i] == (is_lower ? 0 : 1);
+    hidden = hidden && all[i] == (is_lower ? 0 : -INFINITY);
+  }
+  if (lower) v.special = Special::lower;
+  if (above && v.type == 9) v.special = Special::above;
+  if (hidden) v.special = Special::hidden;
+}
 /// Finds out what a constant is.
 inline void describe_constant(Value& v, const ReadTensor& t) {
   v.tensor = &t;
@@ -205,19 +221,7 @@ inline void describe_constant(Value& v, const ReadTensor& t) {
     for (std::size_t i = 0; counts && i < all.size(); ++i) counts = all[i] == double(i);
     if (counts) v.special = Special::counting;
   }
-  if (is_square) {
-    const auto side = std::size_t(t.extents.back());
-    bool lower = true, above = true, hidden = is_real_type(t.type);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const bool is_lower = i % side <= i / side;
-      lower = lower && all[i] == (is_lower ? 1 : 0);
-      above = above && all[i] == (is_lower ? 0 : 1);
-      hidden = hidden && all[i] == (is_lower ? 0 : -INFINITY);
-    }
-    if (lower) v.special = Special::lower;
-    if (above && t.type == 9) v.special = Special::above;
-    if (hidden) v.special = Special::hidden;
-  }
+  if (is_square) describe_triangle(v, all);
 }
 
 }  // namespace importer

@@ -1,0 +1,134 @@
+// Arithmetic of single elements that the file knows, in the type that they have.
+#pragma once
+#include "graph.hpp"
+
+namespace importer {
+
+/// A whole number as a type of ONNX holds it, with the bits that fit; nothing if the type is none of whole numbers.
+inline std::optional<long> held(long value, int type) {
+  switch (type) {
+    case 2: return long(static_cast<std::uint8_t>(value));
+    case 3: return long(static_cast<std::int8_t>(value));
+    case 4: return long(static_cast<std::uint16_t>(value));
+    case 5: return long(static_cast<std::int16_t>(value));
+    case 6: return long(static_cast<std::int32_t>(value));
+    case 7: return value;
+    case 9: return long(value != 0);
+    case 12: return long(static_cast<std::uint32_t>(value));
+    case 13: return value < 0 ? std::nullopt : std::optional(value);
+    default: return std::nullopt;
+  }
+}
+/// A real number as a type of whole numbers holds it. Nothing: ONNX does not say what it is.
+inline std::optional<long> held(double value, int type) {
+  if (type == 9) return long(value != 0);
+  const double whole = std::trunc(value);
+  if (!(whole >= -0x1p63 && whole < 0x1p63)) return std::nullopt;
+  const auto result = held(long(whole), type);
+  return result && double(*result) == whole ? result : std::nullopt;
+}
+/// The same of an extent: a dynamic one fits types of 32 bits and more.
+inline std::optional<Extent> held(const Extent& e, int type) {
+  if (!e.is_number()) return type == 6 || type == 7 || type >= 12 ? std::optional(e) : std::nullopt;
+  const auto result = held(e.factor, type);
+  return result ? std::optional(Extent(*result)) : std::nullopt;
+}
+
+inline bool is_test(const std::string& op) {
+  return op == "Equal" || op == "Less" || op == "Greater" || op == "LessOrEqual" || op == "GreaterOrEqual" ||
+         op == "And" || op == "Or" || op == "Xor";
+}
+/// Of numbers: a test, or nothing if the operator is none.
+template <class T>
+std::optional<bool> tested(const std::string& op, T a, T b) {
+  if (op == "Equal") return a == b;
+  if (op == "Less") return a < b;
+  if (op == "Greater") return a > b;
+  if (op == "LessOrEqual") return a <= b;
+  if (op == "GreaterOrEqual") return a >= b;
+  if (op == "And") return a != 0 && b != 0;
+  if (op == "Or") return a != 0 || b != 0;
+  if (op == "Xor") return (a != 0) != (b != 0);
+  return std::nullopt;
+}
+
+/// Of whole numbers, which wrap around as those of a processor. Nothing: the operator is none of these, or it is a
+/// quotient that stops programs.
+inline std::optional<long> computed(const std::string& op, long a, long b, bool is_fmod) {
+  const auto x = static_cast<unsigned long>(a), y = static_cast<unsigned long>(b);
+  if (op == "Add") return long(x + y);
+  if (op == "Sub") return long(x - y);
+  if (op == "Mul") return long(x * y);
+  if (op == "Max") return std::max(a, b);
+  if (op == "Min") return std::min(a, b);
+  if (op == "Div") return b == 0 ? std::nullopt : std::optional(b == -1 ? long(0 - x) : a / b);
+  if (op == "Mod") {
+    if (b == 0) return std::nullopt;
+    const long rest = b == -1 ? 0 : a % b;
+    return !is_fmod && rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+  }
+  return std::nullopt;
+}
+/// The same of extents. What depends on the size of a dynamic axis is not known.
+inline std::optional<Extent> computed(const std::string& op, const Extent& a, const Extent& b, bool is_fmod) {
+  if (a.is_number() && b.is_number()) {
+    if (const auto test = tested(op, a.factor, b.factor)) return Extent(long(*test));
+    const auto result = computed(op, a.factor, b.factor, is_fmod);
+    return result ? std::optional(Extent(*result)) : std::nullopt;
+  }
+  if (op == "Mul") return a * b;
+  if (op == "Div") return a.over(b);
+  if (op == "Equal") {
+    if (a == b) return Extent(1);
+    const bool has_equal_axes = a.power == b.power, is_below = a.is_number() && a.factor < 1 && b.factor > 0,
+               is_above = b.is_number() && b.factor < 1 && a.factor > 0;  // extents are 1 and more
+    return has_equal_axes || is_below || is_above ? std::optional(Extent(0)) : std::nullopt;
+  }
+  if (op != "Add" && op != "Sub") return std::nullopt;
+  Extent result = a.factor == 0 ? b : a;
+  if (a.power != b.power && b.factor != 0 && (a.factor != 0 || op == "Sub")) return std::nullopt;
+  const bool overflows = op == "Add" ? __builtin_add_overflow(a.factor, b.factor, &result.factor)
+                                     : __builtin_sub_overflow(a.factor, b.factor, &result.factor);
+  if (overflows) return std::nullopt;
+  return result.factor == 0 ? Extent(0) : result;
+}
+
+/// Of real numbers, rounded as T is. The order of Max and Min does not matter to a NaN: it stays.
+template <class T>
+std::optional<double> computed_real(const std::string& op, T x, T y, bool is_fmod) {
+  if (op == "Add") return double(x + y);
+  if (op == "Sub") return double(x - y);
+  if (op == "Mul") return double(x * y);
+  if (op == "Div") return double(x / y);
+  if (op == "Pow") return double(std::pow(x, y));
+  if (op == "Mod" && is_fmod) return double(std::fmod(x, y));
+  if (op == "Max") return std::isnan(x) || x > y ? double(x) : double(y);
+  if (op == "Min") return std::isnan(x) || x < y ? double(x) : double(y);
+  const auto test = tested(op, x, y);
+  return test ? std::optional(double(*test)) : std::nullopt;
+}
+template <class T>
+std::optional<double> computed_real(const std::string& op, T x) {
+  if (op == "Sqrt") return double(std::sqrt(x));
+  if (op == "Reciprocal") return double(1 / x);
+  if (op == "Neg") return double(-x);
+  if (op == "Abs") return double(std::abs(x));
+  if (op == "Floor") return double(std::floor(x));
+  if (op == "Ceil") return double(std::ceil(x));
+  return std::nullopt;
+}
+template <class T>
+std::optional<double> computed_real(const std::string& op, const std::vector<double>& of, bool is_fmod) {
+  if (of.size() == 1) return computed_real(op, T(of[0]));
+  std::optional<double> all = of[0];
+  for (std::size_t k = 1; all && k < of.size(); ++k) all = computed_real(op, T(*all), T(of[k]), is_fmod);
+  return all;
+}
+/// Whether the operator computes element by element.
+inline bool is_elementwise(const std::string& op) {
+  static const std::set<std::string> all{"Add", "Sub",  "Mul",        "Div", "Pow", "Mod",   "Max",
+                                         "Min", "Sqrt", "Reciprocal", "Neg", "Abs", "Floor", "Ceil"};
+  return is_test(op) || all.count(op) > 0;
+}
+
+}  // namespace importer
