@@ -194,3 +194,18 @@ TEST_CASE("names of the file that C++ has for itself") {
     CHECK(result(m) == "relu(" + std::string(word) + "_)");
   }
 }
+TEST_CASE("a batch normalization that is written out is the cell") {
+  const auto nodes = [](const std::string& shape) {
+    return std::vector{node("Reshape", {"m", shape}, "m3"), node("Sub", {"x", "m3"}, "d"),
+                       node("Add", {"v", "e"}, "a"),        node("Sqrt", {"a"}, "r"),
+                       node("Div", {"g", "r"}, "q"),        node("Reshape", {"q", shape}, "q3"),
+                       node("Mul", {"q3", "d"}, "p"),       node("Reshape", {"b", shape}, "b3"),
+                       node("Add", {"b3", "p"}, "y")};
+  };
+  std::vector<ReadTensor> weights{reals("e", {}, {1e-3f}), wholes("s3", {3}, {2, 1, 1}), wholes("s1", {1}, {2})};
+  for (const char* const name : {"g", "b", "m", "v"}) weights.push_back(reals(name, {2}, {1, 2}));
+  const std::string header = imported(model(nodes("s3"), weights, {-1, 2, 3, 3})).header;
+  CHECK(header.find("nn::BatchNorm2d<2, nn::BatchNormConfig{.epsilon = 0.001f}>") != std::string::npos);
+  CHECK(imported(model(nodes("s1"), weights, {-1, 2})).header.find("nn::BatchNorm1d<2") != std::string::npos);
+  CHECK(result(model(nodes("s1"), weights, {-1, 1, 1, 2})).find("do not stand for channels") != std::string::npos);
+}

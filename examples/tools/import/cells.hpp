@@ -154,6 +154,7 @@ inline void batch_norm(const NodeView& n) {
   const std::size_t rank = n.rank(0);
   if ((rank != 4 && rank != 2) || n.whole("training_mode", 0))
     n.refuse("only rows and images in evaluation are in scope");
+  if (n.whole("axes_behind", long(rank) - 2) != long(rank) - 2) n.refuse("its weights do not stand for channels");
   const long channels = n.shape(0)[1].factor;
   Settings settings;
   if (const float epsilon = n.real("epsilon", 1e-5f); epsilon != 1e-5f)

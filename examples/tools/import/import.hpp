@@ -120,6 +120,7 @@ inline Imported import_model(ReadModel model, const std::string& stem, const std
     throw_error<ValueError>("the file has operators of version ", model.opset,
                             "; 13 to 27 are in scope: export it with opset_version=17.");
   join_nodes(model);
+  join_norms(model);
   drop_unread_nodes(model);
   Graph g{model, options};
   Scopes scopes;
