@@ -141,6 +141,73 @@ struct Inverted : nn::Cell<Inverted> {
 };
 }  // namespace
 
+namespace {
+/// Parameters with the names that a file gives to other values.
+struct Named : nn::Cell<Named> {
+  Parameter<float, Shape<4>, nn::One{}> output, input_0, output_, constant_0, Add_2, LSTM_9_h;
+  constexpr auto construct(auto x) const {
+    return ((x + output) * 3.0f * input_0 + constant_0) / Add_2 + LSTM_9_h - output_;
+  }
+};
+/// What ONNX's operators of version 17 do not take: sums of small integers, bfloat16, unsigned integers.
+template <class Of>
+struct Typed : nn::Cell<Typed<Of>> {
+  constexpr auto construct(auto x) const { return Of()(x); }
+};
+/// The operators of a file, without those of its end.
+template <class T, class Of>
+std::string operations(Of) {
+  const Folder folder;
+  export_onnx(Typed<Of>(), folder / "typed.onnx", Tensor<T, Shape<dyn, 4>>::empty(1));
+  std::string all;
+  for (const ::onnx::NodeMessage& node : File(folder / "typed.onnx").graph.nodes) all += node.operation + " ";
+  return all;
+}
+}  // namespace
+
+TEST_CASE("no two values of a file have one name") {
+  const Folder folder;
+  const Named net;
+  export_onnx(net, folder / "named.onnx", Tensor<float, Shape<dyn, 4>>::empty(1));
+  const File file(folder / "named.onnx");
+  std::map<std::string, int> names{{"input_0", 1}};
+  for (const ::onnx::TensorMessage& tensor : file.graph.initializers) ++names[tensor.name];
+  for (const ::onnx::NodeMessage& node : file.graph.nodes)
+    for (const std::string& output : node.outputs) ++names[output];
+  for (const auto& [name, count] : names) {
+    CAPTURE(name);
+    CHECK(count == 1);
+  }
+  for (const char* const name : {"output", "output__", "input_0_", "output_", "constant_0", "Add_2", "LSTM_9_h"}) {
+    CAPTURE(name);
+    CHECK(names.count(name) == 1);
+  }
+  CHECK(file.values == std::map<std::string, std::string>{{"input_0", " n 4"}, {"output", " n 4"}});
+}
+
+TEST_CASE("dtypes that an operator of ONNX does not take") {
+  const auto sum = [](auto x) { return reduce_sum<1>(x); };
+  const auto largest = [](auto x) { return reduce_max<1>(x); };
+  const auto sine = [](auto x) { return sin(x); };
+  const auto minus = [](auto x) { return -x; };
+  const auto positive = [](auto x) { return relu(x); };
+  const auto power = [](auto x) { return pow(x, x); };
+  const auto numbers = [](auto x) { return x + arange<4, std::uint8_t>(x); };
+  CHECK(operations<std::int8_t>(sum) == "Cast ReduceSum Cast Identity ");
+  CHECK(operations<std::int32_t>(sum) == "ReduceSum Identity ");
+  CHECK(operations<std::uint16_t>(largest) == "Cast ReduceMax Cast Identity ");
+  CHECK(operations<std::uint8_t>(largest) == "ReduceMax Identity ");
+  CHECK(operations<bfloat16>(sine) == "Cast Sin Cast Identity ");
+  CHECK(operations<float16>(sine) == "Sin Identity ");
+  CHECK(operations<std::uint8_t>(minus) == "Sub Identity ");
+  CHECK(operations<std::int8_t>(minus) == "Neg Identity ");
+  CHECK(operations<std::uint32_t>(positive) == "Identity Identity ");
+  CHECK(operations<std::uint8_t>(numbers) == "Cast Cast Cast Range Cast Add Identity ");
+  CHECK_THROWS_WITH_AS(operations<std::uint8_t>(power),
+                       doctest::Contains("is Pow of uint8 in ONNX, which version 17 does not have: cast its operands"),
+                       ValueError);
+}
+
 TEST_CASE("what cannot be written") {
   const Folder folder;
   const auto x = Tensor<float, Shape<dyn, 4>>::empty(1);

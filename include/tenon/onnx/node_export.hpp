@@ -2,10 +2,12 @@
 #pragma once
 #include <initializer_list>
 #include <map>
+#include <optional>
 
 #include <tenon/core/error.hpp>
 #include <tenon/graph/ir/builder.hpp>
 #include <tenon/onnx/message.hpp>
+#include <tenon/onnx/operator_types.hpp>
 
 namespace tenon::inline TENON_ABI::onnx {
 
@@ -25,6 +27,7 @@ struct TraceExport {
 struct Export {
   ModelMessage message{};
   std::map<std::string, std::string> numbers{};  // constants that are there: their bytes and type -> name
+  std::map<std::string, Dtype> dtypes{};         // of values, by their names
   std::string batch{};                           // an input whose leading extent is n
   int made = 0;                                  // values and constants that the rules have named
 };
@@ -109,7 +112,8 @@ class NodeExport {
     for (const std::int64_t extent : extents) key += "," + std::to_string(extent);
     std::string& name = to_.numbers[key + ":" + std::string(bytes)];
     if (name.empty()) {
-      name = "constant_" + std::to_string(to_.made++);
+      name = "/constant." + std::to_string(to_.made++);  // no parameter has a slash in its name
+      to_.dtypes[name] = dtype;
       to_.message.add_tensor(name, dtype, extents, bytes);
     }
     return name;
@@ -141,10 +145,60 @@ class NodeExport {
 
  private:
   static std::size_t bytes_of(Dtype dtype) { return std::size_t(TensorType{{}, 0, dtype}.bytes(1)); }
+  /// The dtype of a value of this call, or nothing if no rule has made it.
+  std::optional<Dtype> dtype_of_value(const std::string& name) const {
+    for (int k = 0; k < operands(); ++k)
+      if (input(k) == name) return type(k).dtype;
+    const auto found = to_.dtypes.find(name);
+    return found == to_.dtypes.end() ? std::nullopt : std::optional(found->second);
+  }
+  /// The dtype of the first result of a node whose values have `dtype`.
+  static std::optional<Dtype> dtype_of_result(std::string_view operation, std::optional<Dtype> dtype,
+                                              std::span<const Attribute> attributes) {
+    if (operation == "Shape" || operation == "ArgMax" || operation == "ArgMin") return Dtype::int64;
+    if (!keeps_dtype(operation)) return Dtype::bool_;
+    if (operation != "Cast") return dtype;
+    for (int k = 0; k <= int(Dtype::float64); ++k)
+      if (data_type(static_cast<Dtype>(k)) == attributes[0].number) return static_cast<Dtype>(k);
+    return std::nullopt;
+  }
   // A node is called as its first result, so that all names differ.
   void write(std::string_view operation, std::span<const std::string> inputs, Names outputs, Attributes attributes) {
-    to_.message.add_node(operation, *outputs.begin(), inputs, {outputs.begin(), outputs.size()},
+    const std::size_t values = operation == "OneHot" ? 2 : operation == "Where" ? 1 : 0;  // the first of them
+    const auto dtype = dtype_of_value(inputs[values]);
+    std::vector<std::string> taken(inputs.begin(), inputs.end());
+    const bool has_places = operation == "Gather" || operation == "GatherElements" || operation == "ScatterElements";
+    if (const auto places = has_places ? dtype_of_value(inputs[1]) : std::nullopt;
+        places && *places != Dtype::int32 && *places != Dtype::int64)
+      taken[1] = cast(inputs[1], Dtype::int64);
+    if (dtype && !takes(operation, *dtype)) return write_in_stand_in(operation, taken, outputs, attributes, *dtype);
+    if (const auto result = dtype_of_result(operation, dtype, {attributes.begin(), attributes.size()}))
+      for (const std::string& output : outputs) {
+        if (operation == "TopK" && &output != outputs.begin()) break;  // places
+        to_.dtypes[output] = *result;
+      }
+    to_.message.add_node(operation, *outputs.begin(), taken, {outputs.begin(), outputs.size()},
                          {attributes.begin(), attributes.size()});
+  }
+  std::string cast(const std::string& value, Dtype to) { return make("Cast", {value}, {{"to", data_type(to)}}); }
+  /// The node between casts: it does not take values of `dtype`.
+  void write_in_stand_in(std::string_view operation, std::vector<std::string> inputs, Names outputs,
+                         Attributes attributes, Dtype dtype) {
+    const auto carrier = stand_in(operation, dtype);
+    if (!carrier)
+      refuse(text("is ", operation, " of ", tenon::name(dtype),
+                  " in ONNX, which version 17 does not have: cast its operands, cast<float>(x)"));
+    for (std::string& each : inputs)
+      if (dtype_of_value(each) == dtype) each = cast(each, *carrier);
+    std::vector<std::string> results(outputs.begin(), outputs.end());
+    const std::size_t cast_back = !keeps_dtype(operation) ? 0 : operation == "TopK" ? 1 : results.size();
+    for (std::size_t k = 0; k < cast_back; ++k)
+      if (!results[k].empty())
+        results[k] = trace_.place(path_) + "/" + std::string(operation) + "." + std::to_string(to_.made++);
+    to_.message.add_node(operation, results[0], inputs, results, {attributes.begin(), attributes.size()});
+    for (std::size_t k = 0; k < cast_back; ++k)
+      if (!results[k].empty()) give_as(outputs.begin()[k], "Cast", {results[k]}, {{"to", data_type(dtype)}});
+    if (!cast_back) to_.dtypes[results[0]] = operation.starts_with("Arg") ? Dtype::int64 : Dtype::bool_;
   }
   Export& to_;
   const TraceExport& trace_;

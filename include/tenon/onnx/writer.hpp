@@ -2,6 +2,7 @@
 #pragma once
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include <tenon/io/file.hpp>
 #include <tenon/nn/parameters.hpp>
@@ -42,7 +43,10 @@ class Writer {
   Writer(const Builder& graph, const ParameterList& parameters, const std::string& path, std::uint64_t most)
       : graph_(graph), parameters_(parameters), path_(path) {
     for (int entry = 0; entry < parameters.entries(); ++entry)
-      if (parameters.table()[entry].parameter) bytes_ += std::uint64_t(parameters.table()[entry].dims.bytes(1));
+      if (parameters.table()[entry].parameter) {
+        names_.insert(parameter_name(parameters.table(), entry));
+        bytes_ += std::uint64_t(parameters.table()[entry].dims.bytes(1));
+      }
     is_external_ = bytes_ > most;
   }
 
@@ -50,15 +54,34 @@ class Writer {
     TraceExport trace{graph_};
     write_inputs(trace);
     write_nodes(trace);
-    for (std::size_t k = 0; k < graph_.outputs.size(); ++k) {
-      const std::string name = graph_.outputs.size() == 1 ? "output" : "output_" + std::to_string(k);
-      give_output(trace, k, name);
-    }
+    for (std::size_t k = 0; k < graph_.outputs.size(); ++k) give_output(trace, k, output_name(k));
     if (is_external_) write_elements(elements_, path_ + ".data");
     io::write_file(path_, to_.message.bytes(network, "1"));
   }
 
  private:
+  std::string output_name(std::size_t k) const {
+    return graph_.outputs.size() == 1 ? "output" : "output_" + std::to_string(k);
+  }
+  static std::string input_name(const Node& node) { return "input_" + std::to_string(node.immediate); }
+  /// The name of a parameter; with an underscore, if an input or an output of the file has it.
+  std::string name_of_parameter(int entry) const {
+    std::set<std::string> taken;
+    for (std::size_t k = 0; k < graph_.outputs.size(); ++k) taken.insert(output_name(k));
+    for (const Node& node : graph_.nodes)
+      if (is<ops::Input>(node)) taken.insert(input_name(node));
+    std::string name = parameter_name(parameters_.table(), entry);
+    if (!taken.count(name)) return name;
+    do name += "_";
+    while (taken.count(name) || names_.count(name));
+    return name;
+  }
+  /// A name with which that of no parameter begins: results of a node have more behind it.
+  std::string apart_from_parameters(std::string name) const {
+    const auto begins = [&](const std::string& parameter) { return parameter.starts_with(name); };
+    while (std::any_of(names_.begin(), names_.end(), begins)) name += "_";
+    return name;
+  }
   static const std::string& value(const TraceExport& t, int id) { return t.value[std::size_t(id)]; }
   static std::vector<bool> read_nodes(const Builder& graph) {
     std::vector<bool> is_read(graph.nodes.size(), false);
@@ -99,11 +122,11 @@ class Writer {
     std::string& name = t.value[std::size_t(id)];
     const std::string path = path_of(parameters_.table(), node.scope);
     if (is<ops::Input>(node)) {
-      name = "input_" + std::to_string(node.immediate);
+      name = input_name(node);
       to_.message.add_input(name, node.type);
       if (to_.batch.empty() && node.type.batched() && node.type[0] == -1) to_.batch = name;
     } else if (is<ops::ParameterLeaf>(node)) {
-      name = parameter_name(parameters_.table(), int(node.immediate));
+      name = name_of_parameter(int(node.immediate));
       write_parameter(name, parameters_.ref(int(node.immediate)).view());
     } else if (is<ops::Constant>(node)) {
       name = NodeExport(to_, t, id, path)
@@ -117,6 +140,7 @@ class Writer {
       name = value(t, call_with_bodies(t.graph, node)) + "_" + std::to_string(result);
     } else {
       name = t.place(path) + (t.place(path).empty() ? "" : "/") + std::string(node.op->name) + "_" + std::to_string(id);
+      name = apart_from_parameters(std::move(name));
       NodeExport call(to_, t, id, path);
       if (has_bodies(node)) return write_bodies(t, call);
       const Rule* const rule = find_rule(node);
@@ -243,6 +267,7 @@ class Writer {
   Export to_{};
   const ParameterList& parameters_;
   std::string path_;
+  std::set<std::string> names_{};  // of the parameters
   std::uint64_t bytes_ = 0, offset_ = 0;
   bool is_external_ = false;
   std::vector<std::string_view> elements_{};

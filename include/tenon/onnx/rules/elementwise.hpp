@@ -51,6 +51,17 @@ inline void hardtanh(NodeExport& call) {
 inline void cast(NodeExport& call) {
   call.give("Cast", {call.input(0)}, {{"to", data_type(call.config<ops::Cast>().dtype)}});
 }
+inline bool is_unsigned(Dtype dtype) {
+  return dtype == Dtype::uint8 || dtype == Dtype::uint16 || dtype == Dtype::uint32 || dtype == Dtype::uint64;
+}
+/// Neg and Relu of ONNX take no unsigned integers.
+inline void neg(NodeExport& call) {
+  if (!is_unsigned(call.type(0).dtype)) return same<"Neg">(call);
+  call.give("Sub", {call.number(0, call.type(0).dtype), call.input(0)});
+}
+inline void relu(NodeExport& call) {
+  call.give(is_unsigned(call.type(0).dtype) ? "Identity" : "Relu", {call.input(0)});
+}
 }  // namespace rules
 
 inline constexpr Rule elementwise_rules[]{
@@ -115,10 +126,10 @@ inline constexpr Rule elementwise_rules[]{
        call.give("Mul", {call.input(0), call.make("Tanh", {call.make("Softplus", {call.input(0)})})});
      }},
     {operator_id<ops::Mul>, rules::same<"Mul">},
-    {operator_id<ops::Neg>, rules::same<"Neg">},
+    {operator_id<ops::Neg>, rules::neg},
     {operator_id<ops::NotEqual>, rules::both<"Not", "Equal">},
     {operator_id<ops::Pow>, rules::same<"Pow">},
-    {operator_id<ops::Relu>, rules::same<"Relu">},
+    {operator_id<ops::Relu>, rules::relu},
     {operator_id<ops::Round>, rules::same<"Round">},
     {operator_id<ops::Rsqrt>, rules::both<"Reciprocal", "Sqrt">},
     {operator_id<ops::SafeSqrt>, rules::same<"Sqrt">},
