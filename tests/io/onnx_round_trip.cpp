@@ -12,6 +12,7 @@
 #include "onnx_files/round_image.hpp"
 #include "onnx_files/round_numbers.hpp"
 #include "onnx_files/round_rows.hpp"
+#include "onnx_files/round_steps.hpp"
 
 using namespace tenon;
 
@@ -44,6 +45,12 @@ struct RoundNumbers : nn::Cell<RoundNumbers> {
     const auto z = sqrt(value_in(x, scale) * 2.0f + 1.0f) * sign(floor(x)) + -0.0f;
     return std::tuple(y, clip_by_value(z, 0.5f, -0.5f), fmod(x, 0.7f), logical_not(x > z));
   }
+};
+
+struct RoundSteps : nn::Cell<RoundSteps> {
+  nn::LSTM<4, 6> lstm;
+  nn::Dense<6, 2> fc;
+  constexpr auto construct(auto x) const { return fc(std::get<0>(lstm(x))); }
 };
 
 /// Other values for all parameters: those of norms begin as ones and zeros.
@@ -104,6 +111,9 @@ Tensor<float, S> filled() {
 TEST_CASE("norms are cells again") {
   check_round_trip<round_image::RoundImage>("round_image", RoundImage(), filled<Shape<dyn, 1, 12, 12>>());
   check_round_trip<round_rows::RoundRows>("round_rows", RoundRows(), filled<Shape<dyn, 4>>());
+}
+TEST_CASE("a recurrent layer is one again, with one sum for its two biases") {
+  check_round_trip<round_steps::RoundSteps>("round_steps", RoundSteps(), filled<Shape<dyn, 5, 4>>());
 }
 TEST_CASE("what a file computes of constants") {
   check_round_trip<round_numbers::RoundNumbers>("round_numbers", RoundNumbers(), filled<Shape<dyn, 4>>());
