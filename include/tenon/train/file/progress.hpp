@@ -1,6 +1,6 @@
 // Progress: the position of a training, which a checkpoint saves and from which another run can continue.
 #pragma once
-#include <cmath>
+#include <limits>
 #include <utility>
 
 #include <tenon/train/callback/run/snapshot.hpp>
@@ -10,6 +10,7 @@ namespace tenon::inline TENON_ABI::detail {
 /// How far the runs of a Model have come. What the numbers count is complete: a step when its update is done, an epoch
 /// when its last hook was called.
 struct Progress {
+  static constexpr double no_loss = std::numeric_limits<double>::quiet_NaN();
   long dataset_epoch = 0;  // of all runs: the order in which shuffled data comes now or next
   long epochs = 0;         // of this run
   long steps = 0;          // of the epoch after these
@@ -17,7 +18,7 @@ struct Progress {
   bool running = false;
   bool resumed = false;  // the next run continues where these numbers are
 
-  double loss = NAN;        // of the last step before it was resumed, NaN: there was none
+  double loss = no_loss;    // of the last step before it was resumed, NaN: there was none
   CallbackStates states{};  // that a file had, for the callbacks of the next run
   void (*collect)(const void* callbacks, CallbackStates&) = nullptr;  // of this run's callbacks
   const CallbackStates* before_epoch_end = nullptr;  // what they had counted when the hooks of an epoch's end began
@@ -77,7 +78,7 @@ class Running {
     if (refused_resumed_) return;
     if (progress_.steps > 0) ++progress_.dataset_epoch;  // an epoch that was left begins anew with another order
     progress_.steps = 0;
-    progress_.states.clear(), progress_.loss = NAN;
+    progress_.states.clear(), progress_.loss = Progress::no_loss;
   }
   Running(const Running&) = delete;
   Running& operator=(const Running&) = delete;
