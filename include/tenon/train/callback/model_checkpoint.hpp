@@ -96,12 +96,13 @@ class CheckpointFiles {
 /// or removes files of another run, even if both start at the same time: during the run it holds the lock of
 /// `.<prefix>_1.lock`, an empty file in the directory. keep_checkpoint_max limits the files of this run.
 /// save_total_limit also counts files of runs that have ended, such as those before a restart. The oldest files are
-/// removed first, but never files of another active run. A further run with the same object is a new run, unless it was
-/// resumed. Files are saved after all hooks of a step, at any position in the list (docs/training.md).
-/// latest_ckpt_file_name() returns the path of the last file; other callbacks find it in run["latest_ckpt_file"]. With
-/// async_save another thread writes a file, from a copy of the training, and the file counts as the last one when it is
-/// complete; the next save and the end of the training wait for it, and report if it could not be written. After a run
-/// that an error has ended the begin of the next one does, and a warning reports it.
+/// removed first, but never files of another active run. A process that watches one file needs SaveBest, because each
+/// file here has a new name. A further run with the same object is a new run, unless it was resumed. Files are saved
+/// after all hooks of a step, at any position in the list (docs/training.md). latest_ckpt_file_name() returns the path
+/// of the last file; other callbacks find it in run["latest_ckpt_file"]. With async_save another thread writes a file,
+/// from a copy of the training, and the file counts as the last one when it is complete; the next save and the end of
+/// the training wait for it, and report if it could not be written. After a run that an error has ended the begin of
+/// the next one does, and a warning reports it.
 ///
 /// throws      ValueError for a prefix with '/', numbers below 0, and a config in which no rule is left; RuntimeError
 ///             if the directory cannot be made, read, or written

@@ -15,6 +15,9 @@ namespace tenon::inline TENON_ABI {
 /// best_1.safetensors, and a warning reports this. In further runs the same object keeps its best number, if path,
 /// monitor, and mode do not change.
 ///
+/// Every save replaces the file as a whole under the same name, so another process can watch this one file, and serve
+/// the best weights so far (docs/serving.md). Each file of a ModelCheckpoint has a new name.
+///
 /// monitor, mode   as in EarlyStopping; with train() use "loss", which keeps the parameters with the lowest loss at the
 ///                 end of an epoch
 /// throws          what save_checkpoint throws; when the training begins, RuntimeError if no file can be at `path`
