@@ -81,7 +81,8 @@ auto run_scan(const F& body, const Init& init, const Xs& xs, const std::source_l
 /// A loop over the slices of xs: `auto [h, ys] = scan([&](auto h, auto x) { ...; return std::tuple(h, y); }, h0, xs)`.
 ///
 /// body        f(carried, slice), which returns std::tuple(carried, y), or what is carried alone. It may use parameters
-///             and values from outside, which get gradients; what it computes leaves it only by what it returns
+///             and values from outside, which get gradients; what it computes leaves it only by what it returns. It has
+///             no side effects: a graph runs it once, so a captured variable that it changes has other values there
 /// init        what the first turn gets as carried: a tensor, or a std::tuple of tensors; each turn returns the same
 ///             types
 /// xs          [n, T, ...], or [T, ...] without a batch, or a std::tuple of such: turn t gets slice t, [n, ...]
