@@ -48,7 +48,8 @@ class Note {
 ///
 /// A hook that takes `auto& run` also has the Model: `run.model`, with network() and optimizer(). Callbacks can
 /// exchange values under custom names: `run["begun"] = 1.5;` stores a value,
-/// `if (const double* begun = run.find<double>("begun"))` reads it.
+/// `if (const double* begun = run.find<double>("begun"))` reads it. eval_results and metrics are pointers, null where
+/// there is no evaluation: `if (run.eval_results) (*run.eval_results)["mae"]`.
 struct RunInfo {
   RunInfo() = default;
   RunInfo(const RunInfo&) = delete;  // what a hook sets in a copy would be lost
@@ -67,8 +68,9 @@ struct RunInfo {
   double resumed_loss = 0;                     // the loss of a resumed run before its first step
   double epoch_seconds = 0, step_seconds = 0;  // of the last complete epoch and step
   double data_seconds = 0;                     // for which the batch of this step was waited for
-  const EvalResult* metrics = nullptr;         // in the last hooks of an evaluation
-  // of the evaluation that fit() has made for this epoch, with "eval_loss"; only in epoch_end
+  const EvalResult* metrics = nullptr;         // in the last hooks of an evaluation, else null
+  // of the evaluation that fit() has made for this epoch, with "eval_loss"; only in epoch_end. Null in every other
+  // hook, in an epoch that valid_frequency leaves out, and always in train(): `if (run.eval_results)` comes first
   const EvalResult* eval_results = nullptr;
   double loss_scale = 1;  // of the last step of a training; the loss itself is not scaled
   // a gradient of the last step was infinite or NaN, so that it updated nothing
