@@ -6,7 +6,6 @@
 #if TENON_DEFINES
 #include <cstddef>
 #include <exception>
-#include <utility>
 
 #include <tenon/core/thread/atomic.hpp>
 #include <tenon/core/thread/threads.hpp>
@@ -119,7 +118,7 @@ class Workers final : public ThreadPool {
       for (int spin = 0; pool.pending_.load(MemoryOrder::acquire); ++spin)
         if (spin < spins) pause();
         else yield_processor();
-      failure = std::exchange(pool.failure_, nullptr);
+      failure.swap(pool.failure_);
       pool.busy_.store(false, MemoryOrder::release);
     }
   };
