@@ -9,6 +9,7 @@
 #include <tenon/dist/threads.hpp>
 
 #include "../support/error_of.hpp"
+#include "../support/few_threads.hpp"
 
 using namespace tenon;
 using support::error_of;
@@ -155,4 +156,17 @@ TEST_CASE("a rank that returns, or the rank itself, sends nothing that one could
     int number = 0;
     REQUIRE(error_of([&] { ranks.receive(0, 0, kept(number)); }).starts_with("Rank 0 would wait for itself"));
   });
+}
+
+TEST_CASE("fewer threads than ranks: a sentence, and the ranks that have begun end without a call") {
+  for (const int most : {0, 2}) {
+    std::atomic<int> called{0};
+    const std::string error = error_of([&] {
+      const support::FewThreads scope(most);
+      dist::run_ranks(5, [&](const dist::Communicator&) { ++called; });
+    });
+    CHECK(error == text("run_ranks got 5 ranks, and the system made ", most,
+                        " threads for them: use fewer ranks, or raise its limits (ulimit -u, pids.max)."));
+    CHECK(called.load() == 0);
+  }
 }

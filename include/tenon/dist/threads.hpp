@@ -148,7 +148,8 @@ inline Communicator ThreadTransport::split(int color, int key) {
 
 /// Calls f(communicator) on `size` new threads and returns when all have ended. There they are the ranks of a program,
 /// as after init: get_rank() and groups are theirs. If one throws or returns, the others throw RuntimeError
-/// where they wait for it. run_ranks throws what the first one threw.
+/// where they wait for it. run_ranks throws what the first one threw, ValueError for a size below 1, and RuntimeError
+/// if the system makes fewer threads.
 template <class F>
 void run_ranks(int size, F f) {
   if (size < 1) throw_error<ValueError>("run_ranks: ", size, " ranks; the least is 1.");
@@ -179,8 +180,16 @@ void run_ranks(int size, F f) {
     room->leave(rank);
   };
   std::vector<std::thread> threads;
-  for (int rank = 0; rank < size; ++rank) threads.emplace_back(run, rank);
+  std::string missing;
+  try {
+    for (int rank = 0; rank < size; ++rank) threads.emplace_back(run, rank);
+  } catch (const std::exception&) {  // those that have begun wait for the others, and must end
+    missing = text("run_ranks got ", size, " ranks, and the system made ", threads.size(),
+                   " threads for them: use fewer ranks, or raise its limits (ulimit -u, pids.max).");
+    room->end(missing);
+  }
   for (std::thread& thread : threads) thread.join();
+  if (!missing.empty()) throw RuntimeError(missing);
   if (first) std::rethrow_exception(first);
 }
 

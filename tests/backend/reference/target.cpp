@@ -25,6 +25,8 @@
 #include <tenon/ops/structural.hpp>
 
 #include "../../support/both_modes.hpp"
+#include "../../support/error_of.hpp"
+#include "../../support/few_threads.hpp"
 
 using namespace tenon;
 using support::both_modes, support::random_tensor, support::same_bits;
@@ -270,6 +272,20 @@ TEST_CASE("operands in memory of another library") {
 }
 
 #if !defined(__SANITIZE_THREAD__)
+TEST_CASE("without a thread the target says so, and works when there is one") {
+  // in a child, whose queue has no thread yet
+  CHECK(in_child([] {
+          const auto work = [] { OtherTarget::enqueue([] {}); };
+          const bool said = [&] {
+            const support::FewThreads scope(0);
+            return support::error_of(work).starts_with("The target Reference needs a thread");
+          }();
+          work();
+          OtherTarget::wait();
+          return said ? 7 : 8;
+        }) == 7);
+}
+
 TEST_CASE("the host cannot touch what the target has") {
   const ContextScope scope(there);
   const auto x = random_tensor<float, Shape<dyn, 5>>(1, 1, 2, 3);

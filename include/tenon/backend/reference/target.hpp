@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include <tenon/core/error.hpp>
 #include <tenon/core/float/denormals.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -85,7 +86,7 @@ class Queue {
   void put(std::function<void()> work) {
     {
       const std::lock_guard lock(mutex_);
-      if (!std::exchange(started_, true)) std::thread(&Queue::run, this).detach();
+      if (!started_) start();
       work_.push_back(std::move(work));
     }
     changed_.notify_all();
@@ -119,6 +120,15 @@ class Queue {
 
  private:
   Queue() = default;
+  void start() {
+    try {
+      std::thread(&Queue::run, this).detach();
+    } catch (const std::exception&) {
+      throw_error<RuntimeError>("The target Reference needs a thread, and the system makes no more: raise its limits "
+                                "(ulimit -u, pids.max), or use fewer threads elsewhere.");
+    }
+    started_ = true;
+  }
   static Queue*& current() {
     static Queue* queue = new Queue;  // for ever, as the thread that waits in it
     return queue;
