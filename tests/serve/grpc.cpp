@@ -18,6 +18,8 @@
 
 #include <tenon/serve/grpc.hpp>
 
+#include "../support/error_of.hpp"
+#include "../support/few_threads.hpp"
 #include "../train/small.hpp"
 #include "client.hpp"
 #include "echo.hpp"
@@ -140,6 +142,12 @@ TEST_CASE("health, metadata, and the bits of HTTP") {
   CHECK(reply.status == 200);
   REQUIRE(!bits.empty());
   CHECK(reply.body.ends_with(bits));
+}
+
+TEST_CASE("without a thread for its calls a GrpcServer says so") {
+  const Server server({.port = 0});
+  const support::FewThreads scope(0);
+  CHECK(support::error_of([&] { GrpcServer(server, {.port = 0}); }).starts_with("GrpcServer needs a thread"));
 }
 
 TEST_CASE("what a client does wrong is a status with a sentence") {

@@ -4,6 +4,7 @@
 #if __has_include(<boost/beast/http.hpp>) && __has_include(<nlohmann/json.hpp>)
 
 #include <atomic>
+#include <csignal>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -18,6 +19,8 @@
 #include <tenon/ops/reduce_sum.hpp>
 #include <tenon/serve.hpp>
 
+#include "../support/error_of.hpp"
+#include "../support/few_threads.hpp"
 #include "../train/small.hpp"
 #include "client.hpp"
 #include "echo.hpp"
@@ -388,6 +391,47 @@ TEST_CASE("settings that are out of range are refused with a sentence") {
   CHECK_THROWS_AS(f.server.add<NetInputs>("net", -1, f.model), ValueError);
   CHECK_THROWS_AS(f.server.add<NetInputs>("net", 1, f.model, {.outputs = {"a", "b"}}), ValueError);
   CHECK_THROWS_AS(f.server.add<NetInputs>("net", 1, f.model, {.max_batch_size = 0}), ValueError);
+}
+
+TEST_CASE("wait() returns when another thread stops the server, or has stopped it") {
+  Server server(free_port);
+  server.start();
+  std::atomic<int> waiting = 2;
+  std::vector<std::thread> threads;
+  for (int k = 0; k < 2; ++k) threads.emplace_back([&] { server.wait(), --waiting; });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  CHECK(waiting == 2);
+  server.stop();
+  for (std::thread& thread : threads) thread.join();
+  server.wait();
+  CHECK_FALSE(Connection(server.port()).is_open());
+  Server other(free_port);  // a signal still ends it
+  other.start();
+  std::thread signal([] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    ::kill(::getpid(), SIGTERM);
+  });
+  other.wait();
+  signal.join();
+}
+
+TEST_CASE("fewer threads than asked for: a sentence, and the server goes on as before") {
+  std::set<std::thread::id> who;
+  Server server({.port = 0, .threads = 3});
+  CHECK(support::error_of([&] {
+          const support::FewThreads scope(2);
+          server.start();
+        }) == "Server.start got threads = 3, and the system made 2 of these threads: use fewer, or raise its limits "
+              "(ulimit -u, pids.max).");
+  server.add("slow", 1, slow(std::chrono::milliseconds(0), who));
+  server.start();
+  CHECK(ask(server.port(), slow_request).status == 200);
+  CHECK(support::error_of([&] {
+          const support::FewThreads scope(5);
+          server.add("slow", 1, slow(std::chrono::milliseconds(0), who), {.instances = 9});
+        }) == "Server.add got instances = 9, and the system made 5 of these threads: use fewer, or raise its limits "
+              "(ulimit -u, pids.max).");
+  CHECK(ask(server.port(), slow_request).status == 200);
 }
 
 #else

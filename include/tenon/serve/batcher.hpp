@@ -26,6 +26,7 @@
 #include <tenon/serve/model_metrics.hpp>
 #include <tenon/serve/options.hpp>
 #include <tenon/serve/servable.hpp>
+#include <tenon/serve/start_threads.hpp>
 
 namespace tenon::inline TENON_ABI::serving {
 
@@ -45,9 +46,11 @@ class Batcher {
   /// here: taken, and the caller is to call compute_here() after it has submitted what has arrived.
   enum class Submitted : unsigned char { taken, here, full, closed };
 
+  /// Throws RuntimeError if the system makes fewer threads than `options` has instances.
   Batcher(std::unique_ptr<const Servable> model, ServedOptions options, std::shared_ptr<ModelMetrics> metrics)
       : model_(std::move(model)), options_(std::move(options)), metrics_(std::move(metrics)) {
-    for (int k = 0; k < options_.instances; ++k) threads_.emplace_back([this] { work(); });
+    start_threads(
+        threads_, options_.instances, [this](int) { work(); }, [this] { close(); }, "Server.add", "instances");
   }
   Batcher(const Batcher&) = delete;
   ~Batcher() { drain(); }
@@ -107,11 +110,7 @@ class Batcher {
   }
   /// Takes no more jobs, and returns when all are done. Not for the threads that compute.
   void drain() {
-    {
-      const std::lock_guard lock(mutex_);
-      closed_ = true;
-    }
-    wake_.notify_all();
+    close();
     const std::lock_guard join(join_mutex_);
     for (std::thread& thread : threads_) thread.join();
     threads_.clear();
@@ -121,6 +120,14 @@ class Batcher {
 
  private:
   using Jobs = std::vector<std::unique_ptr<Job>>;
+
+  void close() {
+    {
+      const std::lock_guard lock(mutex_);
+      closed_ = true;
+    }
+    wake_.notify_all();
+  }
 
   void work() {
     for (;;) {

@@ -39,7 +39,8 @@ class Server {
   /// version  the one with the highest number gets the requests that name none. If there is such a version, the model
   ///          takes its place: requests that wait are computed by the model before, and none is lost
   /// throws   ValueError for a name, number, or setting that is out of range, and for an output without a sample for
-  ///          each sample of the inputs
+  ///          each sample of the inputs; RuntimeError if the system makes fewer threads than `instances`. Nothing
+  ///          changes then
   template <class Inputs, class M>
   void add(const std::string& name, long version, const M& model, const ServedOptions& options = {}) {
     add<Inputs>(name, version, std::shared_ptr<const M>(std::shared_ptr<void>(), &model), options);
@@ -63,23 +64,34 @@ class Server {
   /// Connections at this moment.
   long connections() const { return hub_->connections; }
 
-  /// Begins to answer.
+  /// Begins to answer. Throws RuntimeError if the system makes fewer threads than the settings ask for; the server may
+  /// be started again when there are more.
   void start() {
     const std::lock_guard lock(mutex_);
     if (started_ || hub_->stopping) return;
+    const auto run = [this](int k) {
+      serving::IoThread& io = *io_[std::size_t(k)];
+      const auto work = boost::asio::make_work_guard(io.context);
+      io.context.run();
+    };
+    const auto give_up = [this] {
+      for (auto& io : io_) io->context.stop();
+    };
+    try {
+      serving::start_threads(threads_, int(io_.size()), run, give_up, "Server.start", "threads");
+    } catch (...) {
+      for (auto& io : io_) io->context.restart();
+      throw;
+    }
     started_ = true;
     accept();
-    for (auto& io : io_)
-      threads_.emplace_back([&io] {
-        const auto work = boost::asio::make_work_guard(io->context);
-        io->context.run();
-      });
   }
   /// Accepts no more connections, computes the requests that wait, lets clients receive their responses for up to
   /// `stop_time`, and ends.
   void stop() {
     const std::lock_guard lock(mutex_);
     if (hub_->stopping.exchange(true)) return;
+    end_waits();
     for (auto& io : io_)
       boost::asio::post(io->context, [this, &io] {
         if (&io == &io_.front()) close_acceptor();
@@ -99,12 +111,16 @@ class Server {
     if (!started_) close_acceptor();
     for (auto& io : io_) io->context.restart(), io->context.poll();  // what closed connections still have to say
   }
-  /// Returns when SIGINT or SIGTERM has come and the server has stopped.
+  /// Returns when the server has stopped: by stop(), or because SIGINT or SIGTERM has come. Several threads may wait.
   void wait() {
     boost::asio::io_context context{1};
     boost::asio::signal_set signals(context, SIGINT, SIGTERM);
     signals.async_wait([](boost::system::error_code, int) {});
-    context.run();
+    if (begin_wait(context)) {
+      context.run();
+      const std::lock_guard lock(waits_mutex_);
+      std::erase(waits_, &context);
+    }
     stop();
   }
 
@@ -124,6 +140,17 @@ class Server {
   }
 
  private:
+  // False if the server has begun to stop: then nobody would end the wait.
+  bool begin_wait(boost::asio::io_context& context) {
+    const std::lock_guard lock(waits_mutex_);
+    if (hub_->stopping) return false;
+    waits_.push_back(&context);
+    return true;
+  }
+  void end_waits() {
+    const std::lock_guard lock(waits_mutex_);
+    for (boost::asio::io_context* context : waits_) context->stop();
+  }
   static void check(const ServeOptions& o) {
     const bool times = std::min({o.idle_time, o.read_time, o.write_time}).count() > 0 && o.stop_time.count() >= 0;
     if (o.port < 0 || o.port > 65535 || o.threads < 1 || o.threads > 1024 || o.max_connections < 1 ||
@@ -191,7 +218,8 @@ class Server {
   boost::asio::ip::tcp::acceptor acceptor_{io_context()};
   boost::asio::steady_timer timer_{io_context()};
   std::vector<std::thread> threads_;
-  std::mutex mutex_;
+  std::mutex mutex_, waits_mutex_;
+  std::vector<boost::asio::io_context*> waits_;  // of the calls of wait(), which stop() ends
   std::size_t next_io_ = 0;
   int port_ = 0;
   bool started_ = false;

@@ -56,6 +56,14 @@ class GrpcCalls {
   }
 
  private:
+  std::jthread start() {
+    try {
+      return std::jthread([this](const std::stop_token& end) { watch(end); });
+    } catch (const std::exception&) {
+      throw_error<RuntimeError>("GrpcServer needs a thread, and the system makes no more: raise its limits (ulimit -u, "
+                                "pids.max), or use fewer elsewhere (instances and threads of the Server).");
+    }
+  }
   inline void watch(const std::stop_token& end);
   void cancel_late();
 
@@ -64,7 +72,7 @@ class GrpcCalls {
   std::recursive_mutex mutex_;  // a call that is cancelled may end, and remove itself, at once
   std::unordered_set<GrpcCall*> calls_;
   std::condition_variable_any wake_;
-  std::jthread thread_{[this](const std::stop_token& end) { watch(end); }};
+  std::jthread thread_ = start();
 };
 
 /// Ends with OnDone(), which gRPC calls once, after all others and after a Finish.
