@@ -112,6 +112,35 @@ TEST_CASE("another path is another file; one that is there stays") {
   CHECK(shown == on_screen + on_screen);
   CHECK(text_of(folder / "b") == on_screen);
 }
+TEST_CASE("a path that comes back at the end of a scope gets what is printed behind what it has") {
+  const Folder folder;
+  const ContextScope scope({.print_file_path = folder / "a"});
+  CHECK(printed() == "");
+  for (const char* other : {"b", "c"}) {
+    {
+      const ContextScope inner({.print_file_path = folder / other});
+      CHECK(printed() == "");
+      CHECK(mode_of(folder / "a") == 0400);
+    }
+    CHECK(printed() == "");
+    CHECK(mode_of(folder / "a") == 0600);
+    CHECK(text_of(folder / other) == on_screen);
+  }
+  CHECK(text_of(folder / "a") == on_screen + on_screen + on_screen);
+  {  // another file in its place stays as it is
+    const ContextScope inner({.print_file_path = folder / "d"});
+    CHECK(printed() == "");
+    std::filesystem::rename(folder / "a", folder / "moved");
+    std::filesystem::copy_file(folder / "b", folder / "a");
+  }
+  std::string shown;
+  CHECK(warning([&] { shown = printed(); }) == "Cannot print to '" + folder / "a" +
+                                                   "': others have changed it. What is printed goes to the screen "
+                                                   "from here on.\n");
+  CHECK(shown == on_screen);
+  CHECK(text_of(folder / "a") == on_screen);
+  debug::close_print_file();
+}
 TEST_CASE("a full disk: one warning, and nothing half-written") {
   const Folder folder;
   const ContextScope scope({.print_file_path = folder / "full"});

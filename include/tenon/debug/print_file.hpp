@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -11,6 +12,7 @@
 #include <new>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <tenon/core/context.hpp>
 #include <tenon/core/context/tools.hpp>
@@ -22,8 +24,9 @@ namespace tenon::inline TENON_ABI::debug {
 
 /// Appends what is printed to the file of print_file_path; io::parse_print() reads it. The first print creates the
 /// file, and each print is written as a whole, so the file is valid at any time. After close() its mode is 0400; the
-/// end of the program and a print to another path also close it. After a fork the file belongs to the parent: the
-/// output of the child goes to the screen, or to another path that it sets.
+/// end of the program and a print to another path also close it. If its path comes back, as at the end of a
+/// ContextScope, the next print opens it again and appends, until close(). After a fork the file belongs to the parent:
+/// the output of the child goes to the screen, or to another path that it sets.
 ///
 /// If the file can no longer be written (no space, no permission, removed, or already present), one warning reports
 /// this, and the output goes to the screen until the path changes. No partial print remains, and the training
@@ -68,6 +71,7 @@ class PrintFileWriter {
     const std::lock_guard lock(mutex_);
     end();
     path_.clear();
+    left_.clear();
   }
 
  private:
@@ -84,12 +88,47 @@ class PrintFileWriter {
     has_ended_ = true;
   }
   void open(const std::string& path) {
-    end();
+    leave();
     path_ = path;
-    good_bytes_ = 0;
     process_ = ::getpid();
+    const auto left = std::find_if(left_.begin(), left_.end(),
+                                   [&](const Left& one) { return one.path == path && one.process == process_; });
+    if (left != left_.end()) return open_again(*left);
+    good_bytes_ = 0;
     file_ = io::FileHandle(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600));
     if (!file_.valid()) give_up(std::strerror(errno));
+  }
+  // A file that was ended because prints went to another path. It is closed: a program that sets a path for each epoch
+  // would run out of descriptors.
+  struct Left {
+    std::string path;
+    ::dev_t device;
+    ::ino_t number;
+    long bytes;
+    pid_t process;
+    bool is(const struct stat& file) const {
+      return file.st_dev == device && file.st_ino == number && file.st_size == bytes;
+    }
+  };
+  // Ends the file, which may come back.
+  void leave() {
+    struct stat status;
+    if (file_.valid() && ::fstat(file_.get(), &status) == 0) {
+      std::erase_if(left_, [&](const Left& one) { return one.path == path_; });
+      left_.push_back({path_, status.st_dev, status.st_ino, good_bytes_, process_});
+    }
+    end();
+  }
+  void open_again(const Left& left) {
+    struct stat status;
+    const io::FileHandle reader(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!reader.valid()) return void(give_up(std::strerror(errno)));
+    if (::fstat(reader.get(), &status) != 0 || !left.is(status)) return void(give_up("others have changed it"));
+    ::fchmod(reader.get(), 0600);  // before it can be opened to write
+    file_ = io::FileHandle(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+    good_bytes_ = left.bytes;
+    if (!file_.valid()) give_up(std::strerror(errno));
+    else if (::fstat(file_.get(), &status) != 0 || !left.is(status)) give_up("others have changed it");
   }
   bool append(std::string_view bytes) {
     const long end = good_bytes_ + long(bytes.size());
@@ -112,7 +151,8 @@ class PrintFileWriter {
   std::string path_;
   io::FileHandle file_{-1};
   long good_bytes_ = 0;
-  pid_t process_ = 0;  // which has opened the file
+  pid_t process_ = 0;       // which has opened the file
+  std::vector<Left> left_;  // since the last close()
   bool has_ended_ = false;
 };
 
