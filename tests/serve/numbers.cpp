@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #if __has_include(<nlohmann/json.hpp>)
 
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <string>
@@ -70,9 +71,8 @@ TEST_CASE("numbers of the data are the nearest to their digits, and errors are w
     const auto found64 = read(request(data + "]", numbers.size(), "FP64"), wide);
     for (std::size_t k = 0; k < numbers.size(); ++k) {
       CAPTURE(numbers[k]);
-      const bool minus_zero = numbers[k] == "-0";  // a whole number
-      const float wanted = minus_zero ? 0 : std::strtof(numbers[k].c_str(), nullptr);
-      const double wanted64 = minus_zero ? 0 : std::strtod(numbers[k].c_str(), nullptr);
+      const float wanted = std::strtof(numbers[k].c_str(), nullptr);
+      const double wanted64 = std::strtod(numbers[k].c_str(), nullptr);
       CHECK(std::memcmp(&found[k * 4], &wanted, 4) == 0);
       CHECK(std::memcmp(&found64[k * 8], &wanted64, 8) == 0);
     }
@@ -114,6 +114,36 @@ TEST_CASE("numbers keep all digits until the datatype is known") {
   CHECK(three[0] == 0x1p64);
   CHECK(three[2] == -1);
   CHECK_FALSE(large.add_flag(true));
+}
+
+TEST_CASE("-0 is -0.0 as a float and 0 as an integer, among numbers of any kind") {
+  for (const char* others : {"", "7", "-7", "18446744073709551615", "0.5"}) {
+    const std::string more = *others ? std::string(",") + others : std::string();
+    for (const bool first : {true, false}) {
+      const std::string data = first ? "-0" + more : (*others ? others + std::string(",") : "") + "-0";
+      CAPTURE(data);
+      serving::NumberList list;
+      const std::string text = data + "]";
+      CHECK(*serving::read_plain_numbers(text.data(), text.data() + text.size(), 9, list) == ']');
+      double values[2];
+      float rounded[2];
+      REQUIRE(list.write(Dtype::float64, reinterpret_cast<std::byte*>(values)).empty());
+      REQUIRE(list.write(Dtype::float32, reinterpret_cast<std::byte*>(rounded)).empty());
+      const std::size_t at = first ? 0 : list.size() - 1;
+      CHECK(values[at] == 0);
+      CHECK(std::signbit(values[at]));
+      CHECK(std::signbit(rounded[at]));
+    }
+  }
+  serving::NumberList whole;
+  CHECK(whole.add_negative(0));
+  CHECK(whole.add_whole(18446744073709551615u));
+  CHECK(whole.add_negative(0));
+  std::uint64_t values[3];
+  CHECK(whole.write(Dtype::uint64, reinterpret_cast<std::byte*>(values)).empty());
+  CHECK(values[0] == 0);
+  CHECK(values[1] == 18446744073709551615u);
+  CHECK(values[2] == 0);
 }
 
 #else

@@ -29,16 +29,19 @@ class NumberList {
     bits_.push_back(value);
     return kind_ == Kind::flags;
   }
-  /// Adds a whole number; false if there are booleans.
+  /// Adds a whole number that is written with a minus; false if there are booleans. -0 is 0, or -0.0 in a datatype that
+  /// has it.
   bool add_negative(std::int64_t value) {
+    if (value != 0) return add_signed(value);
     if (kind_ == Kind::none) kind_ = Kind::whole;
-    if (kind_ == Kind::large) become_real();
-    if (kind_ == Kind::real) push_real(double(value), float(value));
-    else bits_.push_back(std::uint64_t(value)), negative_ |= value < 0;
+    if (kind_ == Kind::real) return push_real(-0.0, -0.0f), true;
+    minus_zeros_.push_back(bits_.size());
+    bits_.push_back(0);
     return kind_ != Kind::flags;
   }
+  /// Adds another whole number; false if there are booleans.
   bool add_whole(std::uint64_t value) {
-    if (!(value >> 63)) return kind_ == Kind::large ? bits_.push_back(value), true : add_negative(std::int64_t(value));
+    if (!(value >> 63)) return kind_ == Kind::large ? bits_.push_back(value), true : add_signed(std::int64_t(value));
     if (kind_ == Kind::none) kind_ = Kind::large;
     if (kind_ == Kind::whole) negative_ ? become_real() : void(kind_ = Kind::large);
     if (kind_ == Kind::real) push_real(double(value), float(value));
@@ -84,6 +87,13 @@ class NumberList {
     return (std::bit_cast<std::uint64_t>(value) & lost) == half ||
            std::abs(value) < double(std::numeric_limits<float>::min());
   }
+  bool add_signed(std::int64_t value) {
+    if (kind_ == Kind::none) kind_ = Kind::whole;
+    if (kind_ == Kind::large) become_real();
+    if (kind_ == Kind::real) push_real(double(value), float(value));
+    else bits_.push_back(std::uint64_t(value)), negative_ |= value < 0;
+    return kind_ != Kind::flags;
+  }
   void push_real(double value, float rounded) {
     if (rounded != float(value)) rounded_.push_back({bits_.size(), rounded});
     bits_.push_back(std::bit_cast<std::uint64_t>(value));
@@ -98,7 +108,9 @@ class NumberList {
     NumberList real;
     real.bits_.reserve(bits_.capacity());
     for (std::size_t k = 0; k < bits_.size(); ++k) real.push_real(real_at<double>(k), real_at<float>(k));
+    for (const std::size_t k : minus_zeros_) real.bits_[k] = std::bit_cast<std::uint64_t>(-0.0);
     bits_ = std::move(real.bits_), rounded_ = std::move(real.rounded_);
+    minus_zeros_.clear();
     kind_ = Kind::real;
   }
   template <class T>
@@ -132,6 +144,7 @@ class NumberList {
       if (!std::isfinite(value)) return "has a number outside of its datatype";
       put(to, k, value);
     }
+    for (const std::size_t k : minus_zeros_) put(to, k, T(-0.0));
     return {};
   }
 
@@ -143,6 +156,7 @@ class NumberList {
 
   std::vector<std::uint64_t> bits_;
   std::vector<Rounded> rounded_;
+  std::vector<std::size_t> minus_zeros_;  // places of -0 among whole numbers
   Kind kind_ = Kind::none;
   bool negative_ = false;
 };

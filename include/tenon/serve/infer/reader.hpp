@@ -73,6 +73,7 @@ class InferReader {
       default: return other_scalar();
     }
   }
+  /// One with a minus, also -0.
   bool number_integer(Json::number_integer_t value) {
     if (top() == Place::data) return add([&](NumberList& list) { return list.add_negative(value); });
     if (top() == Place::shape) return fail("a negative extent in a shape");
