@@ -19,8 +19,6 @@
 #include <tenon/ops/reduce_sum.hpp>
 #include <tenon/serve.hpp>
 
-#include "../support/error_of.hpp"
-#include "../support/few_threads.hpp"
 #include "../train/small.hpp"
 #include "client.hpp"
 #include "echo.hpp"
@@ -413,25 +411,6 @@ TEST_CASE("wait() returns when another thread stops the server, or has stopped i
   });
   other.wait();
   signal.join();
-}
-
-TEST_CASE("fewer threads than asked for: a sentence, and the server goes on as before") {
-  std::set<std::thread::id> who;
-  Server server({.port = 0, .threads = 3});
-  CHECK(support::error_of([&] {
-          const support::FewThreads scope(2);
-          server.start();
-        }) == "Server.start got threads = 3, and the system made 2 of these threads: use fewer, or raise its limits "
-              "(ulimit -u, pids.max).");
-  server.add("slow", 1, slow(std::chrono::milliseconds(0), who));
-  server.start();
-  CHECK(ask(server.port(), slow_request).status == 200);
-  CHECK(support::error_of([&] {
-          const support::FewThreads scope(5);
-          server.add("slow", 1, slow(std::chrono::milliseconds(0), who), {.instances = 9});
-        }) == "Server.add got instances = 9, and the system made 5 of these threads: use fewer, or raise its limits "
-              "(ulimit -u, pids.max).");
-  CHECK(ask(server.port(), slow_request).status == 200);
 }
 
 #else

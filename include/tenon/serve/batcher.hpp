@@ -48,7 +48,7 @@ class Batcher {
 
   /// Throws RuntimeError if the system makes fewer threads than `options` has instances.
   Batcher(std::unique_ptr<const Servable> model, ServedOptions options, std::shared_ptr<ModelMetrics> metrics)
-      : model_(std::move(model)), options_(std::move(options)), metrics_(std::move(metrics)) {
+      : model_(std::move(model)), options_(bounded(std::move(options))), metrics_(std::move(metrics)) {
     start_threads(
         threads_, options_.instances, [this](int) { work(); }, [this] { close(); }, "Server.add", "instances");
   }

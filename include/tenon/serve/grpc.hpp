@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -52,8 +53,8 @@ class GrpcService final : public Companion, private ::grpc::CallbackGenericServi
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);  // else a port that is taken is no error
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, std::min(options.max_calls, 128));
     builder.AddChannelArgument(GRPC_ARG_MAX_METADATA_SIZE, int(o.max_header_bytes));
-    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, int(o.idle_time.count()));
-    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, int(o.read_time.count()));
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONNECTION_IDLE_MS, milliseconds(o.idle_time));
+    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, milliseconds(o.read_time));
     builder.AddListeningPort(endpoint(options), credentials(options.tls), &port_);
     builder.RegisterCallbackGenericService(this);
     server_ = builder.BuildAndStart();
@@ -76,6 +77,10 @@ class GrpcService final : public Companion, private ::grpc::CallbackGenericServi
  private:
   ::grpc::ServerGenericBidiReactor* CreateReactor(::grpc::GenericCallbackServerContext* context) override {
     return new GrpcCall(calls_, *context);
+  }
+  // gRPC has 32 bits for them, and takes the largest for ever.
+  static int milliseconds(std::chrono::milliseconds time) {
+    return int(std::min<std::chrono::milliseconds::rep>(time.count(), std::numeric_limits<int>::max()));
   }
   static std::string endpoint(const GrpcOptions& options) {
     boost::system::error_code error;

@@ -1,8 +1,10 @@
 // The settings of a server, and of a model that it serves.
 #pragma once
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <tenon/core/config.hpp>
@@ -65,5 +67,22 @@ struct ServedOptions {
   /// of threads: that thread reads and writes nothing meanwhile. With 0, and with a max_queue_delay, never.
   std::chrono::microseconds max_direct_time{1000};
 };
+
+namespace serving {
+/// A hundred years. A longer time counts as this one: added to the time of now it would pass the end of the clock, and
+/// what is to last for ever would end at once.
+inline constexpr std::chrono::hours longest_time{100 * 365 * 24};
+
+inline ServeOptions bounded(ServeOptions options) {
+  for (auto* time : {&options.idle_time, &options.read_time, &options.write_time, &options.stop_time})
+    *time = std::min<std::chrono::milliseconds>(*time, longest_time);
+  return options;
+}
+inline ServedOptions bounded(ServedOptions options) {
+  for (auto* time : {&options.max_queue_delay, &options.max_direct_time})
+    *time = std::min<std::chrono::microseconds>(*time, longest_time);
+  return options;
+}
+}  // namespace serving
 
 }  // namespace tenon

@@ -1,5 +1,6 @@
 // Where a request goes: the paths of the Open Inference Protocol.
 #pragma once
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 
@@ -14,10 +15,24 @@ struct Route {
   long version = -1;  // -1: the highest
 };
 
+/// The path and query of a target in the absolute form, `http://host/path`, which clients send to a proxy and servers
+/// must take, too (RFC 9112, section 3.2.2); another target as it is.
+inline std::string_view origin_form(std::string_view target) {
+  for (const std::string_view scheme : {"http://", "https://"}) {
+    const auto same = [](char a, char b) { return (a >= 'A' && a <= 'Z' ? char(a - 'A' + 'a') : a) == b; };
+    if (!std::ranges::equal(target.substr(0, scheme.size()), scheme, same)) continue;
+    target.remove_prefix(scheme.size());
+    const std::size_t path = target.find_first_of("/?");
+    return path == 0 || path == target.npos ? std::string_view() : target.substr(path);  // no path, or no host
+  }
+  return target;
+}
+
 /// Reads the target of a request; a query is ignored. Names are compared as they are: no name of a model needs an
 /// escape.
 inline Route find_route(std::string_view target) {
   using To = Route::To;
+  target = origin_form(target);
   target = target.substr(0, target.find('?'));
   if (target == "/v2" || target == "/v2/") return {To::server};
   if (target == "/v2/health/live") return {To::live};

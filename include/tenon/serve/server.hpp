@@ -130,7 +130,7 @@ class Server {
 
   Server(ServeOptions options, Open open) : hub_(std::make_shared<serving::Hub>()), open_(std::move(open)) {
     check(options);
-    hub_->options = std::move(options);
+    hub_->options = serving::bounded(std::move(options));
     while (int(io_.size()) < hub_->options.threads) io_.push_back(std::make_unique<serving::IoThread>(io_.size()));
     listen();
   }

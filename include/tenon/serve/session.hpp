@@ -74,11 +74,27 @@ class Session final : public Connection {
     parser_.emplace();
     parser_->header_limit(std::uint32_t(options().max_header_bytes));
     parser_->body_limit(options().max_body_bytes);
+    may_skip_line_ = true;
+    wait();
+  }
+  void wait() {
     idle_ = buffer_.size() == 0;
     expires_after(idle_ ? options().idle_time : options().read_time);
     if (!idle_) return parse();
     read_some(8192);
     stay_awake();
+  }
+  // Ignores one empty line before a request, which old clients send after a body (RFC 9112, section 2.2). True if bytes
+  // of the request follow; else it has begun to read.
+  bool skip_line() {
+    const std::string_view bytes(static_cast<const char*>(buffer_.data().data()), buffer_.size());
+    if (bytes == "\r") return read_some(8192), false;
+    may_skip_line_ = false;
+    if (!bytes.starts_with("\r\n")) return true;
+    buffer_.consume(2);
+    if (buffer_.size() > 0) return true;
+    wait();
+    return false;
   }
   std::shared_ptr<Session> self() { return std::static_pointer_cast<Session>(shared_from_this()); }
   Socket& socket() { return Transport::socket(stream_); }
@@ -100,6 +116,7 @@ class Session final : public Connection {
   void parse() {
     Error error;
     if (!parser_->is_header_done()) {
+      if (may_skip_line_ && !skip_line()) return;
       buffer_.consume(parser_->put(buffer_.data(), error));
       if (error == boost::beast::http::error::need_more) return read_some(8192);
       if (error) return refuse_read(error);
@@ -159,7 +176,9 @@ class Session final : public Connection {
       return refuse(400, "more than one Inference-Header-Content-Length");
     const std::size_t bytes = parser_->content_length() ? std::size_t(*parser_->content_length()) : 0;
     if (!hold(bytes)) return refuse(503, too_many_bytes);
-    if ((bytes || parser_->chunked()) && boost::beast::iequals(request[field::expect], "100-continue"))
+    // a client of HTTP/1.0 does not know such a response, and would take it for the answer
+    if (request.version() >= 11 && (bytes || parser_->chunked()) &&
+        boost::beast::iequals(request[field::expect], "100-continue"))
       return say_continue();
     read_body();
   }
@@ -347,7 +366,7 @@ class Session final : public Connection {
   std::ptrdiff_t headers_ = 0;
   Coding coding_ = Coding::none;
   int requests_ = 0;
-  bool closes_ = false;
+  bool closes_ = false, may_skip_line_ = false;
 };
 
 }  // namespace tenon::serving
