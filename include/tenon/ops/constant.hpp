@@ -24,8 +24,8 @@ struct Identity : Copy<Identity, "Identity"> {
 };
 TENON_EXACT_END
 
-/// Numbers from the source code: `Values::values`, an array, as a tensor of the shape `Values::shape`. The operand only
-/// determines the mode.
+/// Numbers from the source code: `Values::values`, an array or a std::array, as a tensor of the shape `Values::shape`.
+/// The operand only determines the mode.
 template <class Values>
 struct ConstantTable : Operator<ConstantTable<Values>, "ConstantTable"> {
   using Element = std::remove_cvref_t<decltype(Values::values[0])>;

@@ -1,5 +1,6 @@
 // Losses of class numbers: negative log-likelihood, cross entropy, focal loss; weights, smoothing, ignored labels.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <array>
 #include <cmath>
 
 #include "../support.hpp"
@@ -161,6 +162,20 @@ TEST_CASE("NLLLoss and CrossEntropyLoss: more axes than one in front of the clas
 }
 
 namespace {
+/// The same numbers as PerClass.
+struct ArrayPerClass {
+  using shape = Shape<3>;
+  static constexpr std::array<double, 3> values{1, 0.5, 4};
+};
+}  // namespace
+
+TEST_CASE("class weights may be a std::array") {
+  using Loss = nn::CrossEntropyLoss<Reduction::none, both, ArrayPerClass>;
+  CHECK(bit_equal(Loss{}(logits, some), nn::CrossEntropyLoss<Reduction::none, both, PerClass>{}(logits, some)));
+  check_loss<Loss>(logits, some);
+}
+
+namespace {
 struct TwoClasses {
   using shape = Shape<2>;
   static constexpr float values[]{1, 2};
@@ -171,6 +186,20 @@ TEST_CASE("FocalLoss: the example of MindSpore's documentation, with weights") {
   const auto x = tensor_of<float, Shape<3, 2>>({0.8f, 1.4f, 0.5f, 0.9f, 1.2f, 0.9f});
   const nn::FocalLoss<Reduction::mean, 2, TwoClasses> loss;
   CHECK(loss(x, tensor_of<std::int32_t, Shape<3>>({1, 1, 0})).item() == doctest::Approx(0.12516622).epsilon(1e-6));
+}
+
+TEST_CASE("a table that has not one weight for each class is a sentence") {
+  const auto expected = [](const std::string& loss) {
+    return "network: " + loss +
+           " got logits [n,3] and class weights [2]: give each of the 3 classes a weight, using shape = Shape<3>";
+  };
+  CHECK(sentence<nn::CrossEntropyLoss<Reduction::mean, smooth, TwoClasses>, Rows, Labels>() ==
+        expected("CrossEntropyLoss"));
+  CHECK(sentence<nn::CrossEntropyLoss<Reduction::mean, CrossEntropyConfig{}, TwoClasses>, Rows, Rows>() ==
+        expected("CrossEntropyLoss"));
+  CHECK(sentence<nn::NLLLoss<Reduction::mean, TwoClasses>, Rows, Labels>() == expected("NLLLoss"));
+  CHECK(sentence<nn::FocalLoss<Reduction::mean, 2, TwoClasses>, Rows, Labels>() == expected("FocalLoss"));
+  CHECK(sentence<nn::FocalLoss<Reduction::mean, 2, PerClass>, Rows, Labels>() == "");
 }
 
 TEST_CASE("FocalLoss: the definition; cross entropy for gamma = 0; what is certain has no gradient") {

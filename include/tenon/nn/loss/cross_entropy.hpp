@@ -35,6 +35,7 @@ struct CrossEntropyLoss : Cell<CrossEntropyLoss<reduction, config, Weight>> {
   template <ops::Operand X, ops::Operand L>
   constexpr auto construct(const X& logits, const L& labels) const {
     if constexpr (is_broken<X> || is_broken<L>) return Broken(tenon::detail::builder_among(logits, labels));
+    else if constexpr (!fits_classes<Weight, X>()) return refuse_class_weights<CrossEntropyLoss, Weight>(logits);
     else if constexpr (is_floating(L::dims.dtype)) return of_distributions(logits, labels);
     else {
       const auto classes = class_numbers<config.ignore_index>(labels);

@@ -23,11 +23,16 @@ namespace tenon::inline TENON_ABI::nn {
 template <Reduction reduction = Reduction::mean, Scalar auto gamma = 2, class Weight = NoWeight>
 struct FocalLoss : Cell<FocalLoss<reduction, gamma, Weight>> {
   static_assert(gamma == 0 || gamma >= 1, "FocalLoss needs a gamma of 0, or of 1 or more");
-  constexpr auto construct(const ops::Operand auto& logits, const auto& labels) const {
-    const auto entropy = ops::softmax_cross_entropy(logits, labels);
-    const auto loss = ops::mul(ops::pow(1 - ops::exp(ops::neg(entropy)), gamma), entropy);
-    if constexpr (has_weight<Weight>) return reduced<reduction>(loss * class_weight<Weight>(loss, labels));
-    else return reduced<reduction>(loss);
+  template <ops::Operand X>
+  constexpr auto construct(const X& logits, const auto& labels) const {
+    if constexpr (is_broken<X>) return logits;
+    else if constexpr (!fits_classes<Weight, X>()) return refuse_class_weights<FocalLoss, Weight>(logits);
+    else {
+      const auto entropy = ops::softmax_cross_entropy(logits, labels);
+      const auto loss = ops::mul(ops::pow(1 - ops::exp(ops::neg(entropy)), gamma), entropy);
+      if constexpr (has_weight<Weight>) return reduced<reduction>(loss * class_weight<Weight>(loss, labels));
+      else return reduced<reduction>(loss);
+    }
   }
 };
 

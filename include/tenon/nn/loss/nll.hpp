@@ -21,6 +21,7 @@ struct NLLLoss : Cell<NLLLoss<reduction, Weight, ignore_index>> {
   template <ops::Operand X, ops::Operand L>
   constexpr auto construct(const X& log_probability, const L& labels) const {
     if constexpr (is_broken<X> || is_broken<L>) return Broken(tenon::detail::builder_among(log_probability, labels));
+    else if constexpr (!fits_classes<Weight, X>()) return refuse_class_weights<NLLLoss, Weight>(log_probability);
     else if constexpr (!wanted<X>.same_shape(L::dims)) return refuse<X, L>(log_probability, labels);
     else {
       const auto classes = class_numbers<ignore_index>(labels);

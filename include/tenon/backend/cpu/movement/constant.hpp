@@ -18,7 +18,7 @@ struct Kernel<Cpu, ops::ConstantTable<Values>> {
   template <class Call>
   static void run(const Arguments& a, long begin, long end) {
     using T = typename Call::Result;
-    __builtin_memcpy(a.result<T>() + begin, Values::values + begin, std::size_t(end - begin) * sizeof(T));
+    __builtin_memcpy(a.result<T>() + begin, &Values::values[0] + begin, std::size_t(end - begin) * sizeof(T));
   }
 };
 

@@ -56,7 +56,7 @@ struct Kernel<Cuda, ops::ConstantTable<Values>> : kernel::cuda::Values<Kernel<Cu
   __device__ static auto value(const Arguments&, long i) {
     using T = typename Call::Result;
     constexpr long count = kernel::cuda::result_count<Call>(1);
-    static constexpr auto table = kernel::cuda::table_of<T, count>(Values::values);  // in the device's memory
+    static constexpr auto table = kernel::cuda::table_of<T, count>(&Values::values[0]);  // in the device's memory
     return table.element[i];
   }
 };

@@ -2,6 +2,7 @@
 #pragma once
 #include <limits>
 
+#include <tenon/nn/checked_cell.hpp>
 #include <tenon/nn/loss/operand/weight.hpp>
 #include <tenon/ops/compare.hpp>
 #include <tenon/ops/div.hpp>
@@ -18,6 +19,33 @@ template <int ignored>
 constexpr auto class_numbers(const ops::Operand auto& labels) {
   if constexpr (ignored == no_index) return labels;
   else return ops::masked_fill(labels, ops::equal(labels, ignored), 0);
+}
+namespace detail {
+/// What is wrong with a table of weights for the classes of logits [..., C]; empty if nothing is.
+template <class Weight>
+constexpr Sentence wrong_class_weights(std::string_view loss, const TensorType& logits) {
+  Sentence s;
+  if constexpr (has_weight<Weight>) {
+    constexpr TensorType table = type_of<float, typename Weight::shape>;
+    if (logits.rank == 0 || logits.last() <= 0 || (table.rank == 1 && table[0] == logits.last())) return s;
+    s << loss << " got logits " << logits << " and class weights " << table << ": give each of the " << logits.last()
+      << " classes a weight, using shape = Shape<" << logits.last() << ">";
+  }
+  return s;
+}
+}  // namespace detail
+/// Whether a table, or NoWeight, has a weight for each class of X, logits [..., C].
+template <class Weight, ops::Operand X>
+constexpr bool fits_classes() {
+  return detail::wrong_class_weights<Weight>("", X::dims).empty();
+}
+/// What Loss returns otherwise. In a trace a sentence says what is wrong.
+template <class Loss, class Weight>
+constexpr Broken refuse_class_weights(const ops::Operand auto& logits) {
+  using X = std::remove_cvref_t<decltype(logits)>;
+  Builder* const b = tenon::detail::builder_among(logits);
+  if (b) b->fail(detail::wrong_class_weights<Weight>(class_name<Loss>(), X::dims));
+  return Broken(b);
 }
 /// The weight of each sample's class, in the dtype of x.
 template <class Weight>
