@@ -213,6 +213,8 @@ TEST_CASE("lstm and gru: operands that do not fit are named") {
   const auto gru = [](std::initializer_list<TensorType> types) { return support::refusal<ops::Gru>({}, types); };
   CHECK(gru({support::type<float, dyn, 5, 6>(), support::type<float, 6, 2>(), support::type<float, 6>(),
              support::type<float, dyn, 1, 2>()}) == "");
+  CHECK(gru({support::type<float, dyn, 5, 6>(), support::type<float, 6, 2>(), support::type<int, dyn, 1, 2>()}) ==
+        "GRU of float32 [n,5,6] got int32 [n,1,2] as last operand: first states are float32, lengths int32 [n]");
   CHECK(gru({support::type<float, dyn, 6>(), support::type<float, 6, 2>()}) ==
         "GRU needs an input [n,T,features], got one of rank 2");
   CHECK(gru({support::type<float, dyn, 5, 6>(), support::type<float, 6, 3>()}) ==

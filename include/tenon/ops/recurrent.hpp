@@ -30,7 +30,11 @@ constexpr bool has_lengths(const OperandTypes& in) { return in.count > 2 && !is_
 constexpr OperandTypes without_lengths(std::string_view name, OperandTypes in, int reverse, Sentence& error) {
   if (!has_lengths(in)) return in;
   const TensorType lengths = in[--in.count], wanted{{in[0][0]}, 1, Dtype::int32};
-  if (lengths.dtype != wanted.dtype || !lengths.same_shape(wanted))
+  if (lengths.rank > 1)  // a state, it seems
+    error << name << " of " << tenon::name(in[0].dtype) << " " << in[0] << " got " << tenon::name(lengths.dtype) << " "
+          << lengths << " as last operand: first states are " << tenon::name(in[0].dtype) << ", lengths int32 "
+          << wanted;
+  else if (lengths.dtype != wanted.dtype || !lengths.same_shape(wanted))
     error << name << " of " << in[0] << " got lengths " << tenon::name(lengths.dtype) << " " << lengths
           << ", it needs int32 " << wanted;
   else if (reverse) error << name << " with lengths runs forward: reverse x and the result by reverse_sequence";

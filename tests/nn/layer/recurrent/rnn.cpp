@@ -241,3 +241,54 @@ TEST_CASE("what does not fit is one sentence") {
   CHECK(support::refusal<ops::ReverseSequence>({}, {x, support::type<std::int32_t, 7>()}) ==
         "ReverseSequence of [n,5,3] got lengths int32 [7], it needs int32 [n]");
 }
+
+namespace {
+/// What is said of a cell that gets these arguments, the first two of which are x and h.
+template <class Cell, class... X>
+std::string sentence() {
+  const std::string_view said =
+      Compiled<tenon::detail::Forward<Cell, typename tenon::detail::KeyFor<X>::type...>>::sentence.view();
+  return std::string(said.substr(0, said.find(" (rnn.cpp")));
+}
+struct TupleOfStates : nn::Cell<TupleOfStates> {
+  nn::LSTM<3, 8> lstm;
+  constexpr auto construct(auto x, auto h) const { return std::get<0>(lstm(x, std::tuple(h, h))); }
+};
+struct TupleOfState : nn::Cell<TupleOfState> {
+  nn::GRU<3, 8> gru;
+  constexpr auto construct(auto x, auto h) const { return std::get<0>(gru(x, std::tuple(h))); }
+};
+}  // namespace
+
+TEST_CASE("first states and lengths that do not fit are named as what they are") {
+  using X = Tensor<float, Shape<dyn, 5, 3>>;
+  using H = Tensor<float, Shape<dyn, 1, 8>>;
+  using Flat = Tensor<float, Shape<dyn, 8>>;
+  using Whole = Tensor<std::int32_t, Shape<dyn, 1, 8>>;
+  using Real = Tensor<float, Shape<dyn>>;
+  using Lstm = nn::LSTM<3, 8>;
+  using Gru = nn::GRU<3, 8>;
+  using Rnn = nn::RNN<3, 8, nn::RNNConfig{.num_layers = 2, .bidirectional = true}>;
+  const std::string second = " as second argument: write lstm(x, h0, c0) with both first states, each [n,1,8], or "
+                             "lstm(x, lengths) with lengths of int32 [n]",
+                    whole = " of float32 [n,5,3] got a first state int32 [n,1,8], it needs float32 ";
+  CHECK(sentence<TupleOfStates, X, H>() == "network.lstm: LSTM got a tuple" + second);
+  CHECK(sentence<Lstm, X, H>() == "network: LSTM got float32 [n,1,8]" + second);
+  CHECK(sentence<Lstm, X, Whole>() == "network: LSTM got int32 [n,1,8]" + second);
+  CHECK(sentence<Lstm, X, Whole, Whole>() == "network: LSTM" + whole + "[n,1,8]; lengths are int32 [n]");
+  CHECK(sentence<Lstm, X, H, Flat>() ==
+        "network: LSTM of float32 [n,5,3] got a first state float32 [n,8], it needs float32 [n,1,8]");
+  CHECK(sentence<Lstm, X, H, H, Real>() ==
+        "network: LSTM of float32 [n,5,3] got lengths float32 [n], it needs int32 [n]");
+  CHECK(sentence<TupleOfState, X, H>() ==
+        "network.gru: GRU of float32 [n,5,3] got a first state that is a tuple, it needs float32 [n,1,8]");
+  CHECK(sentence<Gru, X, Flat>() ==
+        "network: GRU of float32 [n,5,3] got a first state float32 [n,8], it needs float32 [n,1,8]");
+  CHECK(sentence<Gru, X, Whole>() == "network: GRU" + whole + "[n,1,8]; lengths are int32 [n]");
+  CHECK(sentence<Gru, X, H, Real>() == "network: GRU of float32 [n,5,3] got lengths float32 [n], it needs int32 [n]");
+  CHECK(sentence<Rnn, X, Whole>() == "network: RNN" + whole + "[n,4,8]; lengths are int32 [n]");
+  CHECK(sentence<Rnn, X, Tensor<std::int64_t, Shape<dyn>>>() ==
+        "network: RNN of [n,5,3] got lengths int64 [n], it needs int32 [n]");
+  CHECK(sentence<Gru, X, H>() == "");
+  CHECK(sentence<Lstm, Tensor<float16, Shape<dyn, 5, 3>>, H, H>() == "");
+}

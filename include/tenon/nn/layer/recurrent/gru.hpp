@@ -72,9 +72,9 @@ struct GRU : Cell<GRU<In, Hidden, config>> {
   }
   constexpr auto construct(const auto& x, const auto& h0, const auto& lengths) const { return run(lengths, x, h0); }
   constexpr auto run(const auto& lengths, const auto&... x) const {
-    return detail::in_float(
+    return detail::run_checked<GRU, config.num_layers*(config.bidirectional ? 2 : 1), Hidden>(
         [&](const auto&... v) { return joined_results(detail::run_layers<detail::GruStep>(layers, lengths, v...)); },
-        x...);
+        lengths, x...);
   }
   static constexpr auto joined_results(const auto& run) {
     return std::tuple(std::get<0>(run), detail::last_states<1>(std::get<1>(run)));

@@ -84,9 +84,9 @@ struct LSTM : Cell<LSTM<In, Hidden, config>> {
 
   constexpr auto construct(const ops::Operand auto& x) const { return run(detail::AllSteps{}, x); }
   template <class Lengths>
-  requires detail::are_lengths<Lengths>
   constexpr auto construct(const auto& x, const Lengths& lengths) const {
-    return run(lengths, x);
+    if constexpr (detail::are_lengths<Lengths>) return run(lengths, x);
+    else return refuse_second(x, lengths);
   }
   constexpr auto construct(const auto& x, const auto& h0, const auto& c0) const {
     return run(detail::AllSteps{}, x, h0, c0);
@@ -95,13 +95,28 @@ struct LSTM : Cell<LSTM<In, Hidden, config>> {
     return run(lengths, x, h0, c0);
   }
   constexpr auto run(const auto& lengths, const auto&... x) const {
-    return detail::in_float(
+    return detail::run_checked<LSTM, states, Hidden>(
         [&](const auto&... v) { return joined_results(detail::run_layers<detail::LstmStep>(layers, lengths, v...)); },
-        x...);
+        lengths, x...);
   }
   static constexpr auto joined_results(const auto& run) {
     return std::tuple(std::get<0>(run), detail::last_states<1>(std::get<1>(run)),
                       detail::last_states<2>(std::get<1>(run)));
+  }
+
+ private:
+  static constexpr int states = config.num_layers * (config.bidirectional ? 2 : 1);
+
+  // h0 alone, or the tuple (h0, c0) of MindSpore and PyTorch.
+  template <class X, class Second>
+  static constexpr auto refuse_second(const X& x, const Second& second) {
+    Builder* const b = tenon::detail::builder_among(x, second);
+    if constexpr (!is_broken<X> && !is_broken<Second>)
+      if (b)
+        b->fail(Sentence{} << "LSTM got " << detail::written<Second>().view()
+                           << " as second argument: write lstm(x, h0, c0) with both first states, each [n," << states
+                           << "," << Hidden << "], or lstm(x, lengths) with lengths of int32 [n]");
+    return tenon::detail::broken_result<LSTM>(b);
   }
 };
 

@@ -82,11 +82,12 @@ constexpr const auto& layer_at(const Layers& l) {
 
 /// In place of the lengths of samples that all have every step.
 struct AllSteps {};
-/// Whether an argument are lengths.
+/// Whether an argument are lengths, [n] of integers, and not a first state.
 template <class V>
-inline constexpr bool are_lengths = !is_broken<V> && !is_floating(V::dims.dtype);
-template <>
-inline constexpr bool are_lengths<Broken> = false;
+inline constexpr bool are_lengths = false;
+template <ops::Operand V>
+requires(!is_broken<V>)
+inline constexpr bool are_lengths<V> = V::dims.rank == 1 && !is_floating(V::dims.dtype);
 /// f(operands..., lengths), without lengths if there are none.
 template <class F, class Lengths, class... V>
 constexpr auto with_lengths(const F& f, const Lengths& lengths, const V&... operands) {
@@ -116,6 +117,56 @@ constexpr auto in_float(const F& f, const X& x, const States&... initial) {
   else
     return std::apply([](const auto&... result) { return std::tuple(ops::cast<typename X::type>(result)...); },
                       f(ops::cast<float>(x), ops::cast<float>(initial)...));
+}
+
+/// "float32 [n,5,3]", or what an argument is that is no tensor.
+template <class V>
+constexpr Sentence written() {
+  if constexpr (tenon::detail::is_tuple<V>) return Sentence{} << "a tuple";
+  else if constexpr (!ops::Operand<V>) return Sentence{} << "a value that is no tensor";
+  else return Sentence{} << tenon::name(V::dims.dtype) << " " << V::dims;
+}
+/// What is wrong with the first states and the lengths that follow x, [n, T, In], in the call of a cell; empty if
+/// nothing is. Each state is to be [n, count, hidden].
+template <class Self, class Lengths, class X, class... States>
+constexpr Sentence wrong_start(int count, int hidden) {
+  Sentence s;
+  if constexpr (!is_broken<X> && !is_broken<Lengths> && !(is_broken<States> || ...)) {
+    if (X::dims.rank != 3) return s;
+    TensorType state = X::dims;
+    state.extent[1] = count, state.extent[2] = hidden;
+    const TensorType lengths{{state[0]}, 1, Dtype::int32};
+    const auto say = [&]<class Given>(std::string_view what, const TensorType& wanted) {
+      s << class_name<Self>() << " of " << written<X>().view() << " got " << what << written<Given>().view()
+        << ", it needs " << tenon::name(wanted.dtype) << " " << wanted;
+    };
+    const auto look = [&]<class State>() {
+      if (!s.empty()) return;
+      if constexpr (!ops::Operand<State>) say.template operator()<State>("a first state that is ", state);
+      else {
+        const Dtype dtype = State::dims.dtype;
+        const bool fits = is_half_dtype(state.dtype) ? is_floating(dtype) : dtype == state.dtype;
+        if (fits && State::dims.same_shape(state)) return;
+        say.template operator()<State>("a first state ", state);
+        if (!is_floating(dtype)) s << "; lengths are int32 " << lengths;
+      }
+    };
+    (look.template operator()<States>(), ...);
+    if constexpr (!std::is_same_v<Lengths, AllSteps> && !are_lengths<Lengths>)
+      if (s.empty()) say.template operator()<Lengths>("lengths ", lengths);
+  }
+  return s;
+}
+/// f(x, initial states...) by in_float; a sentence where the arguments behind x do not fit.
+template <class Self, int count, int hidden, class F, class Lengths, class... X>
+constexpr auto run_checked(const F& f, const Lengths& lengths, const X&... x) {
+  constexpr Sentence wrong = wrong_start<Self, Lengths, X...>(count, hidden);
+  if constexpr (wrong.empty()) return in_float(f, x...);
+  else {
+    Builder* const b = tenon::detail::builder_among(x..., lengths);
+    if (b) b->fail(wrong);
+    return tenon::detail::broken_result<Self>(b);
+  }
 }
 
 /// Initial state number `index` of all layers and directions, [n, 1, H].

@@ -78,12 +78,12 @@ struct RNN : Cell<RNN<In, Hidden, config>> {
   }
   constexpr auto construct(const auto& x, const auto& h0, const auto& lengths) const { return run(lengths, x, h0); }
   constexpr auto run(const auto& lengths, const auto&... x) const {
-    return detail::in_float(
+    return detail::run_checked<RNN, config.num_layers*(config.bidirectional ? 2 : 1), Hidden>(
         [&](const auto&... v) {
           const auto results = detail::run_layers<detail::RnnStep<config.nonlinearity>>(layers, lengths, v...);
           return std::tuple(std::get<0>(results), detail::last_states<1>(std::get<1>(results)));
         },
-        x...);
+        lengths, x...);
   }
 };
 
