@@ -24,7 +24,9 @@ struct CrossEntropyConfig {
 ///             here it must be given, so that a wrong label stays an error
 /// Weight      w, a table of C numbers, or NoWeight
 /// result      a number, or [...] with Reduction::none. The mean is divided by the weights of the labels where they are
-///             class numbers, by the count of samples where they are distributions
+///             class numbers, by the count of samples where they are distributions. The mean of no labels is NaN, as in
+///             PyTorch, and so is the loss of an evaluation with such a batch. With weights or ignored labels that loss
+///             depends on the batch size: it is the mean of the batches' means by their samples
 /// source      MindSpore nn.CrossEntropyLoss, PyTorch's CrossEntropyLoss
 template <Reduction reduction = Reduction::mean, CrossEntropyConfig config = CrossEntropyConfig{},
           class Weight = NoWeight>

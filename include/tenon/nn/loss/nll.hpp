@@ -14,7 +14,8 @@ namespace tenon::inline TENON_ABI::nn {
 /// Weight      a table of C numbers, or NoWeight
 /// ignore_index  a label that does not count. PyTorch and MindSpore have -100 by default; here it must be given, so
 ///             that a wrong label stays an error
-/// result      a number, or [...] with Reduction::none. The mean of no labels is NaN, as in PyTorch
+/// result      a number, or [...] with Reduction::none. The mean of no labels is NaN, as in PyTorch; for the loss of an
+///             evaluation see CrossEntropyLoss
 /// source      MindSpore nn.NLLLoss, PyTorch's NLLLoss
 template <Reduction reduction = Reduction::mean, class Weight = NoWeight, int ignore_index = no_index>
 struct NLLLoss : Cell<NLLLoss<reduction, Weight, ignore_index>> {

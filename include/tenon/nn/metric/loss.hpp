@@ -10,6 +10,9 @@ namespace tenon::inline TENON_ABI::nn {
 
 /// Mean of the losses of all batches: numbers, or [n] with one per sample, of floating-point dtypes.
 ///
+/// A loss that does not divide by the samples, such as CrossEntropyLoss with class weights or ignored labels, which
+/// divides by the weights of its labels, has a mean here that depends on the batch size, and a NaN of one batch stays.
+///
 /// over    samples: the weight of a batch is its number of samples, so that a short last batch does not distort the
 ///         mean. batches: each batch counts once, as in MindSpore: `nn::Loss{nn::MeanOver::batches}`
 /// source  MindSpore nn.Loss, which has only the second

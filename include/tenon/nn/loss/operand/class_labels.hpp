@@ -55,6 +55,10 @@ constexpr auto class_weight(const ops::Operand auto& x, const auto& classes) {
 
 /// Weighted losses of samples, without those of ignored labels. The mean is their sum divided by the sum of the weights
 /// (NaN, as in PyTorch, if all labels are ignored); with Reduction::none the loss of an ignored label is 0.
+///
+/// The loss of an evaluation (nn::Loss, "eval_loss") is a mean of such means, in which a batch counts by its samples,
+/// not by these weights, as in a PyTorch loop that averages the losses of batches. With weights or ignored labels it
+/// depends on the batch size, and is NaN if a batch has no label that counts; one batch gives the mean over all.
 template <Reduction reduction, class Weight, int ignored>
 constexpr auto reduced_labelled(const ops::Operand auto& loss, const auto& labels) {
   if constexpr (ignored == no_index) {
