@@ -4,6 +4,8 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <array>
+
 #include "movement.hpp"
 
 using namespace movement_test;
@@ -15,7 +17,7 @@ struct Primes {
 };
 struct Flags {
   using shape = Shape<5>;
-  static constexpr bool values[]{true, false, true, true, false};
+  static constexpr std::array<bool, 5> values{true, false, true, true, false};
 };
 }  // namespace
 
