@@ -2,6 +2,7 @@
 #pragma once
 #include <exception>
 #include <functional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -20,26 +21,39 @@ class BackgroundWriter {
     if (thread_.joinable()) thread_.join();
   }
 
-  bool busy() const { return thread_.joinable(); }
-  /// Begins to work; finish() comes before the next piece.
+  /// From start() to finish().
+  bool busy() const { return busy_; }
+  /// Begins to work; finish() comes before the next piece. Where the system makes no more threads, the work is done
+  /// when this returns: a training that goes on more slowly is better than one that ends without its file.
   void start(std::function<void()> work) {
-    thread_ = std::thread([this, work = std::move(work)] {
-      try {
-        work();
-      } catch (...) {
-        error_ = std::current_exception();
-      }
-    });
+    busy_ = true;
+    work_ = std::move(work);
+    try {
+      thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error&) {
+      run();
+    }
   }
   /// Waits for the end of the work. Throws what it threw.
   void finish() {
     if (thread_.joinable()) thread_.join();
+    busy_ = false;
     if (error_) std::rethrow_exception(std::exchange(error_, nullptr));
   }
 
  private:
+  void run() {
+    try {
+      std::exchange(work_, nullptr)();
+    } catch (...) {
+      error_ = std::current_exception();
+    }
+  }
+
+  std::function<void()> work_;
   std::thread thread_;
   std::exception_ptr error_;
+  bool busy_ = false;
 };
 
 }  // namespace tenon::inline TENON_ABI::detail
