@@ -39,7 +39,7 @@ struct SetTrainLater {
   constexpr void say(bool mode, int entries) {
     const int wide = entries < most ? entries : most;
     if (wide < widest) part_evaluates = !mode;
-    else widest = std::uint16_t(wide), trains = mode, part_evaluates = 0;
+    else widest = static_cast<unsigned>(wide) & most, trains = mode, part_evaluates = 0;
   }
   /// Whether it was said of a network of as many entries.
   constexpr bool of_whole(int entries) const { return widest == (entries < most ? entries : most); }
