@@ -32,7 +32,7 @@ least() { sort -n "$work/$1" 2>/dev/null | head -n 1; }
 about() {
   flags='' headers=- part=- allocated=- turns=1
   case $1 in
-    header) source=benchmarks/compile/header.cpp headers=0.38 part=0.28 peak=900 turns='1 2 3' ;;  # a second each
+    header) source=benchmarks/compile/header.cpp headers=0.38 part=0.28 peak=900 turns='1 2 3' ;;  # short ones
     mnist)
       source=examples/06_mnist.cpp headers=3.4 part=1.35 peak=900
       # it takes half as long again for constant evaluation as g++ 12, 13, and 16 do, of the yardstick not
