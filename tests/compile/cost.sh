@@ -28,11 +28,12 @@ compiled() {
 }
 least() { sort -n "$work/$1" 2>/dev/null | head -n 1; }
 
-# about NAME: sets its source, flags, turns in a round, and bars: yardsticks from headers and with the compiled part, MB.
+# about NAME: sets its source, flags, turns in a round (more of a short one), and bars: yardsticks from headers and
+# with the compiled part, MB.
 about() {
   flags='' headers=- part=- allocated=- turns=1
   case $1 in
-    header) source=benchmarks/compile/header.cpp headers=0.38 part=0.28 peak=900 turns='1 2 3' ;;  # short ones
+    header) source=benchmarks/compile/header.cpp headers=0.38 part=0.28 peak=900 turns='1 2 3' ;;
     mnist)
       source=examples/06_mnist.cpp headers=3.4 part=1.35 peak=900
       # it takes half as long again for constant evaluation as g++ 12, 13, and 16 do, of the yardstick not
