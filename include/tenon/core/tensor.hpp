@@ -166,7 +166,7 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   /// start, start + step, start + 2 step ... in row-major order: `Tensor<int, Shape<dyn>>::arange(5)` is 0 .. 4.
   static Tensor arange(long n = 1, T start = T(0), T step = T(1)) {
     static_assert(!std::is_same_v<T, bool>, "arange needs a dtype that counts");
-    using A = std::conditional_t<std::is_integral_v<T>, std::uint64_t, Accumulator<T>>;  // wraps around as NumPy
+    using A = std::conditional_t<std::is_integral_v<T>, std::uint64_t, Accumulator<T>>;  // unsigned wraps, as in NumPy
     Tensor t = empty(n);
     for (long i = 0; i < t.count(); ++i) t.data()[i] = static_cast<T>(A(start) + A(i) * A(step));
     return t;
@@ -214,7 +214,7 @@ class Tensor : public ops::Value<Tensor<T, S>> {
   Tensor copy() const {
     if (!storage_) return {};
     Tensor t = empty(n_);
-    std::memcpy(t.data(), data(), std::size_t(dims.bytes(n_)));
+    std::memcpy(t.data(), data(), static_cast<std::size_t>(dims.bytes(n_)));
     t.variable = variable.of_part();
     return t;
   }

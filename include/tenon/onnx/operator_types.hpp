@@ -1,4 +1,4 @@
-// The types of elements that ONNX's operators of version 17 take, and what stands in for a type that one does not take.
+// Which dtypes each operator of ONNX 17 accepts, and which dtype replaces one that it does not accept.
 // Source: the schemas of ONNX 1.12, onnx/defs.
 #pragma once
 #include <optional>

@@ -76,7 +76,7 @@ class Writer {
     while (taken.count(name) || names_.count(name));
     return name;
   }
-  /// A name with which that of no parameter begins: results of a node have more behind it.
+  /// The name, with underscores until no parameter's name begins with it: results of a node append to it.
   std::string apart_from_parameters(std::string name) const {
     const auto begins = [&](const std::string& parameter) { return parameter.starts_with(name); };
     while (std::any_of(names_.begin(), names_.end(), begins)) name += "_";

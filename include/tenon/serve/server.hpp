@@ -140,7 +140,7 @@ class Server {
   }
 
  private:
-  // False if the server has begun to stop: then nobody would end the wait.
+  // Registers a wait, which stop() ends. False if stop() has begun already: it would not see this wait.
   bool begin_wait(boost::asio::io_context& context) {
     const std::lock_guard lock(waits_mutex_);
     if (hub_->stopping) return false;

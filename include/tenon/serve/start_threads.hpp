@@ -9,10 +9,11 @@
 
 namespace tenon::inline TENON_ABI::serving {
 
-/// Starts threads that call body(0), body(1), ... When the system makes fewer than `count`, calls give_up(), which lets
-/// the started ones end, joins them, and throws RuntimeError: a std::thread that nobody joins would end the program.
+/// Starts `count` threads that call body(0), body(1), ... If the system makes fewer, it calls give_up(), joins the
+/// threads that have started, and throws RuntimeError. Without the join the program would end (std::terminate).
 ///
-/// what  who asks, and the name of the setting with the number: "Server.add", "instances"
+/// give_up       makes the started threads return
+/// who, setting  for the message: "Server.add", "instances"
 void start_threads(std::vector<std::thread>& threads, int count, const auto& body, const auto& give_up,
                    std::string_view who, std::string_view setting) {
   int started = 0;

@@ -206,7 +206,7 @@ struct Bucketed : Behind<Bucketed<D, I, S...>, D> {
   using Extents = std::span<const std::int64_t>;
   template <int c, class B>
   static constexpr Extents extents_in() {
-    return {detail::ExtentsSaid<typename detail::FittedColumn<ColumnAt<From, c>, B>::type::shape>::value,
+    return {detail::DeclaredExtents<typename detail::FittedColumn<ColumnAt<From, c>, B>::type::shape>::value,
             std::size_t(ColumnAt<From, c>::shape::rank)};
   }
   template <int c>

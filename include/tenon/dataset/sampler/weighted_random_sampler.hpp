@@ -87,8 +87,9 @@ struct WeightedRandomSampler {
     if (!replacement && count > drawable)
       throw_error<ValueError>("WeightedRandomSampler: without replacement, ", count, " of ", drawable,
                               " rows with a weight greater than 0 cannot be drawn; lower num_samples.");
-    // by a power of two, which changes no draw: the sum of large weights would overflow, and times by small ones
-    auto scaled = std::make_shared<std::vector<double>>(weights), sums = std::make_shared<std::vector<double>>(*scaled);
+    // The sum of large weights would overflow. A power of two as the factor changes no draw.
+    auto scaled = std::make_shared<std::vector<double>>(weights);
+    auto sums = std::make_shared<std::vector<double>>(weights.size());
     for (double& weight : *scaled) weight = std::scalbn(weight, -std::ilogb(largest));
     std::partial_sum(scaled->begin(), scaled->end(), sums->begin());
     return {std::move(scaled), std::move(sums), std::make_shared<detail::EpochLists>(), count, replacement, seed};

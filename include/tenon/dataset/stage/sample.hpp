@@ -18,19 +18,19 @@ namespace tenon::inline TENON_ABI::dataset {
 
 namespace detail {
 template <class S>
-struct ExtentsSaid;
+struct DeclaredExtents;
 template <int... Extents>
-struct ExtentsSaid<Shape<Extents...>> {
+struct DeclaredExtents<Shape<Extents...>> {
   static constexpr std::int64_t value[]{Extents..., 0};  // the last is none: there may be no other
 };
 template <int... Extents>
-struct ExtentsSaid<Ragged<Extents...>> {
+struct DeclaredExtents<Ragged<Extents...>> {
   static constexpr std::int64_t value[]{Extents..., 0};
 };
 
 /// Says that a sample is given no extents, or some that its column does not have.
 [[noreturn, gnu::cold]] void refuse_missing_extents(std::string_view column);
-[[noreturn, gnu::cold]] void refuse_resize(std::string_view column, std::span<const std::int64_t> said,
+[[noreturn, gnu::cold]] void refuse_resize(std::string_view column, std::span<const std::int64_t> declared,
                                            std::span<const std::int64_t> asked);
 
 #if TENON_DEFINES
@@ -42,10 +42,10 @@ inline std::string named_column(std::string_view column) {
                                                 "resize(). Call it for each sample, with 0 for an empty one.");
 }
 [[gnu::noinline, gnu::cold]] TENON_INLINE void refuse_resize(std::string_view column,
-                                                             std::span<const std::int64_t> said,
+                                                             std::span<const std::int64_t> declared,
                                                              std::span<const std::int64_t> asked) {
   std::string shape;
-  for (const std::int64_t extent : said) {
+  for (const std::int64_t extent : declared) {
     if (!shape.empty()) shape += ", ";
     shape += extent < 0 ? "any" : text(extent);
   }
@@ -72,7 +72,7 @@ class SampleView {
   }
   std::span<const std::int64_t> extents() const {
     if constexpr (C::ragged) return value().extents();
-    else return {detail::ExtentsSaid<typename C::shape>::value, std::size_t(C::shape::rank)};
+    else return {detail::DeclaredExtents<typename C::shape>::value, std::size_t(C::shape::rank)};
   }
   std::int64_t extent(int axis) const { return extents()[static_cast<std::size_t>(axis)]; }
   std::int64_t count() const {
@@ -141,14 +141,14 @@ class SampleSlot {
   }
 
  private:
-  static constexpr std::span<const std::int64_t> said() {
-    return {detail::ExtentsSaid<typename C::shape>::value, std::size_t(C::shape::rank)};
+  static constexpr std::span<const std::int64_t> declared() {
+    return {detail::DeclaredExtents<typename C::shape>::value, std::size_t(C::shape::rank)};
   }
   static void check(std::span<const std::int64_t> extents) {
-    bool as_said = extents.size() == said().size() || (!C::ragged && extents.empty());
-    for (std::size_t axis = 0; as_said && axis < extents.size(); ++axis)
-      as_said = said()[axis] < 0 || said()[axis] == extents[axis];
-    if (!as_said) detail::refuse_resize(C::name.view(), said(), extents);
+    bool fits = extents.size() == declared().size() || (!C::ragged && extents.empty());
+    for (std::size_t axis = 0; fits && axis < extents.size(); ++axis)
+      fits = declared()[axis] < 0 || declared()[axis] == extents[axis];
+    if (!fits) detail::refuse_resize(C::name.view(), declared(), extents);
   }
 
   void* memory_;

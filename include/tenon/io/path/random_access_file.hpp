@@ -57,7 +57,8 @@ class RandomAccessFile {
       f(std::string_view(piece.data(), piece.size()), at);
     }
   }
-  /// The line that a place is in, from 1 on, `returns`: which \r alone ends, too. Reads up to there: for messages.
+  /// The line that a place is in, counted from 1. `returns`: a \r alone ends a line, too. For messages, as it reads all
+  /// that is before the place.
   [[gnu::cold]] std::uint64_t line_of(std::uint64_t place, bool returns = false) const {
     std::uint64_t line = 1;
     char last = '\0';  // \r\n ends one line

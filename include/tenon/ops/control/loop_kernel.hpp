@@ -119,6 +119,7 @@ template <class Call>
 inline constexpr bool keeps_values = Call::config().kept > 0 && (Call::config().kept_result() == 0 ||
                                                                  (Call::parts >> Call::config().kept_result() & 1));
 
+/// Sets all results to 0.
 template <class Target, class Call>
 void clear_bundles(const Arguments& a) {
   const ResultTypes types = Call::config().results();
