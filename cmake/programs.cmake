@@ -9,6 +9,7 @@
 #   // run: --epochs 1        an example's arguments when it runs as a test
 #   // run: no                an example that is built, but not run
 #   // headers: yes           no preset gives it the compiled part: it looks at internals, which only headers have
+#   // alone: yes             a test that is never compiled together with others (tests/together.cmake)
 if(PROJECT_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug or Release" FORCE)
 endif()

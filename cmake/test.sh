@@ -166,7 +166,13 @@ else
     libsqlite3-dev liblmdb-dev libhiredis-dev redis-server libzmq3-dev libboost-dev libdlpack-dev libeigen3-dev \
     openmpi-bin mpich libonnx-testdata time gdb
 fi
-configure "$preset" -DTENON_BUILD_TESTS=ON
+# All tests, or those of a first folder, are compiled as a few programs (tests/together.cmake); with --long each is one.
+together=OFF
+case $long$name in
+  no*/?*) ;;
+  no | no*/) together=ON ;;
+esac
+configure "$preset" -DTENON_BUILD_TESTS=ON -DTENON_TESTS_TOGETHER=$together
 
 chosen=$(choose)
 if [ $list = yes ]; then
@@ -194,7 +200,7 @@ if [ -z "$name" ]; then
   targets=all
   [ $long = no ] || targets='all long_tests'
 else
-  targets=$(printf '%s\n' "$chosen" | awk '$3 != "-" { print $3 }')
+  targets=$(printf '%s\n' "$chosen" | awk '$3 != "-" && !seen[$3]++ { print $3 }')
 fi
 if [ -n "$targets" ]; then
   # shellcheck disable=SC2086  # several words

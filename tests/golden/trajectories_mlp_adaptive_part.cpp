@@ -12,7 +12,9 @@
 
 #include "trajectories_mlp.hpp"
 
-namespace mlp {
+using namespace mlp;
+
+namespace {
 
 const Register adaptive{
     {"mlp/rmsprop", [] { repeat<Mlp>("rmsprop", nn::RMSProp{.learning_rate = 0.005}); }},
@@ -34,4 +36,4 @@ const Register adaptive{
     {"mlp/ftrl", [] { repeat<Mlp>("ftrl", nn::FTRL{.learning_rate = 0.05}); }},
 };
 
-}  // namespace mlp
+}  // namespace

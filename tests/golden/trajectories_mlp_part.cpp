@@ -5,7 +5,9 @@
 
 #include "trajectories_mlp.hpp"
 
-namespace mlp {
+using namespace mlp;
+
+namespace {
 
 /// The loss times 128, as a loss scale has it.
 struct Loss128 : nn::Cell<Loss128> {
@@ -72,4 +74,4 @@ const Register all{
      [] { repeat<Mlp>("adamweightdecay", nn::AdamWeightDecay{.learning_rate = 0.01, .weight_decay = 0.01f}); }},
 };
 
-}  // namespace mlp
+}  // namespace

@@ -1,4 +1,5 @@
 // link: protozero
+// alone: yes
 // export_onnx: what is in the file. tests/onnx/export.sh asks ONNX Runtime for the results.
 #include <doctest/doctest.h>
 

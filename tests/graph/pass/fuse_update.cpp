@@ -39,14 +39,14 @@ struct Training {
 
   int gradient() { return product = make.call_with<MatMul>({Transposed::first}, g, x); }
   int update(int gradient) { return make.call_with<ApplyMomentum>({1}, weight, gradient, velocity, number); }
-  Graph<16> fused() { return ::fused(make.graph); }
+  Graph<16> optimized() { return fused(make.graph); }
 };
 }  // namespace
 
 TEST_CASE("fuse update: product and update become one node with the operands and settings of both") {
   Training s;
   s.update(s.gradient());
-  const Graph<16> after = s.fused();
+  const Graph<16> after = s.optimized();
   REQUIRE(after.count == 6);
   const Node& node = after[5];
   REQUIRE(is<ProductUpdate>(node));
@@ -64,29 +64,29 @@ TEST_CASE("fuse update: a gradient that is read elsewhere, or an output, is stor
   Training shown;
   shown.update(shown.gradient());
   shown.make.output(shown.product);
-  CHECK(shown.fused().count == 7);
+  CHECK(shown.optimized().count == 7);
 
   Training read;
   const int gradient = read.gradient();
   read.make.output(read.make.call<Relu>(gradient));
   read.update(gradient);
-  CHECK(count_of<ProductUpdate>(read.fused()) == 0);
+  CHECK(count_of<ProductUpdate>(read.optimized()) == 0);
 }
 
 TEST_CASE("fuse update: only what is a product of matrices and an update of each element joins") {
   Training other;
   other.update(other.make.call<Relu>(other.gradient()));
   CHECK(!has_fusible_update(other.make.graph));
-  CHECK(count_of<ProductUpdate>(other.fused()) == 0);
+  CHECK(count_of<ProductUpdate>(other.optimized()) == 0);
 
   Training unknown;
   unknown.make.call<Update>(unknown.weight, unknown.gradient(), unknown.velocity);
-  CHECK(count_of<ProductUpdate>(unknown.fused()) == 0);
+  CHECK(count_of<ProductUpdate>(unknown.optimized()) == 0);
 
   Training half;
   for (int id = 0; id < half.make.graph.count; ++id) half.make.graph[id].type.dtype = Dtype::float16;
   half.update(half.gradient());
-  CHECK(count_of<ProductUpdate>(half.fused()) == 0);
+  CHECK(count_of<ProductUpdate>(half.optimized()) == 0);
 }
 
 TEST_CASE("fuse update: what the product reads must be unchanged at the update, and not what it writes") {
