@@ -6,7 +6,9 @@
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 seconds=${1:-5} compiler=${2:-clang++-19}
-flags='-std=c++20 -O1 -gline-tables-only -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all'
+level=-O1  # a short run would wait a minute longer for it than it gains
+[ "$seconds" -gt 5 ] || level=-O0
+flags="-std=c++20 $level -gline-tables-only -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
 echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' >probe.cpp
 # shellcheck disable=SC2086  # several words
 "$compiler" $flags probe.cpp -o probe >/dev/null 2>&1 || { echo "SKIPPED: $compiler has no fuzzer here"; exit 77; }
