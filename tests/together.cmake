@@ -2,16 +2,16 @@
 # two thirds of the time. Each stays a test of its own, which runs its cases in a process of its own. `test.sh NAME` and
 # `test.sh --long` build each test alone; so a test cannot come to need what another one includes.
 
-# One program has at most so many tests, with so many bytes of source: the compiler's memory grows with them, to 3 GB.
+# One program has at most so many tests, with so many bytes of source: the compiler's memory grows with them, to 4 GB.
 set(together_tests 8)
 set(together_bytes 40000)
-if(megabytes LESS 4096)  # for each processor (programs.cmake)
+if(megabytes LESS 6144)  # for each processor (programs.cmake)
   set(together_tests 4)
   set(together_bytes 20000)
 endif()
 
 # Sets `kind` to what has to be equal for tests to become one program, and `includes` to what the test includes. `kind`
-# is empty for a test that stays alone: its preprocessor does more than include, or it defines names for others.
+# is empty for a test that stays alone: its preprocessor defines something, or it defines names for others.
 function(tenon_test_joins kind includes source level)
   set(${kind} "" PARENT_SCOPE)
   file(STRINGS "${source}" alone REGEX
@@ -35,12 +35,12 @@ function(tenon_test_joins kind includes source level)
   endforeach()
   file(STRINGS "${source}" lines REGEX "^ *#")
   foreach(line IN LISTS lines)
-    if(line MATCHES "^#include \"(.*)\"$")
+    if(line MATCHES "^#include \"([^\"]*)\"")
       cmake_path(ABSOLUTE_PATH CMAKE_MATCH_1 BASE_DIRECTORY "${folder}" NORMALIZE OUTPUT_VARIABLE header)
       string(APPEND headers "#include \"${header}\"\n")
     elseif(line MATCHES "^#define TENON_TARGET |^#include <tenon/debug/debug.hpp>$")
       string(APPEND head "${line}\n")
-    elseif(line MATCHES "^#include <.*>$")
+    elseif(line MATCHES "^#(include <|(if|ifdef|ifndef|elif|else|endif)( .*[^\\])?$)")
       string(APPEND headers "${line}\n")
     elseif(NOT line MATCHES "^#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN$")
       return()

@@ -1,3 +1,4 @@
+// alone: yes
 // Checkpoints of networks: round trip, names, partial loading, files that do not fit.
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
