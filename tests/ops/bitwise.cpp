@@ -35,6 +35,8 @@ TEST_CASE("and, or, xor, not of every dtype of integers, and of bool") {
   CHECK(same_bits(bitwise_xor(p, q), logical_xor(p, q)));
   CHECK(same_bits(bitwise_not(p), logical_not(p)));
   CHECK(same_bits(bitwise_and(Tensor{13, 6}, 5), Tensor{5, 4}));
+  const auto infix = [](const auto& x, const auto& y) { return (x & y) | ~(x | 1); };
+  CHECK(same_bits(both_modes(infix, Tensor{13, 6}, Tensor{5, 3}).result, Tensor{-9, -6}));
 }
 
 TEST_CASE("shifts: within the dtype, and beyond its bits as PyTorch") {

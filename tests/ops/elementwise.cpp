@@ -181,6 +181,8 @@ TEST_CASE("the truth tables") {
   CHECK(same_bits(logical_or(a, b), tensor_of<bool, Shape<4>>({false, true, true, true})));
   CHECK(same_bits(logical_xor(a, b), tensor_of<bool, Shape<4>>({false, true, true, false})));
   CHECK(same_bits(logical_not(a), tensor_of<bool, Shape<4>>({true, true, false, false})));
+  CHECK(same_bits(both_modes([](auto x, auto y) { return (x & y) | ~x; }, a, b).result,
+                  tensor_of<bool, Shape<4>>({true, true, false, true})));
 }
 
 TEST_CASE("operands that do not fit are refused in a sentence") {

@@ -266,13 +266,22 @@ struct Value : OperandTag {
     return binary<GreaterEqual>(b.location.location, a, b.value);
   }
 
+  /// Of bool element by element; of integers bit by bit (<tenon/ops/bitwise.hpp>).
+  template <OperandOrScalar B>
+  friend constexpr auto operator&(At<Self> a, const B& b) {
+    return infix_and(a.value, b, a.location);
+  }
+  template <OperandOrScalar B>
+  friend constexpr auto operator|(At<Self> a, const B& b) {
+    return infix_or(a.value, b, a.location);
+  }
+  friend constexpr auto operator~(At<Self> a) { return infix_not(a.value, a.location); }
   /// Is no power: says which functions are.
   template <class B>
   friend constexpr auto operator^(const Self&, const B&) {
     using Wrong = Mistake<detail::NoPower<B>>;
     return Wrong::corrected;
   }
-
   /// The extents: `x.shape()[1]`, which is a constant if it is static, even in construct; `x.shape().size()` is the
   /// rank.
   constexpr auto shape() const { return detail::Extents<Self>{static_cast<const Self*>(this)}; }

@@ -54,4 +54,23 @@ constexpr auto binary(const std::source_location& at, const A& a, const B& b) {
   }
 }
 
+struct LogicalAnd;
+struct LogicalOr;
+// What & | ~ mean: of integers the operators of bitwise.hpp, which are found when they are used.
+template <class A, class B>
+constexpr auto infix_and(const A& a, const B& b, Place at) {
+  if constexpr (std::is_same_v<ElementOf<A>, bool>) return binary<LogicalAnd>(at.location, a, b);
+  else return bitwise_and(a, b, at);
+}
+template <class A, class B>
+constexpr auto infix_or(const A& a, const B& b, Place at) {
+  if constexpr (std::is_same_v<ElementOf<A>, bool>) return binary<LogicalOr>(at.location, a, b);
+  else return bitwise_or(a, b, at);
+}
+template <class A>
+constexpr auto infix_not(const A& a, Place at) {
+  if constexpr (std::is_same_v<ElementOf<A>, bool>) return logical_not(a, at);
+  else return bitwise_not(a, at);
+}
+
 }  // namespace tenon::ops
