@@ -1,5 +1,5 @@
-# A run of all tests compiles neighbours as one program: they share the headers and what they instantiate, which takes
-# two thirds of the time. Each stays a test of its own, which runs its cases in a process of its own. `test.sh NAME` and
+# A run of all tests compiles neighbours as one program: they share the headers and what they instantiate, which saves
+# a third of the time. Each stays a test of its own, which runs its cases in a process of its own. `test.sh NAME` and
 # `test.sh --long` build each test alone; so a test cannot come to need what another one includes.
 
 # One program has at most so many tests, with so many bytes of source: the compiler's memory grows with them, to 4 GB.

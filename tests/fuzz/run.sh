@@ -6,8 +6,8 @@
 set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 seconds=${1:-5} compiler=${2:-clang++-19}
-level=-O1  # a short run would wait a minute longer for it than it gains
-[ "$seconds" -gt 5 ] || level=-O0
+level=-O1
+[ "$seconds" -gt 1 ] || level=-O0  # a run that short would take a minute more for the compiler
 flags="-std=c++20 $level -gline-tables-only -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all"
 echo 'extern "C" int LLVMFuzzerTestOneInput(const char*, unsigned long) { return 0; }' >probe.cpp
 # shellcheck disable=SC2086  # several words
