@@ -167,12 +167,15 @@ else
     openmpi-bin mpich libonnx-testdata time gdb
 fi
 # All tests, or those of a first folder, are compiled as a few programs (tests/together.cmake); with --long each is one.
+# A list of names builds nothing, so it leaves that as it is.
 together=OFF
 case $long$name in
   no*/?*) ;;
   no | no*/) together=ON ;;
 esac
-configure "$preset" -DTENON_BUILD_TESTS=ON -DTENON_TESTS_TOGETHER=$together
+set --
+[ $list = yes ] || set -- -DTENON_TESTS_TOGETHER=$together
+configure "$preset" -DTENON_BUILD_TESTS=ON "$@"
 
 chosen=$(choose)
 if [ $list = yes ]; then
