@@ -1,8 +1,9 @@
 #!/bin/sh
 # Compiles mistakes, and checks that the compiler explains each in one sentence and few lines:
-#   run.sh [--precompiled DIR] [--compiler g++|clang++-19|nvcc|all] [--show | --bars] [mistake.cpp | table.txt ...]
+#   run.sh [--precompiled DIR] [--compiler g++|clang++-19|nvcc|all] [--show | --bars | --without-cures]
+#     [mistake.cpp | table.txt ...]
 # (default: g++, every mistake and table in this folder; what precompile.sh wrote in DIR spares compilers the parsing;
-# --show prints what the compilers say of the mistakes)
+# --show prints what the compilers say of the mistakes; --without-cures leaves the cures to cures.sh)
 # --bars counts instead: the mistakes, which of them have a sentence (Tenon's own, or the compiler's words that name the
 # mistake), other sentences beside it when the compiler does not stop at the first error, and lines. It fails where less
 # than 92 % have one, any has another, half of them take more than 8 lines, or one more than 60.
@@ -24,7 +25,7 @@ include=$here/../../include
 work=$(mktemp -d) && mkdir "$work/nvcc" || exit 1
 trap 'rm -rf "$work"' EXIT
 output=$work/output
-show=no bars=no
+show=no bars=no cures=yes
 LC_ALL=C.UTF-8   # so that g++ quotes with other marks than those of C++
 export LC_ALL
 failed=0
@@ -125,7 +126,7 @@ check_file() {
   judge "$1" "$2" "$(sed -n '1s|^// expects: *||p' "$2")" || return
   [ $bars = no ] || return
   if [ ! -f "$fixed" ]; then fail "$1" "there is no $(basename "$fixed")"; return; fi
-  right "$1" "$fixed" || return
+  [ $cures = no ] || right "$1" "$fixed" || return
   row "$1" ok
   [ $show = no ] || said
 }
@@ -172,6 +173,7 @@ fi
 case ${1:-} in
   --show) show=yes; shift ;;
   --bars) bars=yes; shift ;;
+  --without-cures) cures=no; shift ;;
 esac
 if [ $# -eq 0 ]; then
   set -- $(find "$here" -name '*.cpp' ! -name '*.fixed.cpp' ! -path '*/selftest/*' ! -path '*/table/*' | sort) \
