@@ -101,7 +101,9 @@ install_packages() {
   {
     [ -n "${lists_are_read:-}" ] || $as_root apt-get update
     lists_are_read=yes
-    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends "$@"
+    # It waits for another one, such as that of unattended upgrades.
+    $as_root env DEBIAN_FRONTEND=noninteractive \
+      apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "$@"
   } >"$log" 2>&1
 }
 

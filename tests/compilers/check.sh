@@ -1,6 +1,6 @@
 #!/bin/sh
 # What tests/compilers.sh asks of one compiler, in a checkout of its own (it builds there):
-#   check.sh COMPILER [FLAGS] [all]
+#   check.sh COMPILER FLAGS all|some PRESET
 #   1 both commands of README.md: quickstart.sh for an epoch, and tests of each area by test.sh's build
 #   2 examples/06_mnist.cpp as in a project with strict warnings, which are errors; the seconds that this takes
 #   3 the bars of mistakes (tests/error/run.sh --bars): a choice of them, or all
@@ -8,7 +8,7 @@
 # The last line is a row: compiler | 1 | number of 3 | 4 | warnings of 2 | seconds of 2
 set -u
 cd "$(dirname "$0")/../.." || exit 1
-compiler=$1 flags=${2:-} chosen_mistakes=${3:-some}
+compiler=$1 flags=$2 chosen_mistakes=$3 preset=$4
 work=$(mktemp -d) || exit 1
 trap 'rm -rf "$work"' EXIT
 command -v "$compiler" >/dev/null || { echo "FAILED: $compiler is not here"; exit 1; }
@@ -35,10 +35,10 @@ step() {
 
 chosen='core/reflect core/simd/simd core/simd/simd_half core/float/exact io/safetensors ops/softmax nn/layer/layers'
 tests() {
-  sh cmake/test.sh --list >/dev/null || return 1  # installs what is missing, and configures
+  sh cmake/test.sh --preset "$preset" --list >/dev/null || return 1  # installs what is missing, and configures
   # shellcheck disable=SC2046  # several words
-  cmake --build build/release --target $(for name in $chosen; do echo "test/$name" | tr / .; done) || return 1
-  ctest --test-dir build/release --output-on-failure --no-tests=error -R "^($(echo "$chosen" | tr ' ' '|'))\$"
+  cmake --build "build/$preset" --target $(for name in $chosen; do echo "test/$name" | tr / .; done) || return 1
+  ctest --test-dir "build/$preset" --output-on-failure --no-tests=error -R "^($(echo "$chosen" | tr ' ' '|'))\$"
 }
 works=yes
 step "quickstart.sh" sh cmake/quickstart.sh --epochs 1 || works=no
