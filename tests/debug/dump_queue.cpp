@@ -17,6 +17,7 @@
 
 #include <tenon/debug/dump/dump_queue.hpp>
 
+#include "../support/few_threads.hpp"
 #include "../support/peak_memory.hpp"
 
 using namespace tenon;
@@ -113,6 +114,20 @@ TEST_CASE("onto a slow disk nothing is lost, and what waits stays within its bou
 #else
   static_cast<void>(peak);
 #endif
+}
+
+TEST_CASE("where the system makes no more threads, the one that brings a file writes it") {
+  const Folder folder;
+  const support::FewThreads none(0);
+  warnings = 0;
+  DumpQueue writer(true);
+  for (int i = 0; i < 3; ++i) writer.write(folder.file(i), "", bytes(10, 'a' + i));
+  writer.append(folder.file(0), "b");
+  CHECK(io::read_file(folder.file(0)) == "aaaaaaaaaab");
+  CHECK(folder.files() == 3);
+  writer.finish();
+  CHECK(!writer.failed());
+  CHECK(warnings == 0);
 }
 
 TEST_CASE("a file that is larger than the bound is written all the same") {

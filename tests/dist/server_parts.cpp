@@ -8,8 +8,12 @@
 #include <cerrno>
 #include <filesystem>
 
-#include <tenon/dist/server/scheduler.hpp>
+#include <tenon/dist/server/node.hpp>
 #include <tenon/train/server/server_record.hpp>
+
+#include "../support/error_of.hpp"
+#include "../support/few_threads.hpp"
+#include "../support/free_port.hpp"
 
 using namespace tenon;
 using namespace tenon::dist::detail;
@@ -88,4 +92,18 @@ TEST_CASE("a scheduler keeps few strangers, forgets those that are gone, and sea
   CHECK(hear(3, Role::server).rank == 0);
   CHECK(hear(1, Role::worker).rank == 1);
   CHECK(hear(2, Role::worker).rank == 0);
+}
+
+TEST_CASE("where the system makes no more threads, a node says so") {
+  ServerEnvironment environment;
+  environment.servers = environment.workers = 1, environment.host = "127.0.0.1";
+  environment.port = support::free_port();
+  const ZmqSocket first(ZMQ_ROUTER, 1000);  // the threads of ZeroMQ
+  for (const Role role : {Role::scheduler, Role::worker}) {
+    environment.role = role;
+    const support::FewThreads none(0);
+    CHECK(support::error_of([&] { ServerNode node(environment, {}); }) ==
+          "dist::init_parameter_server needs a thread, and the system makes no more: raise its limits (ulimit -u, "
+          "pids.max), or use fewer threads elsewhere.");
+  }
 }

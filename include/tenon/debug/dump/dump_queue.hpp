@@ -189,7 +189,13 @@ inline void DumpQueue::queue(File&& file) {
   Queue& q = *queue_;
   const std::size_t bytes = file.bytes();
   std::unique_lock lock(q.mutex);
-  if (!q.thread.joinable()) q.thread = std::thread([this] { work(); });
+  if (!q.thread.joinable()) {
+    try {
+      q.thread = std::thread([this] { work(); });
+    } catch (const std::system_error&) {  // the system makes no more threads: this one writes
+      return file.write();
+    }
+  }
   q.changed.wait(lock, [&] { return q.files.empty() || q.bytes + bytes <= most_queued_ || failed(); });
   q.bytes += bytes;
   q.files.push_back(std::move(file));

@@ -54,9 +54,9 @@ class ServerNode {
         throw_error<RuntimeError>("dist::init_parameter_server: the scheduler cannot listen at ",
                                   environment.scheduler(), ": ", zmq_strerror(error),
                                   ". MS_SCHED_HOST names the machine on which it runs, MS_SCHED_PORT a free port.");
-      thread_ = std::thread([this, own = std::move(socket)] { schedule(*own); });
+      start([this, own = std::move(socket)] { schedule(*own); });
     } else {
-      thread_ = std::thread([this] { beat(); });
+      start([this] { beat(); });
       try {
         await_place();
       } catch (...) {
@@ -107,6 +107,14 @@ class ServerNode {
  private:
   static constexpr long most_beat = 1 << 20;  // the table of 8192 members
 
+  void start(auto body) {
+    try {
+      thread_ = std::thread(std::move(body));
+    } catch (const std::system_error&) {
+      throw_error<RuntimeError>("dist::init_parameter_server needs a thread, and the system makes no more: raise its "
+                                "limits (ulimit -u, pids.max), or use fewer threads elsewhere.");
+    }
+  }
   std::string own_address_here() const {
     const std::string address = own_address(environment.host, environment.port);
     if (address.empty())
