@@ -1,5 +1,5 @@
 // Parts of a parameter server by themselves: the places that a scheduler gives, among strangers; the files of a server,
-// where signals interrupt calls and a write takes a part of what it is asked for.
+// where signals interrupt calls and a write takes a part of what it is asked for; a process that gets no thread.
 // link: zmq
 #include <doctest/doctest.h>
 #include <sys/syscall.h>
@@ -102,8 +102,6 @@ TEST_CASE("where the system makes no more threads, a node says so") {
   for (const Role role : {Role::scheduler, Role::worker}) {
     environment.role = role;
     const support::FewThreads none(0);
-    CHECK(support::error_of([&] { ServerNode node(environment, {}); }) ==
-          "dist::init_parameter_server needs a thread, and the system makes no more: raise its limits (ulimit -u, "
-          "pids.max), or use fewer threads elsewhere.");
+    CHECK(support::error_of([&] { ServerNode node(environment, {}); }).starts_with("The system makes no more threads"));
   }
 }

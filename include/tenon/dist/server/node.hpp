@@ -8,9 +8,11 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <thread>
 
 #include <tenon/core/process_rank.hpp>
+#include <tenon/core/thread/threads.hpp>
 #include <tenon/dist/server/scheduler.hpp>
 
 namespace tenon::inline TENON_ABI::dist {
@@ -54,9 +56,9 @@ class ServerNode {
         throw_error<RuntimeError>("dist::init_parameter_server: the scheduler cannot listen at ",
                                   environment.scheduler(), ": ", zmq_strerror(error),
                                   ". MS_SCHED_HOST names the machine on which it runs, MS_SCHED_PORT a free port.");
-      start([this, own = std::move(socket)] { schedule(*own); });
+      thread_.emplace([this, own = std::move(socket)] { schedule(*own); });
     } else {
-      start([this] { beat(); });
+      thread_.emplace([this] { beat(); });
       try {
         await_place();
       } catch (...) {
@@ -107,14 +109,6 @@ class ServerNode {
  private:
   static constexpr long most_beat = 1 << 20;  // the table of 8192 members
 
-  void start(auto body) {
-    try {
-      thread_ = std::thread(std::move(body));
-    } catch (const std::system_error&) {
-      throw_error<RuntimeError>("dist::init_parameter_server needs a thread, and the system makes no more: raise its "
-                                "limits (ulimit -u, pids.max), or use fewer threads elsewhere.");
-    }
-  }
   std::string own_address_here() const {
     const std::string address = own_address(environment.host, environment.port);
     if (address.empty())
@@ -204,7 +198,7 @@ class ServerNode {
   }
   void end() {
     ends_ = true;
-    if (thread_.joinable()) thread_.join();
+    if (thread_) thread_->join(), thread_.reset();
     end_zmq();
   }
 
@@ -217,7 +211,7 @@ class ServerNode {
   std::mutex mutex_;  // of the next two
   std::int32_t runs_ = 0;
   std::string told_address_;
-  std::thread thread_;
+  std::optional<tenon::detail::Thread> thread_;
 };
 
 inline std::unique_ptr<ServerNode>& server_node() {
