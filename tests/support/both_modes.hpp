@@ -226,6 +226,19 @@ void check_other_target(const F& f, const Outcome& cpu, const Weight& weight, Op
   check_equal(equal_outcomes<Same>(eager, compiled, operands),
               "PyNative mode and graph mode of the other target differ");
 }
+#else
+/// Runs the same as graphs of the CPU.
+template <class Same, class Source, class Outcome, class Weight, class Operands, class... X>
+void check_graphs(const Outcome& eager, const Weight& weight, Operands operands, const X&... x) {
+  using Plain = tenon::Compiled<Source, tenon::no_passes>;
+  const auto fused = run_graph<tenon::Compiled<Source>>(weight, x...);
+  const auto plain = run_graph<Plain>(weight, x...);
+  check_equal(equal_outcomes<Same>(eager, fused, operands), "PyNative mode and graph mode differ");
+  check_equal(equal_outcomes<Same>(fused, plain, operands), "the graph with passes and the one without differ");
+  const auto shared = run_graph<Plain, &run_shared>(weight, x...);
+  check_equal(equal_outcomes<Same>(plain, shared, operands),
+              "the result depends on how a kernel's items are shared between threads");
+}
 #endif
 
 }  // namespace detail
@@ -240,31 +253,23 @@ constexpr bool has(const tenon::Graph<N>& graph) {
 
 /// Runs f(x...) and its gradients eagerly, as a graph with all passes, as one with none, and with three threads
 /// for each kernel; checks that result and gradients agree bit for bit, and returns them. f is generic and captures
-/// nothing; at most three floating-point operands.
+/// nothing; at most three floating-point operands. In a program with a second target, whose tests are those of another
+/// program again or have their like in tests/ops, it compares that target in both modes with the CPU's PyNative mode.
 template <class Same = SameBits, class F, class... X>
 auto both_modes(const F& f, const X&... x) {
   constexpr auto operands = std::index_sequence_for<X...>{};
   using Source = detail::FunctionSource<F, typename tenon::detail::KeyFor<X>::type...>;
   using Graph = tenon::Compiled<Source>;
-  using Plain = tenon::Compiled<Source, tenon::no_passes>;
   const auto eager = detail::run_eager(f, operands, x...);
   if constexpr (!Graph::ok) tenon::report<Graph>();
   else {
-    static_assert(Graph::program.outputs <= tenon::max_outputs,
-                  "both_modes takes at most three floating-point operands");
     using Result = std::remove_cvref_t<decltype(eager.result)>;
     const Result weight =
         random_tensor<typename Result::type, typename Result::shape_type>(815, -1, 1, eager.result.n());
-    const auto fused = detail::run_graph<Graph>(weight, x...);
-    const auto plain = detail::run_graph<Plain>(weight, x...);
-    detail::check_equal(detail::equal_outcomes<Same>(eager, fused, operands), "PyNative mode and graph mode differ");
-    detail::check_equal(detail::equal_outcomes<Same>(fused, plain, operands),
-                        "the graph with passes and the one without differ");
-    const auto shared = detail::run_graph<Plain, &detail::run_shared>(weight, x...);
-    detail::check_equal(detail::equal_outcomes<Same>(plain, shared, operands),
-                        "the result depends on how a kernel's items are shared between threads");
 #if defined(TENON_TARGET)
     detail::check_other_target<Same, Graph>(f, eager, weight, operands, x...);
+#else
+    detail::check_graphs<Same, Source>(eager, weight, operands, x...);
 #endif
   }
   return eager;

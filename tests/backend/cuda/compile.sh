@@ -1,6 +1,7 @@
 #!/bin/sh
 # Compiles the device kernels and the whole MNIST example with nvcc, where it is there, and runs what runs without a
-# GPU. What nvcc's front end does not take, it finds in the kernels of the CPU, too: a long run gives it all operators.
+# GPU. What nvcc's front end does not take, it finds in the kernels of the CPU, too: a long run gives it all operators,
+# and the other programs of this folder.
 #   compile.sh SOURCE_DIR [long]
 set -eu
 nvcc=$(command -v nvcc || ls /usr/local/cuda/bin/nvcc 2>/dev/null || true)
@@ -24,17 +25,19 @@ for program in $programs; do
   "$nvcc" -x cu -cuda $flags $fused -O1 -arch=sm_90 -DTENON_TARGET=cuda -I"$1/tests" "$program" -o "$work/front.ii" \
     >"$work/said" 2>&1 || { echo "FAILED: nvcc does not compile $program:"; tail -n 20 "$work/said"; exit 1; }
 done
-if [ "${2:-}" = long ]; then exit 0; fi
+if [ "${2:-}" = long ]; then
+  for program in types data_parallel; do
+    quietly $flags $fused -O0 -DTENON_TARGET=cuda "$1/tests/backend/cuda/$program.cu" -o "$work/$program"
+    "$work/$program"
+  done
+  exit 0
+fi
 status=0
 quietly $flags "$1/tests/backend/cuda/functions.cu" -o "$work/functions"
 "$work/functions" || status=$?
 [ $status = 0 ] || [ $status = 77 ] || exit 1
 quietly $flags -O0 "$1/tests/backend/cuda/print.cu" -o "$work/print"
-quietly $flags $fused -O0 -DTENON_TARGET=cuda "$1/tests/backend/cuda/types.cu" -o "$work/types"
-"$work/types"
 "$work/print"
-quietly $flags $fused -O0 -DTENON_TARGET=cuda "$1/tests/backend/cuda/data_parallel.cu" -o "$work/data_parallel"
-"$work/data_parallel"
 # for a CPU without a fused multiply-add: one sentence
 printf '#include <tenon/tenon.hpp>\nint main() {}\n' >"$work/any.cu"
 "$nvcc" $flags -DTENON_TARGET=cuda -c "$work/any.cu" -o "$work/any.o" >"$work/refused" 2>&1 && exit 1
