@@ -134,7 +134,7 @@ tools_of() {
     error/editor) echo clangd-19 ;;
     serve/clients) echo libgrpc++-dev pkgconf libboost-dev nlohmann-json3-dev libprotozero-dev libssl-dev openssl \
       curl ;;
-    onnx/import) echo libprotozero-dev libcli11-dev ;;
+    onnx/import | onnx/import_nodes) echo libprotozero-dev libcli11-dev ;;
     onnx/*) echo libprotozero-dev libonnx-testdata ;;
     layout/lines) echo clang-format-19 ;;
     compile/tidy) echo clang-tidy-19 ;;

@@ -197,6 +197,35 @@ inline void layer_norm(const NodeView& n) {
   call.member = std::move(member);
 }
 
+/// Groups of channels of each sample, with a weight per channel. InstanceNormalization has a group for each.
+inline void group_norm(const NodeView& n, bool is_instance) {
+  const Shape shape = n.shape(0);
+  if (shape.size() < 3 || !shape[1].is_number()) n.refuse("only [n, C, ...] with a known C is in scope");
+  const long channels = shape[1].factor, groups = is_instance ? channels : n.whole("num_groups", 0);
+  if (groups < 1 || channels % groups != 0) n.refuse("its groups do not divide its channels");
+  const ReadTensor &gamma = constant_tensor(n, 1), &beta = constant_tensor(n, 2);
+  if (gamma.count() != channels || beta.count() != channels) n.refuse("only weights per channel are in scope");
+  const auto all_are = [](const ReadTensor& t, double wanted) {
+    const std::vector<double> all = elements_of(t);
+    return std::all_of(all.begin(), all.end(), [&](double each) { return each == wanted; });
+  };
+  const bool is_affine = is_weight(gamma) || is_weight(beta) || !all_are(gamma, 1) || !all_are(beta, 0);
+  Settings settings;
+  if (const float epsilon = n.real("epsilon", 1e-5f); epsilon != 1e-5f)
+    settings.add("epsilon", real_text(double(epsilon)));
+  if (!is_affine) settings.add("affine", "false");
+  Member member{"norm", "", {}, ""};
+  if (is_instance && shape.size() < 5) member.type = shape.size() == 3 ? "nn::InstanceNorm1d<" : "nn::InstanceNorm2d<";
+  else member.type = "nn::GroupNorm<" + number("Groups", groups) + ", ";
+  member.type += number("Channels", channels) + settings.after_comma("nn::GroupNormConfig") + ">";
+  if (is_affine) member.weights = {{"gamma", gamma}, {"beta", beta}};
+  n.out(0, shape, 1);
+  Call& call = n.call("@($0)", {n.id(0)});
+  if (is_affine) name_member(call, n, gamma);
+  call.member = std::move(member);
+  n.g.needs_more = true;
+}
+
 /// The rows of a table that the ids of a constant say: a constant, too.
 inline void chosen_rows(const NodeView& n, const ReadTensor& table, const Value& ids, const Shape& shape) {
   ReadTensor rows{table.name, table.type, {}, {}};  // under its name they are trained

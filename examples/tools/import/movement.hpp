@@ -179,6 +179,19 @@ inline void split(const NodeView& n) {
   }
   n.call(code + ">($0)", {n.id(0)});
 }
+/// The elements begin, begin + step, ... before `end` of an axis, whose extent becomes their number.
+inline std::string stepped_part(const NodeView& n, Extent& axis, const Extent& begin, const Extent& end, long step) {
+  if (!axis.is_number() || !begin.is_number() || !end.is_number()) n.refuse("it takes a part of a dynamic axis");
+  const long size = axis.factor, low = step < 0 ? -1 : 0, high = step < 0 ? size - 1 : size;
+  const auto place = [&](long at) { return std::clamp(at < 0 ? at + size : at, low, high); };
+  const long first = place(begin.factor), last = place(end.factor), distance = step < 0 ? first - last : last - first;
+  if (step == 0 || distance <= 0) n.refuse("it has no element");
+  const long stride = step < 0 ? -std::max(step, -size) : std::min(step, size);
+  axis = Extent((distance + stride - 1) / stride);
+  std::string part = "Part{.begin = " + number("First", first);
+  if (last >= 0) part += ", .end = " + number("End", last);
+  return part + ", .step = " + number("Step", step < 0 ? -stride : stride) + "}";
+}
 inline void slice(const NodeView& n) {
   const Shape from = n.shape(0);
   const auto begin = n.numbers("starts", 1), end = n.numbers("ends", 2);
@@ -194,7 +207,11 @@ inline void slice(const NodeView& n) {
   for (std::size_t k = 0; k < axes.size(); ++k) {
     const std::size_t axis = n.axis(axes[k], from.size());
     const Extent &b = (*begin)[k], &e = (*end)[k];
-    if (steps[k] != 1) n.refuse("only steps of 1 are in scope");
+    if (steps[k] != 1) {
+      parts[axis] = stepped_part(n, shape[axis], b, e, steps[k]);
+      from_zero = false;
+      continue;
+    }
     if (b == Extent(0) &&
         (e == from[axis] ||
          (e.is_number() && (e.factor >= 1l << 31 || (from[axis].is_number() && e.factor >= from[axis].factor)))))
@@ -231,12 +248,37 @@ inline void slice(const NodeView& n) {
   n.out(0, shape, n.in(0).type);
   n.call(code, x.ids);
 }
+/// Known places of an axis with equal distances: a part of it.
+inline void places_in_steps(const NodeView& n, std::size_t axis) {
+  Shape shape = n.shape(0);
+  if (!shape[axis].is_number()) n.refuse("it takes places of a dynamic axis");
+  std::vector<long> places;
+  for (const Extent& each : *n.in(1).whole) {
+    if (!each.is_number()) n.refuse("a place depends on a dynamic axis");
+    places.push_back(long(n.axis(each.factor, std::size_t(shape[axis].factor))));
+  }
+  if (places.empty()) n.refuse("it has no element");
+  const long step = places.size() < 2 ? 1 : places[1] - places[0];
+  bool in_steps = step != 0;
+  for (std::size_t k = 1; k < places.size(); ++k) in_steps = in_steps && places[k] - places[k - 1] == step;
+  if (!in_steps) n.refuse("only places at equal distances are in scope");
+  const long end = places.back() + (step > 0 ? 1 : -1);
+  std::string part = ".begin = " + number("First", places[0]);
+  if (end >= 0) part += ", .end = " + number("End", end);
+  if (step != 1) part += ", .step = " + number("Step", step);
+  shape[axis] = Extent(long(places.size()));
+  Operands x(n);
+  const std::string code = "slice<" + std::to_string(axis) + ", Part{" + part + "}>(" + x.tensor(0) + ")";
+  n.out(0, shape, n.in(0).type);
+  n.call(code, x.ids);
+}
 inline void gather(const NodeView& n) {
   const std::size_t axis = n.axis(n.whole("axis", 0), n.rank(0));
   if (axis == 0 && n.in(0).tensor && n.rank(0) == 2 && n.in(0).type == 1) return embedding(n);
   const Shape from = n.shape(0);
+  if (n.in(1).whole && n.rank(1) == 1) return places_in_steps(n, axis);
   if (!n.in(1).whole || n.rank(1) != 0)
-    n.refuse("only look-ups in tables of the file, and one place of an axis are in scope");
+    n.refuse("only look-ups in tables of the file, and known places of an axis are in scope");
   if (!from[axis].is_number()) {
     const Extent at = (*n.in(1).whole)[0];
     if (from[axis].has_batch() || !(at == Extent(0) || at == Extent(-1)))

@@ -98,6 +98,11 @@ inline void infix(const NodeView& n, const std::string& sign, int level, bool is
   n.out(0, shape, is_test ? 9 : n.in(0).type);
   n.call(a + " " + sign + " " + b, x.ids, level);
 }
+/// A test of each element.
+inline void unary_test(const NodeView& n, const std::string& name) {
+  unary(n, name, "", true);
+  n.g[n.g.id_of[n.node.outputs[0]]].type = 9;
+}
 inline void reciprocal(const NodeView& n) {
   const Shape shape = n.shape(0);
   Operands x(n);
@@ -193,7 +198,8 @@ inline void global_pool(const NodeView& n, const std::string& name) {
   n.out(0, shape, n.in(0).type);
   n.call(name + "_keep<" + axes + ">($0)", {n.id(0)});
 }
-inline void reduce(const NodeView& n, const std::string& name, bool more = false) {
+/// `inner`: a function of each element before, or none.
+inline void reduce(const NodeView& n, const std::string& name, bool more = false, const std::string& inner = "") {
   Shape shape = n.shape(0);
   std::vector<long> axes = n.plain_numbers("axes", 1);
   if (axes.empty() && n.whole("noop_with_empty_axes", 0)) return n.alias(0, n.id(0));
@@ -213,7 +219,8 @@ inline void reduce(const NodeView& n, const std::string& name, bool more = false
     }
   Operands x(n);
   const bool is_all = !keep && which.size() == shape.size();
-  const std::string code = name + (is_all ? "(" : (keep ? "_keep<" : "<") + list + ">(") + x.tensor(0) + ")";
+  const std::string operand = inner.empty() ? x.tensor(0) : inner + "(" + x.tensor(0) + ")";
+  const std::string code = name + (is_all ? "(" : (keep ? "_keep<" : "<") + list + ">(") + operand + ")";
   n.out(0, result, n.in(0).type);
   n.call(code, x.ids);
   n.g.needs_more = n.g.needs_more || more;

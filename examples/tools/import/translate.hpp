@@ -1,5 +1,6 @@
 // From the nodes of an ONNX file to calls of Tenon: the table of operators, and the walk over the nodes.
 #pragma once
+#include "borders.hpp"
 #include "constants.hpp"
 #include "control.hpp"
 #include "fold.hpp"
@@ -9,6 +10,7 @@
 #include "patterns.hpp"
 #include "places.hpp"
 #include "recurrent.hpp"
+#include "sums.hpp"
 
 namespace importer {
 
@@ -40,8 +42,10 @@ inline const std::map<std::string, Rule>& rules() {
       {"Cos", [](const NodeView& n) { unary(n, "cos", "", true); }},
       {"Cosh", [](const NodeView& n) { unary(n, "cosh", "", true); }},
       {"CumSum", cumsum},
+      {"DepthToSpace", depth_to_space},
       {"Div", [](const NodeView& n) { infix(n, "/", 1); }},
       {"Dropout", [](const NodeView& n) { n.alias(0, n.id(0)); }},
+      {"Einsum", einsum},
       {"Elu", [](const NodeView& n) { with_alpha(n, "elu", 1); }},
       {"Equal", [](const NodeView& n) { infix(n, "==", 3, true); }},
       {"Erf", [](const NodeView& n) { unary(n, "erf", "", true); }},
@@ -51,16 +55,20 @@ inline const std::map<std::string, Rule>& rules() {
       {"Floor", [](const NodeView& n) { unary(n, "floor", "", true); }},
       {"GRU", [](const NodeView& n) { recurrent(n, false); }},
       {"Gather", gather},
+      {"GatherElements", gather_elements},
       {"Gelu", gelu},
       {"Gemm", gemm},
       {"GlobalAveragePool", [](const NodeView& n) { global_pool(n, "reduce_mean"); }},
       {"GlobalMaxPool", [](const NodeView& n) { global_pool(n, "reduce_max"); }},
       {"Greater", [](const NodeView& n) { infix(n, ">", 3, true); }},
       {"GreaterOrEqual", [](const NodeView& n) { infix(n, ">=", 3, true); }},
+      {"GroupNormalization", [](const NodeView& n) { group_norm(n, false); }},
       {"HardSigmoid", hard_sigmoid},
       {"HardSwish", [](const NodeView& n) { unary(n, "hswish", "nn::HSwish", true); }},
       {"Identity", [](const NodeView& n) { n.alias(0, n.id(0)); }},
       {"If", [](const NodeView& n) { ControlFlow(n).branch(); }},
+      {"InstanceNormalization", [](const NodeView& n) { group_norm(n, true); }},
+      {"IsNaN", [](const NodeView& n) { unary_test(n, "isnan"); }},
       {"LSTM", [](const NodeView& n) { recurrent(n, true); }},
       {"LayerNormalization", layer_norm},
       {"LeakyRelu", [](const NodeView& n) { with_alpha(n, "leaky_relu", 0.01f); }},
@@ -72,16 +80,22 @@ inline const std::map<std::string, Rule>& rules() {
       {"MatMul", matmul},
       {"Max", [](const NodeView& n) { chain_of_two(n, "maximum"); }},
       {"MaxPool", [](const NodeView& n) { pool(n, "max_pool2d"); }},
+      {"Mean", [](const NodeView& n) { sum(n, true); }},
       {"Min", [](const NodeView& n) { chain_of_two(n, "minimum"); }},
+      {"Mish", [](const NodeView& n) { unary(n, "mish", "nn::Mish", true); }},
       {"Mod", mod},
       {"Mul", [](const NodeView& n) { infix(n, "*", 1); }},
       {"Neg", [](const NodeView& n) { unary(n, "neg"); }},
       {"Not", [](const NodeView& n) { unary(n, "logical_not"); }},
+      {"OneHot", one_hot},
       {"Or", [](const NodeView& n) { function_of_two(n, "logical_or"); }},
       {"PRelu", [](const NodeView& n) { function_of_two(n, "leaky_relu", true); }},
+      {"Pad", pad},
       {"Pow", [](const NodeView& n) { function_of_two(n, "pow"); }},
       {"Reciprocal", reciprocal},
+      {"ReduceL1", [](const NodeView& n) { reduce(n, "reduce_sum", false, "abs"); }},
       {"ReduceL2", [](const NodeView& n) { reduce(n, "norm", true); }},
+      {"ReduceLogSumExp", [](const NodeView& n) { reduce(n, "logsumexp", true); }},
       {"ReduceMax", [](const NodeView& n) { reduce(n, "reduce_max"); }},
       {"ReduceMean", [](const NodeView& n) { reduce(n, "reduce_mean"); }},
       {"ReduceMin", [](const NodeView& n) { reduce(n, "reduce_min"); }},
@@ -93,6 +107,7 @@ inline const std::map<std::string, Rule>& rules() {
       {"Resize", resize},
       {"Round", [](const NodeView& n) { unary(n, "round", "", true); }},
       {"Scan", [](const NodeView& n) { ControlFlow(n).scan(); }},
+      {"ScatterElements", scatter_elements},
       {"Selu", selu},
       {"Sigmoid", [](const NodeView& n) { unary(n, "sigmoid", "nn::Sigmoid"); }},
       {"Sign", [](const NodeView& n) { unary(n, "sign", "", true); }},
@@ -103,12 +118,15 @@ inline const std::map<std::string, Rule>& rules() {
       {"Softmax", [](const NodeView& n) { softmax(n, "softmax"); }},
       {"Softplus", [](const NodeView& n) { unary(n, "softplus", "nn::Softplus"); }},
       {"Softsign", [](const NodeView& n) { unary(n, "softsign", "", true); }},
+      {"SpaceToDepth", space_to_depth},
       {"Split", split},
       {"Sqrt", [](const NodeView& n) { unary(n, "sqrt"); }},
       {"Squeeze", squeeze},
       {"Sub", [](const NodeView& n) { infix(n, "-", 2); }},
+      {"Sum", [](const NodeView& n) { sum(n, false); }},
       {"Tan", [](const NodeView& n) { unary(n, "tan", "", true); }},
       {"Tanh", [](const NodeView& n) { unary(n, "tanh", "nn::Tanh"); }},
+      {"Tile", tile},
       {"TopK", topk},
       {"Transpose", transpose},
       {"Trilu", trilu},
@@ -228,6 +246,9 @@ inline void take_inputs(Graph& g) {
     g.id_of[input.name] = seen;
     g.notes.push_back(text("input '", input.name, "' has the samples first in the header"));
   }
+  if (g.inputs.size() > 4)
+    throw_error<ValueError>("the file has ", g.inputs.size(),
+                            " inputs, and a cell takes at most 4: join some of them before the export.");
 }
 
 /// The value of an output. One with the steps first is returned with the samples first.

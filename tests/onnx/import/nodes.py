@@ -1,0 +1,89 @@
+# A network of single nodes, with what ONNX Runtime computes of it: `nodes.py FOLDER` writes nodes.onnx and nodes.npz.
+import sys
+
+import numpy
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+nodes, outputs, constants = [], [], []
+
+
+def constant(values, dtype):
+    name = f"constant{len(constants)}"
+    constants.append(numpy_helper.from_array(numpy.array(values, dtype), name))
+    return name
+
+
+def whole(*values):
+    return constant(values, numpy.int64)
+
+
+def real(*values):
+    return constant(values, numpy.float32)
+
+
+def add(operation, *inputs, dtype=TensorProto.FLOAT, **attributes):
+    """One more node, whose result is an output."""
+    name = f"y{len(outputs)}"
+    nodes.append(helper.make_node(operation, inputs, [name], name=f"node{len(outputs)}", **attributes))
+    outputs.append(helper.make_tensor_value_info(name, dtype, None))
+
+
+add("Pad", "image", whole(0, 0, 1, 2, 0, 0, 3, 0))
+add("Pad", "image", whole(0, 1, 0, 2, 0, 0, 0, 2), constant(-2.5, numpy.float32))
+add("Pad", "image", whole(0, 0, 2, 1, 0, 0, 3, 5), mode="reflect")
+add("Pad", "image", whole(0, 0, 4, 1, 0, 0, 0, 6), mode="edge")
+add("Pad", "image", whole(1, 2, 4, 0), "", whole(2, -1), mode="wrap")
+add("Slice", "x", whole(-1), whole(-1000), whole(1), whole(-1))
+add("Slice", "image", whole(1, 5), whole(8, 0), whole(1, 3), whole(3, -2))
+add("Gather", "image", whole(-1, 4, 1), axis=1)
+add("Gather", "image", whole(2, 1, 0), axis=2)
+add("Sum", "x", "x", real(0.5, 1, 2, 3))
+add("Mean", "x", real(7), "x")
+add("Einsum", "image", "image", equation="bchw, bdhw -> bcd")
+add("Einsum", "x", constant(numpy.arange(12).reshape(4, 3) / 5, numpy.float32), equation="bi,ij")
+add("DepthToSpace", "image", blocksize=2)
+add("DepthToSpace", "image", blocksize=2, mode="CRD")
+add("SpaceToDepth", "image", blocksize=2)
+add("Tile", "image", whole(1, 2, 1, 3))
+add("OneHot", "classes", constant(7, numpy.int64), real(0.25, 3))
+add("OneHot", "classes", whole(7), whole(0, 1), dtype=TensorProto.INT64)
+add("GatherElements", "x", "places", axis=1)
+nodes.append(helper.make_node("Slice", ["x", whole(1), whole(4), whole(1)], ["part"]))
+add("ScatterElements", "x", "places", "part", axis=1, reduction="add")
+add("ScatterElements", "x", "places", "part", axis=-1)
+add("InstanceNormalization", "image", real(*numpy.arange(8) / 3), real(*range(-2, 6)), epsilon=1e-3)
+add("InstanceNormalization", "image", real(*[1] * 8), real(*[0] * 8))
+add("Mish", "x")
+add("ReduceL1", "image", whole(2, 3), keepdims=0)
+add("ReduceLogSumExp", "image", whole(1))
+nodes.append(helper.make_node("Div", ["x", real(0, 1, 0, 2)], ["quotient"]))
+add("IsNaN", "quotient", dtype=TensorProto.BOOL)
+
+inputs = [
+    helper.make_tensor_value_info(name, dtype, ["n", *shape])
+    for name, dtype, shape in (
+        ("x", TensorProto.FLOAT, [4]),
+        ("image", TensorProto.FLOAT, [8, 4, 6]),
+        ("classes", TensorProto.INT64, [3]),
+        ("places", TensorProto.INT64, [3]),
+    )
+]
+model = helper.make_model(
+    helper.make_graph(nodes, "nodes", inputs, outputs, constants), opset_imports=[helper.make_opsetid("", 19)]
+)
+model.ir_version = 9
+onnx.save(model, f"{sys.argv[1]}/nodes.onnx")
+random = numpy.random.default_rng(1)
+feed = {
+    "x": random.normal(size=(2, 4)).astype(numpy.float32),
+    "image": random.normal(size=(2, 8, 4, 6)).astype(numpy.float32),
+    "classes": random.integers(0, 7, (2, 3)),
+    "places": numpy.array([[3, 0, 2], [1, 2, 0]]),
+}
+feed["x"][0, 0] = 0
+results = onnxruntime.InferenceSession(f"{sys.argv[1]}/nodes.onnx").run(None, feed)
+arrays = {f"x{k}": value for k, value in enumerate(feed.values())}
+arrays.update({f"y{k}": value for k, value in enumerate(results)})
+numpy.savez(f"{sys.argv[1]}/nodes.npz", **arrays)
