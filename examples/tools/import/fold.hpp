@@ -2,6 +2,7 @@
 #pragma once
 #include "elements.hpp"
 #include "movement.hpp"
+#include "parts.hpp"
 
 namespace importer {
 
@@ -202,7 +203,8 @@ class Folding {
     if (op == "Cast") return cast(n, x, shape);
     if (moves(n, op)) return true;
     if (op == "Gather" && shape.size() == 1) return gather(n, x, type);
-    if (op == "Slice" && shape.size() == 1) return slice(n, x, type);
+    if (const auto parts = op == "Slice" ? sliced(n, x) : op == "Transpose" ? reordered(n, x) : std::nullopt)
+      return give(n, parts->elements, parts->shape, type), true;
     if (op == "Concat") return concat(n, type);
     if (op == "Where" && n.ids.size() == 3) return where(n);
     if (op == "Neg" || op == "Not" || op == "Abs") {
@@ -274,16 +276,6 @@ class Folding {
       result.push_back(x[n.axis(each.factor, x.size())]);
     }
     give(n, result, n.shape(1), type);
-    return true;
-  }
-  static bool slice(const NodeView& n, const Wholes& x, int type) {
-    const auto begin = n.plain_numbers("starts", 1), end = n.plain_numbers("ends", 2),
-               step = n.plain_numbers("steps", 4);
-    if (begin.size() != 1 || end.size() != 1 || (!step.empty() && step != std::vector<long>{1})) return false;
-    const long count = long(x.size());
-    const auto place = [&](long at) { return std::clamp(at < 0 ? at + count : at, 0l, count); };
-    const long first = place(begin[0]), last = std::max(first, place(end[0]));
-    give(n, Wholes(x.begin() + first, x.begin() + last), {Extent(last - first)}, type);
     return true;
   }
   static bool concat(const NodeView& n, int type) {

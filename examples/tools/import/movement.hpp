@@ -1,6 +1,7 @@
 // Nodes that move elements without computing: shapes, axes, parts, look-ups.
 #pragma once
 #include "operators.hpp"
+#include "parts.hpp"
 
 namespace importer {
 
@@ -179,18 +180,15 @@ inline void split(const NodeView& n) {
   }
   n.call(code + ">($0)", {n.id(0)});
 }
-/// The elements begin, begin + step, ... before `end` of an axis, whose extent becomes their number.
-inline std::string stepped_part(const NodeView& n, Extent& axis, const Extent& begin, const Extent& end, long step) {
-  if (!axis.is_number() || !begin.is_number() || !end.is_number()) n.refuse("it takes a part of a dynamic axis");
-  const long size = axis.factor, low = step < 0 ? -1 : 0, high = step < 0 ? size - 1 : size;
-  const auto place = [&](long at) { return std::clamp(at < 0 ? at + size : at, low, high); };
-  const long first = place(begin.factor), last = place(end.factor), distance = step < 0 ? first - last : last - first;
-  if (step == 0 || distance <= 0) n.refuse("it has no element");
-  const long stride = step < 0 ? -std::max(step, -size) : std::min(step, size);
-  axis = Extent((distance + stride - 1) / stride);
-  std::string part = "Part{.begin = " + number("First", first);
-  if (last >= 0) part += ", .end = " + number("End", last);
-  return part + ", .step = " + number("Step", step < 0 ? -stride : stride) + "}";
+/// Places of an axis in code, "Part{...}"; its extent becomes their number.
+inline std::string part_text(const NodeView& n, Extent& axis, Places places) {
+  if (places.count < 1) n.refuse("it has no element");
+  if (places.count == 1) places.step = 1;
+  axis = Extent(places.count);
+  std::string part = "Part{.begin = " + number("First", places.first);
+  if (places.end() >= 0) part += ", .end = " + number("End", places.end());
+  if (places.step != 1) part += ", .step = " + number("Step", places.step);
+  return part + "}";
 }
 inline void slice(const NodeView& n) {
   const Shape from = n.shape(0);
@@ -208,7 +206,9 @@ inline void slice(const NodeView& n) {
     const std::size_t axis = n.axis(axes[k], from.size());
     const Extent &b = (*begin)[k], &e = (*end)[k];
     if (steps[k] != 1) {
-      parts[axis] = stepped_part(n, shape[axis], b, e, steps[k]);
+      if (!from[axis].is_number() || !b.is_number() || !e.is_number()) n.refuse("it takes a part of a dynamic axis");
+      if (steps[k] == 0) n.refuse("its step is 0");
+      parts[axis] = part_text(n, shape[axis], places_between(b.factor, e.factor, steps[k], from[axis].factor));
       from_zero = false;
       continue;
     }
@@ -262,13 +262,9 @@ inline void places_in_steps(const NodeView& n, std::size_t axis) {
   bool in_steps = step != 0;
   for (std::size_t k = 1; k < places.size(); ++k) in_steps = in_steps && places[k] - places[k - 1] == step;
   if (!in_steps) n.refuse("only places at equal distances are in scope");
-  const long end = places.back() + (step > 0 ? 1 : -1);
-  std::string part = ".begin = " + number("First", places[0]);
-  if (end >= 0) part += ", .end = " + number("End", end);
-  if (step != 1) part += ", .step = " + number("Step", step);
-  shape[axis] = Extent(long(places.size()));
+  const std::string part = part_text(n, shape[axis], {places[0], step, long(places.size())});
   Operands x(n);
-  const std::string code = "slice<" + std::to_string(axis) + ", Part{" + part + "}>(" + x.tensor(0) + ")";
+  const std::string code = "slice<" + std::to_string(axis) + ", " + part + ">(" + x.tensor(0) + ")";
   n.out(0, shape, n.in(0).type);
   n.call(code, x.ids);
 }

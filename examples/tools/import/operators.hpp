@@ -258,7 +258,9 @@ inline void cast(const NodeView& n) {
     if (to != 1 && !whole) n.refuse("ONNX does not say what this number is in its new type");
     Value& made = n.out(0, shape, int(to));
     made.filled = to == 1 ? double(float(v.scalar())) : double(*whole);
-    if (to != 1 && count_of(shape) == Extent(1)) made.whole = std::vector<Extent>{Extent(*whole)};
+    const Extent count = count_of(shape);
+    if (to != 1 && count.is_number() && count.factor >= 0 && count.factor <= 64)
+      made.whole = std::vector<Extent>(std::size_t(count.factor), Extent(*whole));
     return;
   }
   if (Call* const made = v.call < 0 ? nullptr : &n.g.calls[std::size_t(v.call)];
