@@ -361,3 +361,14 @@ TEST_CASE("margins as PyTorch's older exporter computes them") {
                   wholes("s", {2}, {-2, -1})},
                  7) == "[2][1] 6 2");
 }
+TEST_CASE("the first of a constant table whose number is a dynamic axis") {
+  ReadModel m =
+      model({node("Shape", {"x"}, "s"), node("Gather", {"s", "one"}, "steps", {whole("axis", {0})}),
+             node("Slice", {"/table", "zero", "steps", "one"}, "t"), node("Add", {"x", "t"}, "y")},
+            {wholes("/table", {1, 8}, {8, 3, 5, 7, 1, 2, 9, 4}), wholes("one", {1}, {1}), wholes("zero", {1}, {0})},
+            {-1, -1}, 7);
+  m.inputs[0].names = {"n", "seq"};
+  const importer::Imported made = importer::import_model(m, "net", "", {{{"seq", {4, 8}}}});
+  REQUIRE(made.problems.empty());
+  CHECK(made.header.find("x + slice<1, Part{0, seq}>(value_in(x, table))") != std::string::npos);
+}

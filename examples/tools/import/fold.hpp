@@ -203,7 +203,8 @@ class Folding {
     if (op == "Cast") return cast(n, x, shape);
     if (moves(n, op)) return true;
     if (op == "Gather" && shape.size() == 1) return gather(n, x, type);
-    if (const auto parts = op == "Slice" ? sliced(n, x) : op == "Transpose" ? reordered(n, x) : std::nullopt)
+    const bool is_cut = op == "Slice" && (shape.size() == 1 || n.in(0).special == Special::none);
+    if (const auto parts = is_cut ? sliced(n, x) : op == "Transpose" ? reordered(n, x) : std::nullopt)
       return give(n, parts->elements, parts->shape, type), true;
     if (op == "Concat") return concat(n, type);
     if (op == "Where" && n.ids.size() == 3) return where(n);

@@ -49,9 +49,14 @@ inline bool find_places(const Shape& shape, const std::vector<Extent>& x, std::v
   for (std::size_t k = shape.size(); k-- > 1;) strides[k - 1] = strides[k] * shape[k].factor;
   return true;
 }
-/// What a Slice leaves of a constant; nothing if its ranges are damaged.
+/// What a Slice leaves of a constant; nothing if its ranges are damaged, or depend on a dynamic axis.
 inline std::optional<Taken> sliced(const NodeView& n, const std::vector<Extent>& x) {
-  const auto begin = n.plain_numbers("starts", 1), end = n.plain_numbers("ends", 2);
+  std::vector<long> begin, end;
+  for (const auto& [name, input, to] : {std::tuple("starts", 1u, &begin), std::tuple("ends", 2u, &end)})
+    for (const Extent& each : n.numbers(name, input).value_or(std::vector<Extent>())) {
+      if (!each.is_number()) return std::nullopt;
+      to->push_back(each.factor);
+    }
   auto axes = n.plain_numbers("axes", 3), steps = n.plain_numbers("steps", 4);
   if (axes.empty())
     for (std::size_t k = 0; k < begin.size(); ++k) axes.push_back(long(k));

@@ -303,6 +303,28 @@ class Bert(nn.Module):
         return x, torch.tanh(self.pooler(x[:, 0]))
 
 
+class Generator(nn.Module):
+    """As networks that make images: norms of groups and instances, borders, pixels from channels."""
+
+    def __init__(self):
+        super().__init__()
+        self.head = nn.Conv2d(3, 8, 3, padding=1, padding_mode="reflect")
+        self.norm = nn.GroupNorm(2, 8)
+        self.border = nn.ReplicationPad2d((1, 2, 0, 1))
+        self.instance = nn.InstanceNorm2d(8, affine=True)
+        self.plain = nn.InstanceNorm2d(8)
+        self.shuffle = nn.PixelShuffle(2)
+
+    def forward(self, x):
+        y = F.mish(self.norm(self.plain(self.head(x))))
+        y = self.instance(self.border(y))
+        y = self.shuffle(F.pad(y, (1, 0, 2, 1), value=-1.0))
+        part = y.flip(3)[:, :, ::3, 1::2]
+        line = part.mean(3)
+        best = torch.gather(line, 2, line.argmax(2, keepdim=True))
+        return part, torch.einsum("nchw,ndhw->ncd", y, y) / 72**2, best, F.one_hot(line.argmax(2), 24).float()
+
+
 def text(words, length, n=2):
     return torch.randint(0, words, (n, length))
 
@@ -315,6 +337,7 @@ networks = {
     "mobilenet": (MobileNet, lambda: [torch.randn(2, 3, 32, 32)], ["image"], {}),
     "small": (Small, lambda: [torch.randn(2, 1, 8, 8)], ["image"], {}),
     "unet": (UNet, lambda: [torch.randn(2, 1, 32, 32)], ["image"], {}),
+    "generator": (Generator, lambda: [torch.randn(2, 3, 32, 32)], ["image"], {}),
     "lstm": (Lstm, lambda: [text(50, 12)], ["text"], {}),
     "gru": (Gru, lambda: [text(50, 12)], ["text"], {}),
     "gpt": (Gpt, lambda: [text(65, 16)], ["text"], {1: "seq"}),
@@ -332,6 +355,8 @@ def export(name, folder):
         if isinstance(module, nn.BatchNorm2d):
             nn.init.uniform_(module.weight, 0.5, 1.5), nn.init.normal_(module.bias)
             nn.init.normal_(module.running_mean), nn.init.uniform_(module.running_var, 0.5, 1.5)
+        if isinstance(module, (nn.GroupNorm, nn.InstanceNorm2d)) and module.affine:
+            nn.init.uniform_(module.weight, 0.5, 1.5), nn.init.normal_(module.bias)
     if name in attention.networks:
         for parameter in net.parameters():
             nn.init.normal_(parameter, std=0.3)
