@@ -36,9 +36,9 @@ inline std::vector<std::string> letters_of(const NodeView& n) {
   std::string result;
   if (arrow != equation.npos) result = equation.substr(arrow + 2);
   else
-    for (const auto [c, times] : count)
+    for (const auto& [c, times] : count)
       if (times == 1) result += c;
-  for (const auto [c, times] : count)
+  for (const auto& [c, times] : count)
     if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'))) n.refuse("its equation is damaged");
   const std::set<char> of_result(result.begin(), result.end());
   bool fits = terms.size() == n.ids.size() && of_result.size() == result.size();
