@@ -253,7 +253,7 @@ constexpr bool has(const tenon::Graph<N>& graph) {
 
 /// Runs f(x...) and its gradients eagerly, as a graph with all passes, as one with none, and with three threads
 /// for each kernel; checks that result and gradients agree bit for bit, and returns them. f is generic and captures
-/// nothing; at most three floating-point operands. In a program with a second target, whose tests are those of another
+/// nothing. In a program with a second target, whose tests are those of another
 /// program again or have their like in tests/ops, it compares that target in both modes with the CPU's PyNative mode.
 template <class Same = SameBits, class F, class... X>
 auto both_modes(const F& f, const X&... x) {

@@ -34,20 +34,20 @@ inline void pad(const NodeView& n) {
   std::string code = border_code(n);
   const bool is_constant = code == "pad<", is_mirror = code == "pad_reflect<";
   const auto margins = margins_of(n, shape.size());
-  std::string list, skipped;
+  std::string list, before_next;  // axes without a margin are named only before one that has one
   for (std::size_t k = 0; k < shape.size(); ++k) {
     const auto [before, after] = margins[k];
-    skipped += (k ? ", " : "") + std::string("Margin{");
-    if (before + after > 0) {
-      if (!shape[k].is_number()) n.refuse("it adds to a dynamic axis");
-      if (!is_constant && std::max(before, after) > shape[k].factor - (is_mirror ? 1 : 0))
-        n.refuse("its border is wider than its input");
-      if (__builtin_add_overflow(shape[k].factor, before + after, &shape[k].factor))
-        n.refuse("its result is too large");
-      list += skipped + number("Before", before) + ", " + number("After", after);
-      skipped = "";
-      list += "}";
-    } else skipped += "}";
+    if (before + after == 0) {
+      before_next += "Margin{}, ";
+      continue;
+    }
+    if (!shape[k].is_number()) n.refuse("it adds to a dynamic axis");
+    if (!is_constant && std::max(before, after) > shape[k].factor - (is_mirror ? 1 : 0))
+      n.refuse("its border is wider than its input");
+    if (__builtin_add_overflow(shape[k].factor, before + after, &shape[k].factor)) n.refuse("its result is too large");
+    list += (list.empty() ? "" : ", ") + before_next + "Margin{" + number("Before", before) + ", " +
+            number("After", after) + "}";
+    before_next = "";
   }
   if (list.empty()) return n.alias(0, n.id(0));
   std::string value;
@@ -88,7 +88,8 @@ inline long side_of(const NodeView& n) {
   if (side < 1 || side > 1000) n.refuse("its blocksize is damaged");
   return side;
 }
-/// Channels become squares of pixels. In mode DCR the place in a square comes before the channel, in CRD behind it.
+/// Turns the channels of a pixel into a square of pixels. Mode CRD is PyTorch's pixel_shuffle: the channels of one
+/// square are neighbours. In mode DCR all channels for the first pixel of the squares come first.
 inline void depth_to_space(const NodeView& n) {
   const long side = side_of(n);
   const Shape from = n.shape(0);
@@ -105,7 +106,7 @@ inline void depth_to_space(const NodeView& n) {
   n.call(code, x.ids);
   n.g.needs_more = n.g.needs_more || is_crd;
 }
-/// Squares of pixels become channels: the place in a square comes before the channel.
+/// The opposite of depth_to_space in mode DCR.
 inline void space_to_depth(const NodeView& n) {
   const Extent side(side_of(n));
   const Shape from = n.shape(0);

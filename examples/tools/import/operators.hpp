@@ -119,20 +119,29 @@ inline void function_of_two(const NodeView& n, const std::string& name, bool mor
   n.call(name + "(" + a + ", " + b + ")", x.ids);
   n.g.needs_more = n.g.needs_more || more;
 }
-/// An operator of any number of inputs, as calls in each other: "maximum(maximum(a, b), c)".
-inline void chain_of_two(const NodeView& n, const std::string& name) {
+/// An operator of any number of inputs. `join` writes the code of two of them.
+template <class Join>
+void chain_of_two(const NodeView& n, const Join& join, int level = 0, const std::string& divided = "") {
   if (n.ids.size() == 1) return n.alias(0, n.id(0));
   Shape shape = n.shape(0);
   Operands x(n);
   std::string code = x(0);
   for (std::size_t k = 1; k < n.ids.size(); ++k) {
     shape = stretched(n, shape, n.shape(k));
-    if (k == 2 && x.ids.empty()) n.refuse("it computes with two constants");
-    code = name + "(" + code + ", " + x(k) + ")";
+    code = join(code, x(k));
+    if (x.ids.empty()) n.refuse("it computes with two constants");
   }
-  if (x.ids.empty()) n.refuse("it computes with two constants");
   n.out(0, shape, n.in(0).type);
-  n.call(code, x.ids);
+  n.call(divided.empty() ? code : "(" + code + ")" + divided, x.ids, level);
+}
+/// "maximum(maximum(a, b), c)"
+inline void chain_of_calls(const NodeView& n, const std::string& name) {
+  chain_of_two(n, [&](const std::string& a, const std::string& b) { return name + "(" + a + ", " + b + ")"; });
+}
+/// "a + b + c", or their mean.
+inline void sum(const NodeView& n, bool is_mean) {
+  const std::string divided = is_mean ? " / " + std::to_string(n.ids.size()) : "";
+  chain_of_two(n, [](const std::string& a, const std::string& b) { return a + " + " + b; }, is_mean ? 1 : 2, divided);
 }
 /// An activation with a setting.
 inline void with_alpha(const NodeView& n, const std::string& name, float usual) {

@@ -7,7 +7,7 @@ namespace importer {
 /// Which elements of an axis are taken: `count`, each `step` behind the one before.
 struct Places {
   long first = 0, step = 1, count = 0;
-  /// The place behind the last one; -1 is in front of the axis.
+  /// The place after the last one. Downwards it is -1 where the last one is the first of the axis.
   long end() const { return first + (count - 1) * step + (step < 0 ? -1 : 1); }
 };
 /// The elements begin, begin + step, ... before `end`, as Slice has them.
@@ -37,7 +37,7 @@ inline Taken taken(const std::vector<Extent>& x, const std::vector<Places>& plac
   }
   return result;
 }
-/// All places of each axis, and how far apart its elements are; nothing if the shape does not have these elements.
+/// All places of each axis, and how far apart its elements are; false if the shape does not have these elements.
 inline bool find_places(const Shape& shape, const std::vector<Extent>& x, std::vector<Places>& places,
                         std::vector<long>& strides) {
   if (!(count_of(shape) == Extent(long(x.size())))) return false;
@@ -51,12 +51,11 @@ inline bool find_places(const Shape& shape, const std::vector<Extent>& x, std::v
 }
 /// What a Slice leaves of a constant; nothing if its ranges are damaged, or depend on a dynamic axis.
 inline std::optional<Taken> sliced(const NodeView& n, const std::vector<Extent>& x) {
-  std::vector<long> begin, end;
-  for (const auto& [name, input, to] : {std::tuple("starts", 1u, &begin), std::tuple("ends", 2u, &end)})
-    for (const Extent& each : n.numbers(name, input).value_or(std::vector<Extent>())) {
-      if (!each.is_number()) return std::nullopt;
-      to->push_back(each.factor);
-    }
+  const auto is_dynamic = [](const Extent& each) { return !each.is_number(); };
+  for (const std::size_t k : {1u, 2u})
+    if (n.has(k) && n.in(k).whole && std::any_of(n.in(k).whole->begin(), n.in(k).whole->end(), is_dynamic))
+      return std::nullopt;
+  const auto begin = n.plain_numbers("starts", 1), end = n.plain_numbers("ends", 2);
   auto axes = n.plain_numbers("axes", 3), steps = n.plain_numbers("steps", 4);
   if (axes.empty())
     for (std::size_t k = 0; k < begin.size(); ++k) axes.push_back(long(k));

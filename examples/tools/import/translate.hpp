@@ -3,6 +3,7 @@
 #include "borders.hpp"
 #include "constants.hpp"
 #include "control.hpp"
+#include "einsum.hpp"
 #include "fold.hpp"
 #include "lifting.hpp"
 #include "movement.hpp"
@@ -10,7 +11,6 @@
 #include "patterns.hpp"
 #include "places.hpp"
 #include "recurrent.hpp"
-#include "sums.hpp"
 
 namespace importer {
 
@@ -78,10 +78,10 @@ inline const std::map<std::string, Rule>& rules() {
       {"LogSoftmax", [](const NodeView& n) { softmax(n, "log_softmax"); }},
       {"Loop", [](const NodeView& n) { ControlFlow(n).loop(); }},
       {"MatMul", matmul},
-      {"Max", [](const NodeView& n) { chain_of_two(n, "maximum"); }},
+      {"Max", [](const NodeView& n) { chain_of_calls(n, "maximum"); }},
       {"MaxPool", [](const NodeView& n) { pool(n, "max_pool2d"); }},
       {"Mean", [](const NodeView& n) { sum(n, true); }},
-      {"Min", [](const NodeView& n) { chain_of_two(n, "minimum"); }},
+      {"Min", [](const NodeView& n) { chain_of_calls(n, "minimum"); }},
       {"Mish", [](const NodeView& n) { unary(n, "mish", "nn::Mish", true); }},
       {"Mod", mod},
       {"Mul", [](const NodeView& n) { infix(n, "*", 1); }},

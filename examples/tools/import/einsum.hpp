@@ -1,24 +1,8 @@
-// Nodes that add up several tensors, or their products: Sum, Mean, Einsum.
+// Sums of products, with a letter for each axis: Einsum.
 #pragma once
 #include "operators.hpp"
 
 namespace importer {
-
-/// The sum of any number of tensors, or their mean.
-inline void sum(const NodeView& n, bool is_mean) {
-  if (n.ids.size() == 1) return n.alias(0, n.id(0));
-  Shape shape = n.shape(0);
-  Operands x(n);
-  std::string code = x(0);
-  for (std::size_t k = 1; k < n.ids.size(); ++k) {
-    shape = stretched(n, shape, n.shape(k));
-    code += " + " + x(k);
-    if (k == 1 && x.ids.empty()) n.refuse("it computes with two constants");
-  }
-  n.out(0, shape, n.in(0).type);
-  if (is_mean) n.call("(" + code + ") / " + std::to_string(n.ids.size()), x.ids, 1);
-  else n.call(code, x.ids, 2);
-}
 
 /// The letters of an equation: those of each operand, then those of the result.
 inline std::vector<std::string> letters_of(const NodeView& n) {
