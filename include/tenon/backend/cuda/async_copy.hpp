@@ -4,15 +4,6 @@
 
 namespace tenon::inline TENON_ABI::kernel::cuda {
 
-/// Starts to load a number, so that its line is in the L1 cache when it is needed. Nothing waits for it.
-__device__ inline void load_ahead(const void* from) {
-#if defined(__CUDA_ARCH__)
-  [[maybe_unused]] unsigned unused;
-  asm volatile("ld.global.u8 %0, [%1];" : "=r"(unused) : "l"(from));
-#else
-  static_cast<void>(from);
-#endif
-}
 /// What comes before is loaded before what comes after begins. nvcc would start a few loads at a time to save
 /// registers, and wait for each of them.
 __device__ inline void wait_for_loads() {

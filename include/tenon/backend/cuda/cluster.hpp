@@ -12,6 +12,12 @@ __device__ inline void arrive_at_cluster() {
   asm volatile("barrier.cluster.arrive.release;" ::: "memory");
 #endif
 }
+/// The same at the begin, before this thread has written or read anything.
+__device__ inline void begin_in_cluster() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
+  asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
+#endif
+}
 /// Waits until all threads of the cluster have arrived. Each calls it once after it has arrived.
 __device__ inline void wait_for_cluster() {
 #if defined(TENON_CUDA_EMULATOR)

@@ -82,6 +82,23 @@ struct MaxPoolGradientElement {
     });
     store_result<C>(a, i, at.plane % channels, static_cast<T>(sum));
   }
+  /// The same for all elements of window i, where windows lie side by side and cover the planes.
+  template <class C>
+  __device__ static void window(const Arguments& a, int i) {
+    using T = typename C::Result;
+    using A = Compute<T>;
+    constexpr Pool2dSizes s = PoolKernel<MaxPoolGradient, true>::one_sample<C>;
+    constexpr bool one_window = std::is_floating_point_v<T> && kernel::detail::are_2x2<T>(s);
+    constexpr int ow = int(s.ow), oh = int(s.oh), w = int(s.w), h = int(s.h), channels = int(C::result[1]);
+    const int place = a.template operand<typename C::template Operand<0>>(0)[i], plane = i / (oh * ow),
+              first = (plane * h + i / ow % oh * s.kh) * w + i % ow * s.kw;
+    const A own = static_cast<A>(a.template operand<T>(1)[i]), taken = one_window ? own + A(-0.0f) : A(0) + own;
+#pragma unroll
+    for (int r = 0; r < s.kh; ++r)
+#pragma unroll
+      for (int k = 0; k < s.kw; ++k)
+        store_result<C>(a, first + r * w + k, plane % channels, static_cast<T>(place == r * s.kw + k ? taken : A(0)));
+  }
 };
 
 /// What an average divides by.

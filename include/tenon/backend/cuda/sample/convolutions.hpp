@@ -1,118 +1,18 @@
-// Convolutions of one sample and their gradients, by the threads of a block: a thread has neighbours of a row, so that
-// a weight or a pixel that it loads serves several of them.
+// Convolutions of one sample and their gradients, by the threads of a block.
 #pragma once
-#include <tenon/backend/cuda/conv/conv2d.hpp>
 #include <tenon/backend/cuda/conv/weight_gradient.hpp>
-#include <tenon/backend/cuda/sample/parts.hpp>
+#include <tenon/backend/cuda/sample/strips.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::cuda {
 
-/// Neighbours of a row of `width` that a thread computes: at most 8, and pieces as even as can be.
-constexpr int strip_of(long width) { return int(even_piece(width, 8)); }
-
-/// Where the strips of a convolution's result are, [channels, height, width].
-template <long channels, long height, long width, long planes, long segment>
-struct Strips {
-  static constexpr int length = strip_of(width), of_row = int((width + length - 1) / length),
-                       segments = int((planes + segment - 1) / segment);
-  static constexpr long count = channels * height * of_row;
-  int first, row, channel;
-  __device__ static int elements_before(int i) { return i / of_row * int(width) + i % of_row * length; }
-  __device__ explicit Strips(int i)
-      : first(i % of_row * length), row(i / of_row % int(height)), channel(i / of_row / int(height)) {}
-  template <class C>
-  __device__ void store(const Arguments& a, const StripSums<length>& total) const {
-#pragma unroll
-    for (int q = 0; q < length; ++q)
-      if (first + q < int(width))
-        store_result<C>(a, (channel * int(height) + row) * int(width) + first + q, channel, total.sum[q] + 0.0f);
-  }
-};
-
-/// y: chains over channels and taps (backend/order.hpp). Taps in the padding are left out or meet zeros.
-struct ConvolvedStrip {
-  template <class C>
-  static constexpr Conv2dSizes sizes = conv_call_sizes<C, gives_y>;
-  template <class C>
-  static constexpr bool fits = sizes<C>.dilation_w == 1;
-  template <class C>
-  using Of = Strips<sizes<C>.o, sizes<C>.oh, sizes<C>.ow, sizes<C>.group_inputs(), sizes<C>.segment()>;
-
-  template <class C>
-  __device__ static StripSums<Of<C>::length> of_segment(const Arguments& a, const Of<C>& strip, int segment) {
-    constexpr Conv2dSizes s = conv_call_sizes<C, gives_y>;
-    constexpr int planes = int(s.group_inputs()), outputs = int(s.group_outputs()), channels = int(s.segment()),
-                  h = int(s.h), w = int(s.w), length = Of<C>::length, pixels = (length - 1) * s.stride_w + s.kw;
-    const float* const x = a.operand<float>(0) + strip.channel / outputs * planes * h * w;
-    const float* const weight = a.operand<float>(1) + strip.channel * planes * s.kh * s.kw;
-    const int from = strip.first * s.stride_w - s.pad_left,
-              end = (segment + 1) * channels < planes ? (segment + 1) * channels : planes;
-    StripSums<length> own;
-    for (int c = segment * channels; c < end; ++c) {
-#pragma unroll
-      for (int r = 0; r < s.kh; ++r) {
-        const int y = strip.row * s.stride_h + r * s.dilation_h - s.pad_top;
-        if (unsigned(y) >= unsigned(h)) continue;
-        float pixel[pixels];
-#pragma unroll
-        for (int p = 0; p < pixels; ++p)
-          pixel[p] = unsigned(from + p) < unsigned(w) ? x[(c * h + y) * w + from + p] : 0.0f;
-#pragma unroll
-        for (int k = 0; k < s.kw; ++k) {
-          const float tap = weight[(c * s.kh + r) * s.kw + k];
-#pragma unroll
-          for (int q = 0; q < length; ++q) own.sum[q] = fmadd(tap, pixel[q * s.stride_w + k], own.sum[q]);
-        }
-      }
-    }
-    return own;
-  }
-};
-/// dx from w and dy.
-struct ConvInputStrip {
-  template <class C>
-  static constexpr Conv2dSizes sizes = conv_call_sizes<C, gives_dx>;
-  template <class C>
-  static constexpr bool fits =
-      sizes<C>.dilation_w == 1 && sizes<C>.dilation_h == 1 && sizes<C>.stride_h == 1 && sizes<C>.stride_w == 1;
-  template <class C>
-  using Of = Strips<sizes<C>.c, sizes<C>.h, sizes<C>.w, sizes<C>.group_outputs(), sizes<C>.input_segment()>;
-
-  template <class C>
-  __device__ static StripSums<Of<C>::length> of_segment(const Arguments& a, const Of<C>& strip, int segment) {
-    constexpr Conv2dSizes s = conv_call_sizes<C, gives_dx>;
-    constexpr int planes = int(s.group_outputs()), inputs = int(s.group_inputs()), channels = int(s.input_segment()),
-                  oh = int(s.oh), ow = int(s.ow), length = Of<C>::length, pixels = length + s.kw - 1;
-    const int group = strip.channel / inputs, from = strip.first + s.pad_left - (s.kw - 1),
-              end = (segment + 1) * channels < planes ? (segment + 1) * channels : planes,
-              first_kernel = group * planes * inputs + strip.channel % inputs;
-    const float* const weight = a.operand<float>(0) + first_kernel * s.kh * s.kw;
-    const float* const dy = a.operand<float>(1) + group * planes * oh * ow;
-    StripSums<length> own;
-    for (int o = segment * channels; o < end; ++o) {
-#pragma unroll
-      for (int r = 0; r < s.kh; ++r) {
-        const int y = strip.row + s.pad_top - r;
-        if (unsigned(y) >= unsigned(oh)) continue;
-        float pixel[pixels];
-#pragma unroll
-        for (int p = 0; p < pixels; ++p)
-          pixel[p] = unsigned(from + p) < unsigned(ow) ? dy[(o * oh + y) * ow + from + p] : 0.0f;
-#pragma unroll
-        for (int k = 0; k < s.kw; ++k) {
-          const float tap = weight[(o * inputs * s.kh + r) * s.kw + k];
-#pragma unroll
-          for (int q = 0; q < length; ++q) own.sum[q] = fmadd(tap, pixel[q + s.kw - 1 - k], own.sum[q]);
-        }
-      }
-    }
-    return own;
-  }
-};
+/// Bytes of shared memory for so many floats, 0 if they are more than a step may have.
+constexpr int bytes_to_stage(long floats) {
+  return floats * long(sizeof(float)) <= most_staged_bytes ? int(floats * long(sizeof(float))) : 0;
+}
 
 /// A convolution by strips where they are written for it, else by elements.
-template <class Strip, class Element, ConvTensors at>
+template <class Element, ConvTensors at>
 struct SampleConvolution : SampleElements<Element> {
   template <class C>
   static constexpr SampleRole role() {
@@ -123,35 +23,144 @@ struct SampleConvolution : SampleElements<Element> {
     return fits ? SampleElements<Element>::template role<C>() : SampleRole::none;
   }
   template <class C>
-  static constexpr int shared_items = [] {
-    if constexpr (Strip::template fits<C>) {
-      constexpr Conv2dSizes s = conv_call_sizes<C, at>;
-      if (s.o * s.oh * s.ow * s.group_inputs() * s.taps() >= least_shared_work)
-        return int(Strip::template Of<C>::count);
-    }
+  static constexpr bool is_shared = [] {
+    constexpr Conv2dSizes s = conv_call_sizes<C, at>;
+    return StripSizes<C, at>::fits && s.o * s.oh * s.ow * s.group_inputs() * s.taps() >= least_shared_work;
+  }();
+  template <class C>
+  static constexpr int threads = [] {
+    using Sizes = StripSizes<C, at>;
+    if constexpr (Sizes::fits) return SegmentLanes<Sizes::segments>::width * Sizes::count;
+    else return sample_threads;
+  }();
+  template <class C>
+  static constexpr int staged_bytes = [] {
+    if constexpr (StripSizes<C, at>::fits) return bytes_to_stage(StripSizes<C, at>::floats);
     return 0;
   }();
   template <class C>
-  __device__ static int elements_before(int item) {
-    return Strip::template Of<C>::elements_before(item);
+  static constexpr bool has_barrier = true;
+  template <class C>
+  __device__ static void sample(const Arguments& a, SampleOfBatch which, std::byte* staged) {
+    using Sizes = StripSizes<C, at>;
+    const StagedStrips<Sizes> source(image(a), weight(a), reinterpret_cast<float*>(staged), which.thread);
+    strips<C>(a, which, source);
   }
   template <class C>
   __device__ static void sample(const Arguments& a, SampleOfBatch which) {
-    if constexpr (Strip::template fits<C>) {
-      using Of = typename Strip::template Of<C>;
-      each_in_segments<Of::segments, Of::count>(
-          which, [&](int i, int segment) { return Strip::template of_segment<C>(a, Of(i), segment); },
-          [&](int i, const StripSums<Of::length>& total) { Of(i).template store<C>(a, total); });
-    } else SampleElements<Element>::template sample<C>(a, which);
+    using Sizes = StripSizes<C, at>;
+    if constexpr (Sizes::fits) strips<C>(a, which, DirectStrips<Sizes>{image(a), weight(a)});
+    else SampleElements<Element>::template sample<C>(a, which);
+  }
+
+ private:
+  __device__ static const float* image(const Arguments& a) { return a.operand<float>(at.x < 0 ? at.y : at.x); }
+  __device__ static const float* weight(const Arguments& a) { return a.operand<float>(at.weight); }
+  template <class C, class Source>
+  __device__ static void strips(const Arguments& a, SampleOfBatch which, const Source& source) {
+    using Sizes = StripSizes<C, at>;
+    each_in_segments<Sizes::segments, Sizes::count>(
+        which, [&](int i, int segment) { return Strip<Sizes>(i).of_segment(source, segment); },
+        [&](int i, const StripSums<Sizes::length>& total) {
+          const Strip<Sizes> own(i);
+          put_results<C, Sizes::length>(a, which, (own.channel * Sizes::rows + own.row) * Sizes::columns + own.first,
+                                        Sizes::columns - own.first, own.channel,
+                                        [&](int q) { return total.sum[q] + 0.0f; });
+        });
   }
 };
 template <>
-struct SampleWork<ops::Conv2d> : SampleConvolution<ConvolvedStrip, ConvolvedElement, gives_y> {};
+struct SampleWork<ops::Conv2d> : SampleConvolution<ConvolvedElement, gives_y> {};
 template <>
-struct SampleWork<ops::Conv2dBackwardInput> : SampleConvolution<ConvInputStrip, ConvInputElement, gives_dx> {};
+struct SampleWork<ops::Conv2dBackwardInput> : SampleConvolution<ConvInputElement, gives_dx> {};
 
-/// The gradient of a weight: a thread has a row of taps and a segment of the pixels of dy. The segments of an element
-/// are lanes side by side, and are added one after the other.
+/// The gradient of a weight: a thread has a row of taps and a segment of the pixels of dy.
+template <class C>
+struct WeightRows {
+  static constexpr Conv2dSizes s = conv_call_sizes<C, gives_dw>;
+  static constexpr PixelSegments pixels = pixel_segments(s.oh, s.ow);
+  static constexpr int segments = int(pixels.count()), across = int(pixels.side_by_side()), rows = int(pixels.rows),
+                       planes = int(s.c), height = int(s.h), width = int(s.w), outputs = int(s.o), oh = int(s.oh),
+                       ow = int(s.ow), kh = int(s.kh), kw = int(s.kw), stride = int(s.stride_w),
+                       dilation = int(s.dilation_w), left = int(s.pad_left),
+                       count = outputs * int(s.group_inputs()) * kh;
+  static constexpr bool rows_inside = s.pad_top == 0 && (s.oh - 1) * s.stride_h + (s.kh - 1) * s.dilation_h < s.h;
+  // In shared memory: the image with zeros on both sides, and dy, both in whole fours.
+  static constexpr int window = whole_fours(3 * stride + (kw - 1) * dilation + 1),
+                       pitch = odd_fours((whole_fours(ow) - 4) * stride + window), dy_pitch = whole_fours(ow),
+                       dy_plane = odd_fours(oh * dy_pitch), dy_at = planes * height * pitch,
+                       floats = dy_at + outputs * dy_plane;
+  static constexpr bool fits = across == 1;
+};
+/// Item i of them: neighbouring items are neighbouring output channels, which read the same pixels.
+template <class C>
+struct RowOfTaps {
+  using W = WeightRows<C>;
+  int output, input, r;
+  __device__ explicit RowOfTaps(int i)
+      : output(i % W::outputs), input(i / W::outputs / W::kh), r(i / W::outputs % W::kh) {}
+  __device__ int first() const { return ((output * int(W::s.group_inputs()) + input) * W::kh + r) * W::kw; }
+  template <class Source>
+  __device__ StripSums<W::kw> of_segment(const Source& source, int segment) const {
+    constexpr int oh = W::oh, ow = W::ow, columns = int(W::pixels.columns);
+    const int plane = output / int(W::s.group_outputs()) * int(W::s.group_inputs()) + input,
+              top = segment / W::across * W::rows, begin = segment % W::across * columns,
+              bottom = top + W::rows < oh ? top + W::rows : oh, end = begin + columns < ow ? begin + columns : ow;
+    StripSums<W::kw> own;
+#pragma unroll 1
+    for (int y = top; y < bottom; ++y) {
+      const int from = y * int(W::s.stride_h) + r * int(W::s.dilation_h) - int(W::s.pad_top);
+      if (!W::rows_inside && unsigned(from) >= unsigned(W::height)) continue;
+#pragma unroll(W::across == 1 && ow <= 32 ? 8 : 1)
+      for (int first = begin; first < end; first += 4) {
+        float pixel[W::window], gradient[4];
+        source.pixels(plane, from, first, pixel);
+        source.gradients(output, y, first, end, gradient);
+#pragma unroll
+        for (int j = 0; j < 4; ++j) {
+          if (first + j >= end) continue;
+#pragma unroll
+          for (int k = 0; k < W::kw; ++k)
+            own.sum[k] = fmadd(pixel[j * W::stride + k * W::dilation], gradient[j], own.sum[k]);
+        }
+      }
+    }
+    return own;
+  }
+};
+template <class C>
+struct DirectRows {
+  using W = WeightRows<C>;
+  const float *image, *dy;
+  __device__ void pixels(int plane, int y, int first, float (&to)[W::window]) const {
+#pragma unroll
+    for (int p = 0; p < W::window; ++p) {
+      const int column = first * W::stride - W::left + p;
+      to[p] = unsigned(column) < unsigned(W::width) ? image[(plane * W::height + y) * W::width + column] : 0.0f;
+    }
+  }
+  __device__ void gradients(int output, int y, int first, int end, float (&to)[4]) const {
+#pragma unroll
+    for (int j = 0; j < 4; ++j) to[j] = first + j < end ? dy[(output * W::oh + y) * W::ow + first + j] : 0.0f;
+  }
+};
+template <class C>
+struct StagedRowsOfPixels {
+  using W = WeightRows<C>;
+  const float* staged;
+  /// The block brings them there.
+  __device__ StagedRowsOfPixels(const float* image, const float* dy, float* to, int thread) : staged(to) {
+    stage_planes<W::planes, W::height, W::width, 0, W::height, W::left, W::pitch>(image, to, thread);
+    stage_planes<W::outputs, W::oh, W::ow, 0, W::oh, 0, W::dy_pitch, W::dy_plane>(dy, to + W::dy_at, thread);
+    __syncthreads();
+  }
+  __device__ void pixels(int plane, int y, int first, float (&to)[W::window]) const {
+    load_fours(staged + (plane * W::height + y) * W::pitch + first * W::stride, to);
+  }
+  __device__ void gradients(int output, int y, int first, int, float (&to)[4]) const {
+    load_fours(staged + W::dy_at + output * W::dy_plane + y * W::dy_pitch + first, to);
+  }
+};
 template <>
 struct SampleWork<ops::Conv2dBackwardWeight> {
   template <class C>
@@ -163,16 +172,20 @@ struct SampleWork<ops::Conv2dBackwardWeight> {
     return fits ? SampleRole::part : SampleRole::none;
   }
   template <class C>
+  static constexpr int threads = SegmentLanes<WeightRows<C>::segments>::width * WeightRows<C>::count;
+  template <class C>
+  static constexpr int staged_bytes = WeightRows<C>::fits ? bytes_to_stage(WeightRows<C>::floats) : 0;
+  template <class C>
+  static constexpr bool has_barrier = true;
+  template <class C>
+  __device__ static void part(const Arguments& a, SampleOfBatch which, float* to, std::byte* staged) {
+    rows<C>(which, to,
+            StagedRowsOfPixels<C>(a.operand<float>(0), a.operand<float>(1), reinterpret_cast<float*>(staged),
+                                  which.thread));
+  }
+  template <class C>
   __device__ static void part(const Arguments& a, SampleOfBatch which, float* to) {
-    constexpr Conv2dSizes s = conv_call_sizes<C, gives_dw>;
-    constexpr PixelSegments pixels = pixel_segments(s.oh, s.ow);
-    constexpr int segments = int(pixels.count());
-    each_in_segments<segments, result_count<C>(1) / s.kw>(
-        which, [&](int i, int segment) { return row_of_taps<C>(a, i, segment); },
-        [&](int i, const auto& total) {
-#pragma unroll
-          for (int k = 0; k < s.kw; ++k) to[i * s.kw + k] = total.sum[k];
-        });
+    rows<C>(which, to, DirectRows<C>{a.operand<float>(0), a.operand<float>(1)});
   }
   template <class C>
   __device__ static float join(const float* parts, long n) {
@@ -180,45 +193,16 @@ struct SampleWork<ops::Conv2dBackwardWeight> {
   }
 
  private:
-  // Row `i` of the taps of all kernels.
-  template <class C>
-  __device__ static auto row_of_taps(const Arguments& a, int i, int segment) {
-    constexpr Conv2dSizes s = conv_call_sizes<C, gives_dw>;
-    constexpr PixelSegments pixels = pixel_segments(s.oh, s.ow);
-    constexpr int inputs = int(s.group_inputs()), outputs = int(s.group_outputs()), h = int(s.h), w = int(s.w),
-                  oh = int(s.oh), ow = int(s.ow), across = int(pixels.side_by_side());
-    const int r = i % s.kh, c = i / s.kh % inputs, o = i / s.kh / inputs;
-    const float* const x = a.operand<float>(0) + (o / outputs * inputs + c) * h * w;
-    const float* const dy = a.operand<float>(1) + o * oh * ow;
-    const int top = segment / across * int(pixels.rows), left = segment % across * int(pixels.columns),
-              bottom = top + int(pixels.rows) < oh ? top + int(pixels.rows) : oh,
-              right = left + int(pixels.columns) < ow ? left + int(pixels.columns) : ow;
-    // Neighbours of a row share pixels, and what they load is on its way together.
-    constexpr int piece = strip_of(pixels.columns), window = (piece - 1) * s.stride_w + (s.kw - 1) * s.dilation_w + 1;
-    constexpr bool whole = pixels.columns % piece == 0 && ow % pixels.columns == 0;
-    StripSums<s.kw> own;
-#pragma unroll 1
-    for (int y = top; y < bottom; ++y) {
-      const int from = y * s.stride_h + r * s.dilation_h - s.pad_top;
-      if (unsigned(from) >= unsigned(h)) continue;
-#pragma unroll 1
-      for (int q = left; q < right; q += piece) {
-        const int at = q * s.stride_w - s.pad_left;
-        float gradient[piece], pixel[window];
+  template <class C, class Source>
+  __device__ static void rows(SampleOfBatch which, float* to, const Source& source) {
+    using W = WeightRows<C>;
+    each_in_segments<W::segments, W::count>(
+        which, [&](int i, int segment) { return RowOfTaps<C>(i).of_segment(source, segment); },
+        [&](int i, const StripSums<W::kw>& total) {
+          const int first = RowOfTaps<C>(i).first();
 #pragma unroll
-        for (int j = 0; j < piece; ++j) gradient[j] = whole || q + j < right ? dy[y * ow + q + j] : 0.0f;
-#pragma unroll
-        for (int p = 0; p < window; ++p) pixel[p] = unsigned(at + p) < unsigned(w) ? x[from * w + at + p] : 0.0f;
-#pragma unroll
-        for (int j = 0; j < piece; ++j) {
-          if (!whole && q + j >= right) continue;
-#pragma unroll
-          for (int k = 0; k < s.kw; ++k)
-            own.sum[k] = fmadd(pixel[j * s.stride_w + k * s.dilation_w], gradient[j], own.sum[k]);
-        }
-      }
-    }
-    return own;
+          for (int k = 0; k < W::kw; ++k) to[first + k] = total.sum[k];
+        });
   }
 };
 

@@ -34,16 +34,13 @@ struct SampleWork<ops::MaxPool2d> : SampleElements<MaxPoolElement> {};
 template <>
 struct SampleWork<ops::MaxPool2dGrad> : SampleElements<MaxPoolGradientElement> {
   template <class C>
-  static constexpr int shared_items =
-      std::is_same_v<typename C::Result, float> && C::result.count(1) >= least_shared_elements ? int(C::result.count(1))
-                                                                                               : 0;
-  template <class C>
-  __device__ static int elements_before(int item) {
-    return item;
-  }
-  template <class C>
   __device__ static void sample(const Arguments& a, SampleOfBatch which) {
-    each_of_block<C::result.count(1)>(which, [&](int i) { MaxPoolGradientElement::at<C>(a, i); });
+    constexpr Pool2dSizes s = PoolKernel<MaxPoolGradient, true>::one_sample<C>;
+    constexpr bool cover = s.kh == s.stride_h && s.kw == s.stride_w && s.pad_top == 0 && s.pad_left == 0 &&
+                           s.oh * s.kh == s.h && s.ow * s.kw == s.w;
+    if constexpr (cover)
+      each_of_sample<s.planes * s.oh * s.ow>(which, [&](int i) { MaxPoolGradientElement::window<C>(a, i); });
+    else SampleElements<MaxPoolGradientElement>::sample<C>(a, which);
   }
 };
 template <>

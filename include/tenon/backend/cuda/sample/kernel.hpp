@@ -23,10 +23,24 @@ struct SampleGraph {
     return roles;
   }
   static constexpr auto roles = find_roles();
-  static constexpr auto plan = plan_samples(G::graph, roles);
-  static constexpr auto owners = buffers_of(G::graph);
   template <int id>
   using CallAt = CallOf<tenon::detail::KeyAt<G, G::kernels.of[id]>>;
+  static constexpr auto find_facts() {
+    SampleFacts<std::remove_cvref_t<decltype(G::graph)>::capacity> made;
+    const auto of_step = [&]<int id>(std::integral_constant<int, id>) {
+      if constexpr (roles.is_step(id)) {
+        made.staged[id] = staged_bytes<CallAt<id>>(), made.barrier[id] = has_barrier<CallAt<id>>();
+        made.threads[id] = busy_threads<CallAt<id>>(), made.given[id] = is_shared<CallAt<id>>();
+      }
+    };
+    [&]<int... id>(std::integer_sequence<int, id...>) {
+      (of_step(std::integral_constant<int, id>()), ...);
+    }(std::make_integer_sequence<int, G::graph.count>());
+    return made;
+  }
+  static constexpr auto facts = find_facts();
+  static constexpr auto plan = plan_samples(G::graph, roles, facts);
+  static constexpr auto owners = buffers_of(G::graph);
 
   static constexpr int steps() { return plan.memory.steps; }
   static constexpr int step(int k) { return plan.memory.step[k]; }
@@ -60,30 +74,14 @@ struct SampleGraph {
   static constexpr bool on_demand(int id) { return plan.on_demand[id]; }
   static constexpr long parts() { return plan.parts; }
   static constexpr long part_at(int id) { return plan.part_at[id]; }
-  /// Shared memory of the values, and what steps use beside them; 0: there is too little for them.
-  static constexpr int values() { return plan.memory.bytes; }
-  static constexpr int staged() {
-    const int most = [&]<int... k>(std::integer_sequence<int, k...>) {
-      return std::max({0, staged_bytes<CallAt<step(k)>>()...});
-    }(std::make_integer_sequence<int, steps()>());
-    return values() + most <= most_sample_bytes ? most : 0;
-  }
-  /// Bytes of operand k of a call that are worth to be fetched before: it is a leaf that no call before reads.
-  static constexpr long fetched_bytes(int id, int k) {
-    constexpr long most = 16 << 10;
-    const int from = owner(operand(id, k));
-    const long bytes = G::graph[from].type.bytes(1);
-    bool again = !G::graph[from].op->leaf || place(from).region < Region::parameters || bytes > most;
-    for (int other = 0; other <= id; ++other)
-      for (int j = 0; j < G::graph[other].operands && !G::graph[other].op->view; ++j)
-        again |= (other < id || j < k) && G::groups.of[other] && owner(operand(other, j)) == from;
-    return again ? 0 : bytes;
-  }
-  /// Whether blocks of a sample have work to share.
+  static constexpr int shared_bytes() { return plan.memory.bytes; }
+  static constexpr int staged_at(int id) { return plan.memory.staged_at[id]; }
+  /// Whether blocks of a sample have work to share, and give each other the result of a step.
+  static constexpr bool is_given(int id) { return plan.facts.given[id]; }
   static constexpr bool shares() {
-    return [&]<int... k>(std::integer_sequence<int, k...>) {
-      return ((shared_items<CallAt<step(k)>>() > 0) || ...);
-    }(std::make_integer_sequence<int, steps()>());
+    bool any = false;
+    for (int k = 0; k < steps(); ++k) any |= is_given(step(k));
+    return any;
   }
   // The node that is result k of a call, -1: no node reads it.
   static constexpr int result(int id, int k) {
@@ -123,10 +121,7 @@ struct SampleSteps {
   };
 
   __device__ static void run(const Block& block) {
-    int line = block.own.thread;
-    [&]<int... k>(std::integer_sequence<int, k...>) {
-      (fetch_operands<S::step(k)>(block, line), ...);
-    }(std::make_integer_sequence<int, S::steps()>());
+    if (block.own.ranks > 1) begin_in_cluster(), wait_for_cluster();  // all have begun before one writes to another
     [&]<int... k>(std::integer_sequence<int, k...>) {
       (run_step<S::step(k)>(block), ...);
     }(std::make_integer_sequence<int, S::steps()>());
@@ -154,28 +149,6 @@ struct SampleSteps {
     else if constexpr (constexpr int at = S::shared_at(S::owner(id)); at >= 0) return dynamic_shared() + at;
     else return in_global<G, id>(block.a, block.own.sample);
   }
-  /// Fetches what steps read of small parameters and of the batch: the first step that reads it would wait for every
-  /// line. Threads have a line each; `line` is the number of that of this thread.
-  template <int id>
-  __device__ static void fetch_operands(const Block& block, int& line) {
-    using C = typename S::template CallAt<id>;
-    [&]<int... k>(std::integer_sequence<int, k...>) {
-      (fetch<id, k>(block, line), ...);
-    }(std::make_integer_sequence<int, C::operands>());
-  }
-  template <int id, int k>
-  __device__ static void fetch(const Block& block, int& line) {
-    constexpr int bytes_of_line = 128;
-    constexpr long bytes = S::fetched_bytes(id, k), lines = (bytes + bytes_of_line - 1) / bytes_of_line;
-    if constexpr (lines > 0) {
-      if (line >= 0 && line < int(lines)) {
-        const std::byte* const own = in_global<G, S::operand(id, k)>(block.a, block.own.sample) + line * bytes_of_line;
-        load_ahead(own);
-      }
-      line -= int(lines);
-      if (line < 0) line += sample_threads;
-    }
-  }
   template <int id>
   __device__ static void run_step(const Block& block) {
     using C = typename S::template CallAt<id>;
@@ -190,57 +163,31 @@ struct SampleSteps {
     constexpr int shift = S::shift(id);
     SampleOfBatch which = block.own;
     which.thread = (which.thread + shift) % sample_threads;
+    constexpr int staged_at = S::staged_at(id);
+    std::byte* const staged = dynamic_shared() + staged_at;
     if constexpr (S::is_part(id)) {
-      Work::template part<C>(own, which, part_in_global<G, id>(block.a, which.sample));
+      float* const part = part_in_global<G, id>(block.a, which.sample);
+      if constexpr (staged_at >= 0) Work::template part<C>(own, which, part, staged);
+      else Work::template part<C>(own, which, part);
     } else {
       own.buffer[0] = where<id>(block);
       [&]<int... k>(std::integer_sequence<int, k...>) {
         (put_result<id, C::operands, k + 1>(block, own), ...);
       }(std::make_integer_sequence<int, max_results - 1>());
-      constexpr bool shared = shared_items<C>() > 0;
-      if constexpr (!shared && !any_in_shared<id>(std::make_integer_sequence<int, max_results - 1>()))
+      constexpr bool given = S::is_given(id);
+      if constexpr (!given && !any_in_shared<id>(std::make_integer_sequence<int, max_results - 1>()))
         if (block.own.rank > 0) return;  // other kernels read it: one block computes it
-      if constexpr (!shared) which.rank = 0, which.ranks = 1;
-      else if (which.ranks > 1) arrive_at_cluster();
-      if constexpr (staged_bytes<C>() > 0 && S::staged() > 0)
-        Work::template sample<C>(own, which, dynamic_shared() + S::values());
+      if constexpr (!given) which.rank = 0, which.ranks = 1;
+      which.gives = given && in_shared<id>();
+      if constexpr (staged_at >= 0) Work::template sample<C>(own, which, staged);
       else Work::template sample<C>(own, which);
-      if constexpr (shared)
-        if (which.ranks > 1) exchange<C, in_shared<id>()>(own, block.own);
+      if constexpr (given && in_shared<id>())
+        if (which.ranks > 1) arrive_at_cluster(), wait_for_cluster();
     }
   }
   template <int id, int operands, int k>
   __device__ static void put_result(const Block& block, Arguments& own) {
     if constexpr (constexpr int part = S::result(id, k); part >= 0) own.buffer[operands + k] = where<part>(block);
-  }
-  /// Gives the other blocks what this one has computed of a result. They have done all steps before.
-  template <class C, bool in_shared>
-  __device__ static void exchange(const Arguments& own, SampleOfBatch which) {
-    using Work = SampleWork<typename C::Op>;
-    constexpr int items = shared_items<C>();
-    __syncthreads();
-    wait_for_cluster();
-    if constexpr (in_shared) {
-      // A warp writes to one of the blocks. Fours of elements first, then what is left at the begin and the end.
-      constexpr int warps = sample_threads / warp;
-      const int begin = Work::template elements_before<C>(which.begin(items)),
-                end = which.rank + 1 < which.ranks ? Work::template elements_before<C>(which.end(items))
-                                                   : int(result_count<C>(1)),
-                first = (begin + 3) / 4, last = end / 4, lane = which.thread % warp;
-      const float* const from = own.result<float>();
-      for (int k = which.thread / warp; k < warps / which.ranks * which.ranks; k += warps) {
-        const int rank = k % which.ranks, turn = k / which.ranks, turns = warps / which.ranks;
-        if (rank == which.rank) continue;
-        float* const to = in_block_of_cluster(own.result<float>(), rank);
-        for (int i = first + turn * warp + lane; i < last; i += turns * warp)
-          reinterpret_cast<Neighbours<float, 4>*>(to)[i] = reinterpret_cast<const Neighbours<float, 4>*>(from)[i];
-        const int rest = lane < 4 ? begin + lane : last * 4 + lane - 4;
-        const bool is_rest = lane < 4 ? rest < first * 4 : lane < 8 && rest >= first * 4;
-        if (turn == 0 && is_rest && rest >= begin && rest < end) to[rest] = from[rest];
-      }
-    }
-    arrive_at_cluster();
-    wait_for_cluster();
   }
   template <int id>
   __device__ static void copy(const Block& block) {
@@ -256,10 +203,12 @@ template <class Key, int immediates>
 struct SampleBlocks {
   static constexpr int threads = sample_threads;
   int ranks;
+  std::uint32_t share;  // 2^32 / ranks, rounded up
   std::uint64_t immediate[immediates + 1];
 
   __device__ void block(const Arguments& a) const {
-    const SampleOfBatch own{long(blockIdx.x) / ranks, a.n, int(threadIdx.x), rank_in_cluster(ranks), ranks};
+    const int sample = ranks > 1 ? int((std::uint64_t(blockIdx.x) * share) >> 32) : int(blockIdx.x);
+    const SampleOfBatch own{sample, a.n, int(threadIdx.x), int(blockIdx.x) - sample * ranks, ranks, share};
     SampleSteps<Key>::run({a, own, immediate});
   }
 };
@@ -333,12 +282,14 @@ template <class G>
 struct SampleKernels {
   using S = SampleGraph<G>;
   using Key = SampleKeyOf<G>;
-  static constexpr int shared_bytes = S::values() + S::staged();
+  static constexpr int shared_bytes = S::shared_bytes();
 
   static void run(const Arguments& a, long, long) {
     static_cast<void>(sizeof(detail::KnownGraph<G>));
     const int ranks = blocks_of_sample(a.n);
-    SampleBlocks<Key, S::immediates()> steps{ranks, {}};  // no name of a member: nvcc would write it with the type of G
+    SampleBlocks<Key, S::immediates()> steps{ranks,
+                                             std::uint32_t(((std::uint64_t(1) << 32) + ranks - 1) / ranks),
+                                             {}};  // no name of a member: nvcc would write it with the type of G
     for (int id = 0; id < G::graph.count; ++id)
       if (const int at = S::immediate_at(id); at >= 0) steps.immediate[at] = G::graph[id].immediate;
     launch_blocks(steps, a, a.n * ranks, shared_bytes, sample_threads, ranks);

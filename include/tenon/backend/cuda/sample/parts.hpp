@@ -3,6 +3,8 @@
 #include <bit>
 
 #include <tenon/backend/cuda/async_copy.hpp>
+#include <tenon/backend/cuda/cluster.hpp>
+#include <tenon/backend/cuda/epilogue.hpp>
 #include <tenon/backend/cuda/reduce/tree.hpp>
 #include <tenon/backend/cuda/sample/work.hpp>
 #include <tenon/core/nchw16n.hpp>
@@ -19,31 +21,61 @@ struct StripSums {
 #pragma unroll
     for (int q = 0; q < count; ++q) sum[q] = sum[q] + next.sum[q];
   }
-  __device__ StripSums from_lane(int lane, int width) const {
+  __device__ StripSums from_lane(int lane) const {
     StripSums other;
 #pragma unroll
-    for (int q = 0; q < count; ++q) other.sum[q] = __shfl_sync(~0u, sum[q], lane, width);
+    for (int q = 0; q < count; ++q) other.sum[q] = __shfl_sync(~0u, sum[q], lane);
     return other;
   }
 };
 
+/// Puts `length` neighbours of a result, of which `left` are there, from element `first` of `channel` on: value(q). If
+/// blocks share the step, each of them gets them.
+template <class C, int length, class Value>
+__device__ void put_results(const Arguments& a, SampleOfBatch which, int first, int left, int channel, Value value) {
+  float* const own = a.result<float>() + first;
+  float result[length];
+#pragma unroll
+  for (int q = 0; q < length; ++q)
+    if (q < left) own[q] = result[q] = finished<C>(a, first + q, channel, value(q));
+  if (!which.gives) return;
+#pragma unroll 1
+  for (int k = 1; k < which.ranks; ++k) {
+    const int other = which.rank + k;
+    float* const to = in_block_of_cluster(own, other < which.ranks ? other : other - which.ranks);
+#pragma unroll
+    for (int q = 0; q < length; ++q)
+      if (q < left) to[q] = result[q];
+  }
+}
+
+/// Lanes that have the segments of one sum: the same places in as many parts of a warp, so that lanes side by side read
+/// of one segment.
+template <int segments>
+struct SegmentLanes {
+  static constexpr int width = segments <= warp ? int(std::bit_ceil(unsigned(segments))) : 1, sums = warp / width;
+  /// Of thread `all`, counted through the warps of all turns: which sum, which segment.
+  __device__ static int sum_of(int all) { return all / warp * sums + all % sums; }
+  __device__ static int segment_of(int all) { return all % warp / sums; }
+  __device__ static int lane_of(int all, int segment) { return all % sums + segment * sums; }
+};
 /// Calls take(i, total) for those i below `count` that this block computes. The total is of_segment(i, 0), to which
-/// add() adds those of the other segments one after the other. Segments of one i are lanes side by side, as far as a
-/// warp has lanes.
+/// add() adds those of the other segments one after the other. Segments of one i are lanes of a warp, as far as it has
+/// lanes.
 template <int segments, long count, class OfSegment, class Take>
 __device__ void each_in_segments(SampleOfBatch which, OfSegment of_segment, Take take) {
   if constexpr (segments <= warp) {
-    constexpr int width = int(std::bit_ceil(unsigned(segments)));
+    using Lanes = SegmentLanes<segments>;
     const int begin = which.begin(int(count)), end = which.end(int(count));
 #pragma unroll 1
     for (int all = which.thread;; all += sample_threads) {
-      if (begin + all / warp * (warp / width) >= end) return;  // none of the warp has one
-      const int i = begin + all / width, segment = all % width;
+      if (begin + all / warp * Lanes::sums >= end) return;  // none of the warp has one
+      const int i = begin + Lanes::sum_of(all), segment = Lanes::segment_of(all);
       const int own = i < end ? i : end - 1;
       const auto value = of_segment(own, segment < segments ? segment : 0);
       auto total = value;
 #pragma unroll
-      for (int k = 1; k < segments; ++k) total.add(value.from_lane(k, width));
+      for (int k = 1; k < segments; ++k) total.add(value.from_lane(Lanes::lane_of(all, k)));
       if (segment == 0 && i < end) take(i, total);
     }
   } else {

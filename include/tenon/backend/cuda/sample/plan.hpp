@@ -32,19 +32,33 @@ constexpr int element_lanes() {
   else return 1;
 }
 
-/// Shared memory that a step uses beside the values.
+/// Shared memory that a step uses beside the values, and whether it has a barrier after it has brought something there.
 template <class C>
 constexpr int staged_bytes() {
   if constexpr (requires { SampleWork<typename C::Op>::template staged_bytes<C>; })
     return SampleWork<typename C::Op>::template staged_bytes<C>;
   else return 0;
 }
-/// Items of a step that the blocks of a sample share; 0: each does the whole step.
 template <class C>
-constexpr int shared_items() {
-  if constexpr (requires { SampleWork<typename C::Op>::template shared_items<C>; })
-    return SampleWork<typename C::Op>::template shared_items<C>;
-  else return 0;
+constexpr bool has_barrier() {
+  if constexpr (requires { SampleWork<typename C::Op>::template has_barrier<C>; })
+    return SampleWork<typename C::Op>::template has_barrier<C>;
+  else return false;
+}
+/// Threads of a block that have something to do.
+template <class C>
+constexpr int busy_threads() {
+  long threads = C::result.count(1);
+  if constexpr (requires { SampleWork<typename C::Op>::template threads<C>; })
+    threads = SampleWork<typename C::Op>::template threads<C>;
+  return threads < sample_threads ? int(threads) : sample_threads;
+}
+/// Whether blocks of a sample share a step, and give each other what they have computed of the result.
+template <class C>
+constexpr bool is_shared() {
+  if constexpr (requires { SampleWork<typename C::Op>::template is_shared<C>; })
+    return SampleWork<typename C::Op>::template is_shared<C>;
+  else return false;
 }
 /// Elements that a thread of it changes at a time.
 template <class C>
@@ -58,6 +72,7 @@ constexpr int element_neighbours() {
 template <int N>
 struct SamplePlan {
   SampleMemory<N> memory{};
+  SampleFacts<N> facts{};           // of its calls; none, if the values leave no room
   bool barrier[N + 1]{};            // before a step
   int shift[N + 1]{};               // thread t of a block takes the place of thread t + shift
   long part_at[N + 1]{};            // of a part: elements before it, per sample
@@ -69,43 +84,56 @@ struct SamplePlan {
 
 namespace detail {
 // A barrier is before a step that reads what another thread may have written since the last barrier, or writes where
-// another one may read.
+// another one may read or write.
 template <int N>
-constexpr void place_barriers(const Graph<N>& graph, const SampleRoles<N>& roles, SamplePlan<N>& plan) {
+constexpr void place_barriers(const Graph<N>& graph, SamplePlan<N>& plan) {
   const Buffers<N> buffers = buffers_of(graph);
   const SampleMemory<N>& memory = plan.memory;
-  const auto end_of = [&](int id) { return memory.at[id] + int(aligned(graph[id].type.bytes(1))); };
-  const auto overlap = [&](int a, int b) {
-    return memory.at[a] >= 0 && memory.at[b] >= 0 && memory.at[a] < end_of(b) && memory.at[b] < end_of(a);
+  // f(begin, end, is_written) for what a step uses of the shared memory
+  const auto each_use = [&](int id, auto f) {
+    const auto value = [&](int of, bool is_written) {
+      if (const int at = memory.at[of]; at >= 0) f(at, at + int(aligned(graph[of].type.bytes(1))), is_written);
+    };
+    value(id, true);
+    each_part(graph, id, [&](int part, int) { value(part, true); });
+    for (int o = 0; o < graph[id].operands; ++o) value(buffers.owner[graph[id].operand[o]], false);
+    if (const int at = memory.staged_at[id]; at >= 0) f(at, at + plan.facts.staged[id], true);
   };
-  int since = 0;  // the first step after the last barrier
+  const auto must_wait = [&](int id, int other) {
+    bool any = false;
+    for (int o = 0; o < graph[id].operands; ++o) any |= maker(graph, buffers.owner[graph[id].operand[o]]) == other;
+    each_use(id, [&](int begin, int end, bool is_written) {
+      each_use(other, [&](int from, int to, bool was_written) {
+        any |= (is_written || was_written) && begin < to && from < end;
+      });
+    });
+    return any;
+  };
+  int since = 0, busy = 0;  // the first step after the last barrier; threads that have something to do since then
   for (int k = 0; k < memory.steps; ++k) {
     const int id = memory.step[k];
     bool wanted = false;
-    for (int j = since; j < k && !wanted; ++j) {
-      const int other = memory.step[j];
-      const auto conflicts = [&](int written) {  // a result of this step with what the other one reads or writes
-        bool any = overlap(written, other);
-        each_part(graph, other, [&](int part, int) { any |= overlap(written, part); });
-        for (int o = 0; o < graph[other].operands; ++o) any |= overlap(written, buffers.owner[graph[other].operand[o]]);
-        return any;
-      };
-      for (int o = 0; o < graph[id].operands; ++o) wanted |= maker(graph, buffers.owner[graph[id].operand[o]]) == other;
-      if (roles.of[id] != SampleRole::sample) continue;
-      wanted |= conflicts(id);
-      each_part(graph, id, [&](int part, int) { wanted |= conflicts(part); });
-    }
-    if (wanted) plan.barrier[id] = true, since = k;
-    plan.shift[id] = (k - since) * (sample_threads - warp) % sample_threads;  // one warp further
+    for (int j = since; j < k && !wanted; ++j) wanted = must_wait(id, memory.step[j]);
+    if (wanted) plan.barrier[id] = true, since = k, busy = 0;
+    plan.shift[id] = (sample_threads - busy) % sample_threads;
+    busy = (busy + (plan.facts.threads[id] + warp - 1) / warp * warp) % sample_threads;
+    if (memory.staged_at[id] >= 0 && plan.facts.barrier[id]) since = k;
   }
 }
 }  // namespace detail
 
 template <int N>
-constexpr SamplePlan<N> plan_samples(const Graph<N>& graph, const SampleRoles<N>& roles) {
+constexpr SamplePlan<N> plan_samples(const Graph<N>& graph, const SampleRoles<N>& roles, const SampleFacts<N>& facts) {
   SamplePlan<N> plan;
-  plan.memory = place_samples(graph, roles);
-  detail::place_barriers(graph, roles, plan);
+  plan.facts = facts;
+  plan.facts.most_bytes = most_sample_bytes;
+  plan.memory = place_samples(graph, roles, plan.facts);
+  if (plan.memory.bytes > most_sample_bytes) {  // one block for a sample needs less, and values alone the least
+    for (bool& given : plan.facts.given) given = false;
+    plan.memory = place_samples(graph, roles, plan.facts);
+    if (plan.memory.bytes > most_sample_bytes) plan.facts = {}, plan.memory = place_samples(graph, roles);
+  }
+  detail::place_barriers(graph, plan);
   const Buffers<N> buffers = buffers_of(graph);
   int readers[N + 1]{}, reader[N + 1]{};
   for (int id = 0; id < graph.count; ++id)

@@ -5,7 +5,7 @@
 
 #include <tenon/backend/cuda/async_copy.hpp>
 #include <tenon/backend/cuda/gemm/product_update.hpp>
-#include <tenon/backend/cuda/sample/parts.hpp>
+#include <tenon/backend/cuda/sample/strips.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::cuda {
@@ -95,56 +95,86 @@ struct OverBatch {
 
 /// Rows of weights on their way to shared memory, where threads read them that have a row, or a segment of it, each.
 /// Read by such threads from global memory, each weight would be in a line of its own. A warp copies pieces of the rows
-/// of its own threads.
+/// of its own threads, some of them ahead. Beyond the end of a segment these are zeros, and x is -0: their products
+/// leave every sum as it is.
 template <class C>
-struct StagedRows {
+struct RowSizes {
   static constexpr int steps = C::operand(0).last(), columns = C::result.last(), segment = int(gemm_segment<float>),
-                       segments = (steps + segment - 1) / segment, width = int(std::bit_ceil(unsigned(segments))),
-                       count = int(C::result.count(1)), piece = 8, stage = warp * piece,
-                       pieces = ((steps < segment ? steps : segment) + piece - 1) / piece;
-  static constexpr int warps = std::min(sample_threads, count* width + warp - 1) / warp,
-                       stages = std::clamp(most_staged_bytes / (warps * stage * int(sizeof(float))), 2, 2 * pieces);
-  static constexpr bool fits = C::Op::second(C::config()) && steps % 4 == 0 && width <= warp;
-  static constexpr int bytes = warps * stages * stage * int(sizeof(float));
+                       segments = (steps + segment - 1) / segment, width = SegmentLanes<segments>::width,
+                       count = int(C::result.count(1)), rows = count / columns, piece = 8, fours = piece / 4,
+                       stage = warp * piece, longest = steps < segment ? steps : segment,
+                       all_pieces = (longest + piece - 1) / piece;
+  static constexpr int warps = std::min(sample_threads, count* width + warp - 1) / warp;
+  /// Pieces of a warp that have a place, most of them on their way; the last round of pieces is nearly full.
+  static constexpr int stages_of(int most) {
+    const int rounds = (all_pieces + most - 1) / most;
+    return std::max(3, (all_pieces + rounds - 1) / rounds);
+  }
+  static constexpr int most_stages = 8, x_pitch = odd_fours((all_pieces + most_stages) * piece),
+                       x_floats = rows * width * x_pitch,
+                       stages = stages_of(std::clamp(
+                           (most_staged_bytes / int(sizeof(float)) - x_floats) / (warps * stage), 3, most_stages)),
+                       x_at = warps * stages * stage, bytes = (x_at + x_floats) * int(sizeof(float));
+  static constexpr bool fits =
+      C::Op::second(C::config()) && steps % 4 == 0 && segments <= warp && bytes <= most_staged_bytes;
 
-  /// `all`: the number of this thread's segment among those of the block.
-  __device__ StagedRows(const Arguments& a, std::byte* staged, SampleOfBatch which, int all)
-      : lane_(which.thread % warp) {
-    const int items = (which.end(count) - which.begin(count)) * width,
-              busy = items < sample_threads ? (items + warp - 1) / warp : sample_threads / warp,
-              all_stages = warps * stages;
-    half_ = all_stages / busy / 2;
-    half_ = half_ < pieces ? half_ : pieces;
-    own_ = reinterpret_cast<float*>(staged) + which.thread / warp * (2 * half_ * stage);
-    const int first = which.begin(count) * width + all / warp * warp, own = first + lane_, at = own % width * segment;
-    x_ = a.operand<float>(0) + own / width / columns % (count / columns) * steps + at;
-    rest_ = (at + segment < steps ? at + segment : steps) - at;
-#pragma unroll
-    for (int part = 0; part < 2; ++part) {
-      const int row = part * (warp / 2) + lane_ / 2, half = lane_ % 2, i = (first + row) / width,
-                begin = (first + row) % width * segment + half * 4, end = begin - half * 4 + segment;
-      const bool there = i < which.end(count) && begin < steps;
-      from_[part] = a.operand<float>(1) + (there ? i % columns * steps + begin : 0);
-      left_[part] = there ? (end < steps ? end : steps) - begin : 0;
-      to_[part] = row * piece + (half ^ (row >> 2 & 1)) * 4;
+  /// The block brings x there.
+  __device__ static void stage_x(const float* x, float* staged, int thread) {
+#pragma unroll 1
+    for (int i = thread; i < x_floats; i += sample_threads) {
+      const int k = i % x_pitch, part = i / x_pitch, at = part % width * segment + k;
+      staged[x_at + i] = k < segment && at < steps ? x[part / width * steps + at] : -0.0f;
     }
   }
-  /// The sum of the products of this thread's segment. Pieces are copied to one half of the stages while those of the
-  /// other half are used.
+};
+template <class C, int stages>
+struct StagedRows : RowSizes<C> {
+  using Sizes = RowSizes<C>;
+  using Sizes::columns, Sizes::count, Sizes::fours, Sizes::piece, Sizes::segment, Sizes::stage, Sizes::steps,
+      Sizes::width, Sizes::x_at, Sizes::x_pitch;
+  static constexpr int pieces = (Sizes::all_pieces + stages - 1) / stages * stages;
+
+  /// `all`: the number of this thread's segment among those of the block.
+  __device__ StagedRows(const Arguments& a, float* staged, SampleOfBatch which, int all) {
+    using Lanes = SegmentLanes<Sizes::segments>;
+    const int lane = which.thread % warp, first = which.begin(count) + all / warp * Lanes::sums;
+    float* const stages_of_warp = staged + which.thread / warp * (stages * stage);
+    const int row = Sizes::rows > 1 ? (first + lane % Lanes::sums) / columns % Sizes::rows : 0;
+    x_ = staged + x_at + (row * width + Lanes::segment_of(lane)) * x_pitch;
+#pragma unroll
+    for (int four = 0; four < fours; ++four) weight_[four] = stages_of_warp + lane * piece + turned(four, lane) * 4;
+#pragma unroll
+    for (int part = 0; part < fours; ++part) {
+      const int of_lane = part * (warp / fours) + lane / fours, i = first + of_lane % Lanes::sums,
+                segment_begin = Lanes::segment_of(of_lane) * segment, begin = segment_begin + lane % fours * 4,
+                end = segment_begin + segment < steps ? segment_begin + segment : steps;
+      const bool there = i < which.end(count) && begin < end;
+      from_[part] = a.operand<float>(1) + (there ? (Sizes::rows > 1 ? i % columns : i) * steps + begin : 0);
+      left_[part] = there ? end - begin : 0;
+      to_[part] = stages_of_warp + of_lane * piece + turned(lane % fours, of_lane) * 4;
+    }
+  }
+  /// The sum of the products of this thread's segment. What is multiplied next is loaded before.
   __device__ float sum() {
+#pragma unroll
+    for (int s = 0; s < stages - 1; ++s) start(s, s);
+    skip(stages - 1);
+    wait_for_groups_but<stages - 2>();
+    __syncwarp();
     float total = 0;
-    start(own_);
-    float *reading = own_, *writing = own_ + half_ * stage;
+    Factors now = load(0, 0);
 #pragma unroll 1
-    for (int first = 0; first < pieces; first += half_) {
-      start(writing);
-      wait_for_groups_but<1>();
-      __syncwarp();
-#pragma unroll 2
-      for (int k = 0; k < half_; ++k) add(reading + k * stage, total);
-      __syncwarp();
-      float* const done = reading;
-      reading = writing, writing = done;
+    for (int k = 0; k < pieces; k += stages) {
+#pragma unroll
+      for (int s = 0; s < stages; ++s) {
+        wait_for_groups_but<stages - 3>();
+        __syncwarp();
+        start((s + stages - 1) % stages, s);  // where all lanes have read the piece before
+        const Factors next = load((s + 1) % stages, s + 1);
+        now.add_to(total);
+        now = next;
+      }
+      skip(stages), x_ += stages * piece;
     }
     wait_for_copies();
     __syncwarp();
@@ -152,35 +182,42 @@ struct StagedRows {
   }
 
  private:
-  __device__ void add(const float* weights, float& total) {
-    const int turned = lane_ >> 2 & 1;
+  /// Where a four of a row is: eight lanes that read fours of their rows meet in no bank.
+  __device__ static int turned(int four, int row) { return four ^ (row / 4 % fours); }
+  struct Factors {
+    Neighbours<float, 4> weight[fours], x[fours];
+    __device__ void add_to(float& total) const {
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      if (half * 4 >= rest_) continue;
-      const auto w = *reinterpret_cast<const Neighbours<float, 4>*>(weights + lane_ * piece + (half ^ turned) * 4);
-      const auto factor = *reinterpret_cast<const Neighbours<float, 4>*>(x_ + half * 4);
+      for (int four = 0; four < fours; ++four)
 #pragma unroll
-      for (int q = 0; q < 4; ++q) total = fmadd(factor.element[q], w.element[q], total);
+        for (int q = 0; q < 4; ++q) total = fmadd(x[four].element[q], weight[four].element[q], total);
     }
-    x_ += piece, rest_ -= piece;
-  }
-  /// Starts to copy the next half of the stages, of a row 32 bytes by two lanes. Every other four rows have their two
-  /// parts exchanged, so that 8 lanes which read 16 bytes each meet in no bank.
-  __device__ void start(float* to) {
-#pragma unroll 1
-    for (int k = 0; k < half_; ++k, to += stage)
+  };
+  /// From a stage, and piece k of x from here on.
+  __device__ Factors load(int at, int k) const {
+    Factors loaded;
 #pragma unroll
-      for (int part = 0; part < 2; ++part) {
-        copy_four_async(to + to_[part], from_[part], left_[part] > 0);
-        from_[part] += piece, left_[part] -= piece;
-      }
+    for (int four = 0; four < fours; ++four) {
+      loaded.weight[four] = *reinterpret_cast<const Neighbours<float, 4>*>(weight_[four] + at * stage);
+      loaded.x[four] = *reinterpret_cast<const Neighbours<float, 4>*>(x_ + k * piece + four * 4);
+    }
+    return loaded;
+  }
+  /// Starts to copy piece k of the rows from here on to a stage, of each 32 bytes by two lanes.
+  __device__ void start(int at, int k) {
+#pragma unroll
+    for (int part = 0; part < fours; ++part)
+      copy_four_async(to_[part] + at * stage, from_[part] + k * piece, k * piece < left_[part]);
     end_group_of_copies();
   }
+  __device__ void skip(int some) {
+#pragma unroll
+    for (int part = 0; part < fours; ++part) from_[part] += some * piece, left_[part] -= some * piece;
+  }
 
-  float* own_;  // stages of this warp
-  int half_;    // of their number
-  int lane_, rest_, left_[2], to_[2];
-  const float *x_, *from_[2];
+  const float *x_, *weight_[fours], *from_[fours];
+  float* to_[fours];
+  int left_[fours];
 };
 
 template <>
@@ -199,28 +236,23 @@ struct SampleWork<ops::MatMul> {
     return OverBatch<C, 0, true>(a, i).of_row[0].element[0];
   }
   template <class C>
-  static constexpr int shared_items =
-      C::result.count(1) * C::operand(0).last() >= least_shared_work ? int(C::result.count(1)) : 0;
+  static constexpr bool is_shared = C::result.count(1) * C::operand(0).last() >= least_shared_work;
   template <class C>
-  __device__ static int elements_before(int item) {
-    return item;
-  }
+  static constexpr int threads = RowSizes<C>::count * RowSizes<C>::width;
   template <class C>
-  static constexpr int staged_bytes = StagedRows<C>::fits ? StagedRows<C>::bytes : 0;
+  static constexpr int staged_bytes = RowSizes<C>::fits ? RowSizes<C>::bytes : 0;
   template <class C>
-  __device__ static void sample(const Arguments& a, SampleOfBatch which, std::byte* staged) {
-    using Rows = StagedRows<C>;
-    const int begin = which.begin(Rows::count), end = which.end(Rows::count);
-#pragma unroll 1
-    for (int all = which.thread;; all += sample_threads) {
-      if (begin + all / warp * (warp / Rows::width) >= end) return;  // none of the warp has one
-      const int i = begin + all / Rows::width;
-      const float own = Rows(a, staged, which, all).sum();
-      float total = own;
-#pragma unroll
-      for (int k = 1; k < Rows::segments; ++k) total = total + __shfl_sync(~0u, own, k, Rows::width);
-      if (all % Rows::width == 0 && i < end) store_result<C>(a, i, i % Rows::columns, total);
-    }
+  static constexpr bool has_barrier = true;
+  template <class C>
+  __device__ static void sample(const Arguments& a, SampleOfBatch which, std::byte* memory) {
+    using Sizes = RowSizes<C>;
+    float* const staged = reinterpret_cast<float*>(memory);
+    Sizes::stage_x(a.operand<float>(0), staged, which.thread);
+    __syncthreads();
+    constexpr int more = Sizes::stages_of(Sizes::most_stages);
+    const int busy = ((which.end(Sizes::count) - which.begin(Sizes::count)) * Sizes::width + warp - 1) / warp;
+    if (more > Sizes::stages && busy * more <= Sizes::warps * Sizes::stages) rows<C, more>(a, which, staged);
+    else rows<C, Sizes::stages>(a, which, staged);
   }
   template <class C>
   __device__ static void sample(const Arguments& a, SampleOfBatch which) {
@@ -235,12 +267,54 @@ struct SampleWork<ops::MatMul> {
                     last = first + length < steps ? first + length : steps;
           const float *const own = a.operand<float>(0) + row * steps, *const w = a.operand<float>(1);
           StripSums<1> sum;
-#pragma unroll 32  // 32 loads are under way at the same time
-          for (int k = first; k < last; ++k)
-            sum.sum[0] = fmadd(own[k], transposed ? w[column * steps + k] : w[k * columns + column], sum.sum[0]);
+          if constexpr (transposed) {
+#pragma unroll 16
+            for (int k = first; k < last; ++k) sum.sum[0] = fmadd(own[k], w[column * steps + k], sum.sum[0]);
+          } else {
+            constexpr int piece = int(even_piece(steps < length ? steps : length, 24));
+            add_column<columns, piece>(own, w + column, first, last, sum.sum[0]);
+          }
           return sum;
         },
-        [&](int i, const StripSums<1>& total) { store_result<C>(a, i, i % columns, total.sum[0]); });
+        [&](int i, const StripSums<1>& total) {
+          put_results<C, 1>(a, which, i, 1, i % columns, [&](int) { return total.sum[0]; });
+        });
+  }
+
+ private:
+  /// The products of steps first .. last - 1 by a column of a weight. So many of its numbers are on their way together.
+  template <int columns, int piece>
+  __device__ static void add_column(const float* x, const float* column, int first, int last, float& sum) {
+    const float* from = column + long(first) * columns;
+    int k = first;
+#pragma unroll 1
+    for (; k + piece <= last; k += piece, from += piece * columns) {
+      float weight[piece];
+#pragma unroll
+      for (int j = 0; j < piece; ++j) weight[j] = from[j * columns];
+      wait_for_loads();
+#pragma unroll
+      for (int j = 0; j < piece; ++j) sum = fmadd(x[k + j], weight[j], sum);
+    }
+#pragma unroll 4
+    for (; k < last; ++k, from += columns) sum = fmadd(x[k], *from, sum);
+  }
+  template <class C, int stages>
+  __device__ static void rows(const Arguments& a, SampleOfBatch which, float* staged) {
+    using Rows = StagedRows<C, stages>;
+    using Lanes = SegmentLanes<Rows::segments>;
+    const int begin = which.begin(Rows::count), end = which.end(Rows::count);
+#pragma unroll 1
+    for (int all = which.thread;; all += sample_threads) {
+      if (begin + all / warp * Lanes::sums >= end) return;  // none of the warp has one
+      const int i = begin + Lanes::sum_of(all);
+      const float own = Rows(a, staged, which, all).sum();
+      float total = own;
+#pragma unroll
+      for (int k = 1; k < Rows::segments; ++k) total = total + __shfl_sync(~0u, own, Lanes::lane_of(all, k));
+      if (Lanes::segment_of(all) == 0 && i < end)
+        put_results<C, 1>(a, which, i, 1, Rows::rows > 1 ? i % Rows::columns : i, [&](int) { return total; });
+    }
   }
 };
 template <>

@@ -43,7 +43,7 @@ struct PlaneSum {
     last = next.last;
   }
   __device__ float finished() const { return tree.finish(last, Add()); }
-  __device__ PlaneSum from_lane(int lane, int width) const { return {__shfl_sync(~0u, last, lane, width)}; }
+  __device__ PlaneSum from_lane(int lane) const { return {__shfl_sync(~0u, last, lane)}; }
 };
 /// Sums of images per channel are sums of a sample; others are sums over the rows of the batch.
 template <>
@@ -58,6 +58,13 @@ struct SampleWork<ops::SumTo> {
     return C::operand(0).batched() && Rows<C>::lanes == 1 ? SampleRole::batch : SampleRole::none;
   }
   template <class C>
+  static constexpr int threads = [] {
+    if constexpr (Own::per_channel<C>())
+      return SegmentLanes<int(pixel_segments(C::operand(0)[2], C::operand(0)[3]).count())>::width *
+             int(C::operand(0)[1]);
+    else return sample_threads;
+  }();
+  template <class C>
   __device__ static void part(const Arguments& a, SampleOfBatch which, float* to) {
     constexpr TensorType x = C::operand(0);
     constexpr PixelSegments planes = pixel_segments(x[2], x[3]);
@@ -70,10 +77,19 @@ struct SampleWork<ops::SumTo> {
           const int top = segment / across * int(planes.rows), left = segment % across * int(planes.columns),
                     bottom = top + int(planes.rows) < x[2] ? top + int(planes.rows) : x[2],
                     right = left + int(planes.columns) < x[3] ? left + int(planes.columns) : x[3];
+          constexpr int piece = int(even_piece(planes.columns, 16));  // numbers that are on their way together
           double sum = 0;
+#pragma unroll 1
           for (int y = top; y < bottom; ++y)
-#pragma unroll 4
-            for (int q = left; q < right; ++q) sum += double(plane[y * x[3] + q]);
+#pragma unroll 1
+            for (int q = left; q < right; q += piece) {
+              float value[piece];
+#pragma unroll
+              for (int k = 0; k < piece; ++k) value[k] = plane[y * x[3] + (q + k < right ? q + k : right - 1)];
+#pragma unroll
+              for (int k = 0; k < piece; ++k)
+                if (q + k < right) sum += double(value[k]);
+            }
           return Plane{float(sum)};
         },
         [&](int channel, const Plane& total) { to[channel] = total.finished(); });

@@ -12,18 +12,22 @@ inline constexpr int sample_threads = 512;
 inline constexpr int most_sample_bytes = 99 << 10;
 
 /// Which sample of a batch of n, which thread of its block, and which of the blocks that have this sample. Steps that
-/// need no barrier between them begin at different warps, so that small ones run side by side.
+/// need no barrier between them begin at different warps, so that they run side by side.
 struct SampleOfBatch {
   long sample, n;
   int thread, rank = 0, ranks = 1;
+  std::uint32_t share = 0;  // 2^32 / ranks, rounded up
+  bool gives = false;       // what this block computes of a result goes to the other ones, too
 
   /// The part of `count` items that this block computes.
-  __device__ int begin(int count) const { return count * rank / ranks; }
-  __device__ int end(int count) const { return count * (rank + 1) / ranks; }
+  __device__ int begin(int count) const { return int((std::uint64_t(unsigned(count * rank)) * share) >> 32); }
+  __device__ int end(int count) const {
+    return rank + 1 < ranks ? int((std::uint64_t(unsigned(count * (rank + 1))) * share) >> 32) : count;
+  }
 };
-/// Blocks that have one sample, at most. LeNet-5 on an H200 with 1, 2, 3, 4, 8 blocks takes 65.5, 60.3, -, 62.8, 62.7
-/// us per step of a batch of 1, and 65.7, 67.4, 65.0, 79.8, 72.6 us of 32: most steps wait for chains, and more blocks
-/// have more to exchange.
+/// Blocks that have one sample, at most. Most steps wait for chains, and more blocks have more to exchange: LeNet-5 on
+/// an H200 with 1, 2, 4, 8 blocks took 65.5, 60.3, 62.8, 62.7 us per step of a batch of 1, and with 1, 2, 3, 4, 8 blocks
+/// 65.7, 67.4, 65.0, 79.8, 72.6 us of 32, before steps brought their operands to shared memory.
 inline constexpr int most_sample_blocks = 3;
 
 /// What a kernel per sample does for `Op`, where it can:
@@ -31,16 +35,19 @@ inline constexpr int most_sample_blocks = 3;
 ///     template <class C> static constexpr SampleRole role();
 ///     template <class C> __device__ static void sample(const Arguments&, SampleOfBatch);
 ///                                 role sample: the result of one sample. The arguments are those of a batch of 1.
-///     template <class C> static constexpr int staged_bytes;
-///     template <class C> __device__ static void sample(const Arguments&, SampleOfBatch, std::byte* staged);
-///                                 optional, for role sample: the same with that much shared memory beside the values,
-///                                 where the kernel has it; 0: only without
-///     template <class C> static constexpr int shared_items;
-///     template <class C> __device__ static int elements_before(int item);
-///                                 optional, for role sample with one result: sample() computes the items from
-///                                 begin(shared_items) to end(shared_items), and what these elements are. 0: all items
+///     template <class C> static constexpr bool is_shared;
+///                                 optional, for role sample with one result: blocks share the step. sample() computes
+///                                 the part of this block of some items, and puts it with put_results()
 ///     template <class C> __device__ static void part(const Arguments&, SampleOfBatch, typename C::Result* to);
 ///                                 role part; blocks share its items: what a sample adds to each element of the result
+///     template <class C> static constexpr int staged_bytes;
+///     template <class C> __device__ static void sample or part(..., std::byte* staged);
+///                                 optional: the same with that much shared memory beside the values, where the kernel
+///                                 has it; 0: only without
+///     template <class C> static constexpr int threads;
+///                                 optional: so many have something to do; if it is not given, one per element
+///     template <class C> static constexpr bool has_barrier;
+///                                 optional: it has a barrier after what it brings there, before it writes elsewhere
 ///     template <class C> __device__ static typename C::Result join(const typename C::Result* parts, long n);
 ///                                 the sum of the parts of n samples, result_count<C>(1) apart
 ///     template <class C> __device__ static typename C::Result element(const Arguments&, long i);
@@ -92,6 +99,6 @@ inline constexpr long most_sample_weight = 256 << 10;
 /// exchange of parts of the result, some 0.5 us.
 inline constexpr long least_shared_work = 30'000, least_shared_elements = 4096;
 /// Bytes of shared memory that a step uses beside the values of the sample, at most.
-inline constexpr int most_staged_bytes = 44 << 10;
+inline constexpr int most_staged_bytes = 48 << 10;
 
 }  // namespace tenon::kernel::cuda
