@@ -26,8 +26,8 @@ struct SampleOfBatch {
   }
 };
 /// Blocks that have one sample, at most. Most steps wait for chains, and more blocks have more to exchange: LeNet-5 on
-/// an H200 with 1, 2, 4, 8 blocks took 65.5, 60.3, 62.8, 62.7 us per step of a batch of 1, and with 1, 2, 3, 4, 8 blocks
-/// 65.7, 67.4, 65.0, 79.8, 72.6 us of 32, before steps brought their operands to shared memory.
+/// an H200 with 1, 2, 4, 8 blocks took 65.5, 60.3, 62.8, 62.7 us per step of a batch of 1; with 1, 2, 3, 4, 8 blocks
+/// 65.7, 67.4, 65.0, 79.8, 72.6 us of 32. That was before steps brought their operands to shared memory.
 inline constexpr int most_sample_blocks = 3;
 
 /// What a kernel per sample does for `Op`, where it can:
