@@ -97,6 +97,10 @@ class DeviceBlocks {
     const std::lock_guard lock(mutex_);
     bytes_.erase(static_cast<const std::byte*>(block));
   }
+  std::map<const std::byte*, std::size_t> all() {
+    const std::lock_guard lock(mutex_);
+    return bytes_;
+  }
   bool has(const std::byte* data, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     auto at = bytes_.upper_bound(data);
@@ -193,12 +197,34 @@ inline bool joined(const Work& work, const Stream& stream) {
 inline cudaError_t clusters_at_once(int* most, int cluster) {
   return call([&] { *most = multiprocessors / cluster; }, "cudaOccupancyMaxActiveClusters");
 }
+/// A kernel that runs, for who watches: the type of its body, its grid, and the bytes of its arguments.
+struct Launch {
+  const char* body;
+  unsigned blocks;
+  int threads, shared_bytes;
+  unsigned cluster;
+  std::vector<std::string> arguments;
+};
+/// Programs set it. It is called before a kernel runs, and once more when it is done.
+inline void (*watch)(const Launch&, bool done) = nullptr;
+template <class T>
+std::string bytes_of(const T& value) {
+  return std::string(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
 void run_grid(unsigned blocks, int threads, int shared_bytes, unsigned cluster, const std::function<void()>& body);
-template <class Body>
-void launch(Stream* stream, unsigned blocks, int threads, int shared_bytes, unsigned cluster, Body body) {
+template <class Kernel, class... Values>
+void launch(Stream* stream, unsigned blocks, int threads, int shared_bytes, unsigned cluster, Kernel kernel,
+            const Values&... values) {
   if (call("cudaLaunchKernelEx") != cudaSuccess) return;
-  const auto run = [=] {
-    if (kernels_run) run_grid(blocks, threads, shared_bytes, cluster, body);
+  const auto run = [=, body = next_body] {
+    if (!kernels_run) return;
+    const auto tell = [&](bool done) {
+      if (watch) watch({body, blocks, threads, shared_bytes, cluster, {bytes_of(values)...}}, done);
+    };
+    tell(false);
+    run_grid(blocks, threads, shared_bytes, cluster, [&] { kernel(values...); });
+    tell(true);
   };
   put(stream, run, next_body);
 }

@@ -104,8 +104,7 @@ void start_blocks(void (*kernel)(Values...), long blocks, int threads, int share
   if (now.seen) return static_cast<void>(++now.seen->kernels);
   allow_shared_bytes(kernel, shared_bytes);
 #if defined(TENON_CUDA_EMULATOR)
-  emulator::launch(now.stream, unsigned(blocks), threads, shared_bytes, unsigned(cluster),
-                   [kernel, values...] { kernel(values...); });
+  emulator::launch(now.stream, unsigned(blocks), threads, shared_bytes, unsigned(cluster), kernel, values...);
   check(cudaGetLastError(), "the launch of a kernel");
 #else
   const LaunchConfig launch(now, blocks, threads, shared_bytes, cluster);

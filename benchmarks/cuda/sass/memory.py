@@ -1,0 +1,235 @@
+"""Memory: the device's, the blocks' shared memory, the instructions that access them, and races.
+
+Addresses of shared memory in the code are those of a block; generic addresses of it, also of another block of the
+cluster, are in a window of their own, with the number of the block in the cluster from bit 24 on."""
+import re
+
+import numpy as np
+
+from .operands import LONG, UINT, ZEROS, bits, pair, predicate, put, register, uniform
+from .operations import SHARED_WINDOW, operation
+from .parse import NotKnown
+
+RESERVED = 0x400  # bytes of shared memory before those of the kernel
+OFFSET_BITS = 24
+NOBODY, SEVERAL = -1, -2
+
+
+class DeviceMemory:
+    """Pieces of (address, bytes)."""
+
+    def __init__(self, pieces):
+        self.pieces = [(at, np.frombuffer(data, np.uint8).copy()) for at, data in pieces]
+
+    def find(self, warp, instruction, addresses, mask):
+        """The piece in which the addresses of the lanes in `mask` are, and the offsets there; else 0."""
+        lowest, highest = int(addresses[mask].min()), int(addresses[mask].max())
+        for at, data in self.pieces:
+            if at <= lowest and highest < at + len(data):
+                return data, np.where(mask, addresses - at, 0)
+        raise NotKnown(instruction, f"what is at 0x{lowest:x} to 0x{highest:x}, which is no memory of the device, of")
+
+
+class Race:
+    def __init__(self, warp, instruction, writes, word, other):
+        self.warp, self.instruction, self.writes = (warp.block.rank, warp.number), instruction, writes
+        self.word, self.other = word, other
+
+
+class Shared:
+    """The shared memory of a block. With `finds_races` it keeps for each word who wrote and read it last, and how many
+    barriers this warp had come to by then. An access is ordered after another one if its warp has passed a barrier, of
+    the block or of the cluster, to which the other warp came only after its own access."""
+
+    def __init__(self, rank, size, finds_races):
+        words = (size + RESERVED) // 4 + 512
+        self.rank = rank
+        self.words = np.zeros(words, UINT)
+        self.bytes = self.words.view(np.uint8)
+        self.finds_races = finds_races
+        if finds_races:
+            self.access = {kind: [np.full(words, NOBODY, LONG) for _ in range(4)] for kind in ("write", "read")}
+
+    def not_ordered(self, kind, words, warp, own):
+        """Which of the words another warp accessed, without a barrier since then."""
+        who, rank, barriers, cluster_barriers = (each[words] for each in self.access[kind])
+        others = (who != NOBODY) & (who != own)
+        ordered = (warp.cluster_barriers_passed > cluster_barriers)
+        ordered |= (rank == warp.block.rank) & (warp.barriers > barriers)
+        return others & ~ordered
+
+    def note(self, warp, instruction, offsets, size, mask, writes):
+        """Notes an access of a warp, and reports a race."""
+        if not self.finds_races or not mask.any():
+            return
+        words = np.unique(np.concatenate([offsets[mask] // 4 + k for k in range(max(1, size // 4))]))
+        own = warp.block.rank << 8 | warp.number
+        bad = self.not_ordered("write", words, warp, own)
+        other = self.access["write"][0]
+        read_too = self.not_ordered("read", words, warp, own)
+        if writes:
+            other = np.where(bad.any(), other, self.access["read"][0])
+            bad = bad | read_too
+        if bad.any():
+            word = int(words[bad][0])
+            warp.block.machine.add_race(Race(warp, instruction, writes, word * 4 - RESERVED, int(other[word])))
+        who, rank, barriers, cluster_barriers = self.access["write" if writes else "read"]
+        if not writes:  # of several readers, the barriers of the one that is farthest
+            read_before = words[read_too]
+            latest = cluster_barriers[read_before]
+        who[words], rank[words] = own, warp.block.rank
+        barriers[words], cluster_barriers[words] = warp.barriers, warp.cluster_barriers_reached
+        if not writes:
+            who[read_before] = SEVERAL
+            cluster_barriers[read_before] = np.maximum(latest, warp.cluster_barriers_reached)
+
+
+def address(warp, text):
+    """Of `[R4+UR6+0x10]`, of `desc[UR4][R2.64]`: a number of 64 bits per lane."""
+    match = re.fullmatch(r"(?:desc\[UR\d+\])?\[(.*)\]", text)
+    total, wide = np.zeros(32, LONG), False
+    for part in re.findall(r"[+-]?[^+-]+", match.group(1)):
+        part = part.lstrip("+")
+        if part.endswith(".64"):
+            total, wide = total + pair(warp, part[:-3]).view(LONG), True
+        elif part.startswith("UR"):
+            total = total + (pair(warp, part).view(LONG) if wide else uniform(warp, part))
+        elif part.startswith("R"):
+            total = total + bits(warp, part.split(".")[0]).astype(LONG)
+        else:
+            total = total + int(part, 0)
+    return total
+
+
+def shared_address(warp, text):
+    return address(warp, text) & ((1 << OFFSET_BITS) - 1)
+
+
+def size_of(i):
+    """Bytes of an access of a lane."""
+    for name, size in (("128", 16), ("64", 8), ("U8", 1)):
+        if name in i.modifiers:
+            return size
+    if {"S8", "U16", "S16", "256"} & set(i.modifiers):
+        raise NotKnown(i)
+    return 4
+
+
+def load(warp, text, data, offsets, size, mask):
+    if size == 1:
+        put(warp, text, data[offsets].astype(UINT), mask)
+        return
+    words, first = data.view(UINT), register(text)
+    if first is not None:
+        for k in range(size // 4):
+            np.copyto(warp.registers[first + k], words[offsets // 4 + k], where=mask)
+
+
+def store(warp, text, data, offsets, size, mask):
+    if size == 1:
+        data[offsets[mask]] = bits(warp, text)[mask].astype(np.uint8)
+        return
+    words, first = data.view(UINT), register(text)
+    for k in range(size // 4):
+        words[offsets[mask] // 4 + k] = (ZEROS if first is None else warp.registers[first + k])[mask]
+
+
+def most_in_a_bank(words):
+    counts = {}
+    for word in words:
+        counts[word % 32] = counts.get(word % 32, 0) + 1
+    return max(counts.values(), default=0)
+
+
+def wavefronts(offsets, size, mask):
+    """How many turns an access to shared memory takes: in one, each of the 32 banks gives one word. Lanes with 8 or 16
+    bytes have a turn per 16 or 8 lanes; two such groups share turns if all neighbouring lanes access the same."""
+    if size <= 4:
+        return max(1, most_in_a_bank({int(each) // 4 for each in offsets[mask]}))
+    lanes = 128 // size
+
+    def turns(group):
+        return most_in_a_bank({int(offsets[k]) // 4 + j for k in group if mask[k] for j in range(size // 4)})
+
+    same = ~mask[::2] | ~mask[1::2] | (offsets[::2] == offsets[1::2])
+    total = 0
+    for first in range(0, 32, 2 * lanes):
+        both = range(first, first + 2 * lanes)
+        if same[first // 2:first // 2 + lanes].all():
+            total += turns(both)
+        else:
+            total += turns(both[:lanes]) + turns(both[lanes:])
+    return max(1, total)
+
+
+def sectors(addresses, size, mask):
+    """The pieces of 32 bytes that are accessed."""
+    first = {int(each) >> 5 for each in addresses[mask]}
+    return first | {int(each) + size - 1 >> 5 for each in addresses[mask]}
+
+
+@operation("LDS")
+def lds(warp, i, mask):
+    offsets, size, memory = np.where(mask, shared_address(warp, i.operands[1]), 0), size_of(i), warp.block.shared
+    memory.note(warp, i, offsets, size, mask, False)
+    warp.wavefronts = wavefronts(offsets, size, mask)
+    load(warp, i.operands[0], memory.bytes, offsets, size, mask)
+
+
+@operation("STS")
+def sts(warp, i, mask):
+    offsets, size, memory = shared_address(warp, i.operands[0]), size_of(i), warp.block.shared
+    memory.note(warp, i, offsets, size, mask, True)
+    warp.wavefronts = wavefronts(offsets, size, mask)
+    store(warp, i.operands[1], memory.bytes, offsets, size, mask)
+
+
+@operation("LDG", "LD")
+def ldg(warp, i, mask):
+    if not mask.any():
+        return
+    addresses, size = address(warp, i.operands[1]), size_of(i)
+    data, offsets = warp.block.machine.memory.find(warp, i, addresses, mask)
+    load(warp, i.operands[0], data, offsets, size, mask)
+    warp.sectors = sectors(addresses, size, mask)
+
+
+def block_of(machine, addresses, mask):
+    """The block of the cluster whose shared memory is at generic addresses, or None."""
+    first = int(addresses[mask][0]) - SHARED_WINDOW
+    rank = first >> OFFSET_BITS
+    return machine.blocks[rank] if 0 <= rank < len(machine.blocks) else None
+
+
+@operation("STG", "ST")
+def stg(warp, i, mask):
+    if not mask.any():
+        return
+    addresses, size = address(warp, i.operands[0]), size_of(i)
+    block = block_of(warp.block.machine, addresses, mask)
+    if block:
+        offsets = addresses & ((1 << OFFSET_BITS) - 1)
+        block.shared.note(warp, i, offsets, size, mask, True)
+        warp.wavefronts = wavefronts(offsets, size, mask)
+        store(warp, i.operands[1], block.shared.bytes, offsets, size, mask)
+        return
+    data, offsets = warp.block.machine.memory.find(warp, i, addresses, mask)
+    store(warp, i.operands[1], data, offsets, size, mask)
+    warp.sectors = sectors(addresses, size, mask)
+
+
+@operation("LDGSTS")
+def ldgsts(warp, i, mask):
+    """Copies from the device's memory to shared memory; where a predicate is false, it writes zeros."""
+    offsets, addresses, size = shared_address(warp, i.operands[0]), address(warp, i.operands[1]), size_of(i)
+    copied = mask & predicate(warp, i.operands[2]) if len(i.operands) > 2 else mask
+    memory = warp.block.shared
+    memory.note(warp, i, offsets, size, mask, True)
+    for k in range(size // 4):
+        memory.words[offsets[mask & ~copied] // 4 + k] = 0
+    if not copied.any():
+        return
+    data, from_ = warp.block.machine.memory.find(warp, i, addresses, copied)
+    for k in range(size // 4):
+        memory.words[offsets[copied] // 4 + k] = data.view(UINT)[from_[copied] // 4 + k]
+    warp.sectors = sectors(addresses, size, copied)

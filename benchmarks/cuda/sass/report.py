@@ -1,0 +1,109 @@
+"""What a run counts, and how it is printed."""
+import collections
+
+import numpy as np
+
+from .parse import BYTES
+from .time_model import CLOCK_GHZ, QUARTERS
+
+SHOWN_CAUSES = 5
+OPERATIONS_OF_PHASES = ("FFMA", "FADD", "LDS", "LDG", "IMAD", "ISETP", "BRA")
+
+
+class Phase:
+    """Between two barriers of the first block."""
+
+    def __init__(self, begin):
+        self.begin, self.end, self.barrier_at = begin, begin, None
+        self.opcodes, self.warps, self.causes = collections.Counter(), collections.Counter(), collections.Counter()
+        self.wavefronts = 0
+
+
+class Statistics:
+    def __init__(self, traced_warp=None):
+        self.traced_warp, self.trace = traced_warp, []
+        self.executed = collections.Counter()  # per instruction
+        self.phases = [Phase(0)]
+        self.wavefronts = 0
+
+    def started(self, block, warp, instruction, now):
+        self.executed[instruction.address // BYTES] += 1
+        of_shared = warp.wavefronts if instruction.opcode in ("LDS", "STS", "SHFL", "LDC", "S2R") else 0
+        self.wavefronts += of_shared
+        if block.rank > 0:
+            return
+        phase = self.phases[-1]
+        phase.opcodes[instruction.opcode] += 1
+        phase.warps[warp.number] += 1
+        phase.wavefronts += of_shared
+        phase.end = now
+        if warp.number == self.traced_warp:
+            self.trace.append((now, instruction))
+
+    def waited(self, block, warp, cause, cycles):
+        """A quarter of a multiprocessor had nothing to start."""
+        if block.rank == 0:
+            self.phases[-1].causes[cause] += cycles
+
+    def barrier(self, block, at, now):
+        if block.rank == 0:
+            self.phases[-1].end, self.phases[-1].barrier_at = now, at
+            self.phases.append(Phase(now))
+
+
+def print_differences(computed, expected):
+    """Compares the memory, piece by piece; returns how many words differ."""
+    differing = total = 0
+    for (at, data), (_, right) in zip(computed.pieces, expected.pieces):
+        left, right = data[:len(data) // 4 * 4].view(np.uint32), right[:len(data) // 4 * 4].view(np.uint32)
+        where = np.nonzero(left != right)[0]
+        total += len(left)
+        differing += len(where)
+        if len(where):
+            first = where[0]
+            print(f"  at 0x{at:x} + {4 * first}: {len(where)} of {len(left)} words differ, the first one is "
+                  f"{left[first].view(np.float32)} and must be {right[first].view(np.float32)}")
+    print(f"words that differ: {differing} of {total:,}")
+    return differing
+
+
+def print_races(races):
+    for race in races:
+        other = f"warp {race.other & 255} of block {race.other >> 8}" if race.other >= 0 else "several warps"
+        print(f"  race: warp {race.warp[1]} of block {race.warp[0]} {'writes' if race.writes else 'reads'} the word at "
+              f"{race.word} of shared memory at 0x{race.instruction.address:x} ({race.instruction.text}), which {other} "
+              "accessed since the last barrier")
+    print(f"races in shared memory: {len(races)}")
+
+
+def listed(counter, divisor):
+    return ", ".join(f"{cause} {cycles / divisor:.0f}" for cause, cycles in counter.most_common(SHOWN_CAUSES))
+
+
+def print_time(statistics, cycles, code):
+    causes = sum((phase.causes for phase in statistics.phases), collections.Counter())
+    print(f"estimated time: {cycles:,} cycles, {cycles / CLOCK_GHZ / 1000:.1f} us at {CLOCK_GHZ} GHz")
+    print(f"instructions of warps: {statistics.executed.total():,}; wavefronts of shared memory: "
+          f"{statistics.wavefronts:,}; {len(statistics.executed):,} of {len(code):,} instructions were reached")
+    print(f"cycles without an instruction, mean of the quarters of the first block: {listed(causes, QUARTERS)}")
+
+
+def print_phases(statistics):
+    print("phase, address of the barrier that ends it, cycles: instructions of warps (most in a quarter), wavefronts; "
+          "cycles without an instruction, by cause")
+    for k, phase in enumerate(statistics.phases):
+        quarters = [sum(count for warp, count in phase.warps.items() if warp % QUARTERS == q) for q in range(QUARTERS)]
+        opcodes = " ".join(f"{name} {phase.opcodes[name]}" for name in OPERATIONS_OF_PHASES)
+        end = "end" if phase.barrier_at is None else f"{phase.barrier_at * BYTES:x}"
+        print(f"{k:3} {end:>6} {phase.end - phase.begin:7}: {sum(quarters):6} ({max(quarters):5}), {phase.wavefronts:5}; "
+              f"{opcodes}; {listed(phase.causes, QUARTERS)}")
+
+
+def print_trace(statistics, begin, end):
+    last = begin
+    for now, i in statistics.trace:
+        if begin <= now < end:
+            waits = [k for k in range(6) if i.wait_mask >> k & 1]
+            print(f"{now:8} +{now - last:<5} {i.address:6x} {i.text:60} stall {i.stall}" +
+                  (f", waits for {waits}" if waits else ""))
+            last = now
