@@ -138,7 +138,7 @@ def open_block_barrier(block, now):
 
 @control("BAR")
 def bar(warp, group, i, mask, now):
-    if "SYNC" not in i.modifiers or i.operands not in (["0x0"], ["R0"]) and i.operands[0] != "0x0":
+    if "SYNC" not in i.modifiers or i.operands != ["0x0"]:
         raise NotKnown(i)
     if not (mask == ~warp.ended).all():
         raise NotKnown(i, "some threads of a warp without the others at")

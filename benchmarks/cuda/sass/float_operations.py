@@ -1,7 +1,7 @@
-"""What instructions compute for the 32 lanes of a warp: floats, doubles, and conversions. Additions, products, and fused
-multiply-adds round once, as the hardware does. MUFU gives the correctly rounded value, the hardware one that may differ
-in the last digit: code whose result depends on it, such as an approximate exponential, is not exact here. Divisions are
-exact, since they correct it."""
+"""What instructions compute for the 32 lanes of a warp: floats, doubles, and conversions. Additions, products, and
+fused multiply-adds round once, as the hardware does. MUFU gives the correctly rounded value, the hardware one that may
+differ in the last digit: code whose result depends on it, such as an approximate exponential, is not exact here.
+Divisions are exact, since they correct it."""
 import numpy as np
 
 from .operands import (DOUBLE, FLOAT, LONG, UINT, ULONG, bits, doubles, floats, pair, predicate, put, put_pair,

@@ -46,26 +46,23 @@ class Warp:
     def at(self):
         return self.group.at
 
-    def execute(self, i, now):
-        group = self.group
-        mask = group.threads
-        if i.predicate is not None:
-            mask = mask & predicate(self, i.predicate)
-        self.wavefronts, self.sectors = 1, set()
-        try:
-            if i.opcode in CONTROL:
-                return
-            OPERATIONS[i.opcode](self, i, mask)
-        except (BadOperand, KeyError, IndexError, ValueError) as error:
-            raise NotKnown(i) from error
-        group.at += 1
-
-    def control(self, i, now):
-        """What changes the way, after the time model has noted when the instruction started."""
-        if i.opcode not in CONTROL:
-            return
+    def execute(self, i):
+        """Registers and memory."""
         group = self.group
         mask = group.threads if i.predicate is None else group.threads & predicate(self, i.predicate)
+        self.wavefronts, self.sectors = 1, set()
+        if i.opcode not in CONTROL:
+            try:
+                OPERATIONS[i.opcode](self, i, mask)
+            except (BadOperand, KeyError, IndexError, ValueError) as error:
+                raise NotKnown(i) from error
+        return group, mask
+
+    def go_on(self, group, i, mask, now):
+        """To the next instruction; after the time model has noted when this one started."""
+        if i.opcode not in CONTROL:
+            group.at += 1
+            return
         CONTROL[i.opcode](self, group, i, mask, now)
         if self.groups and self.group is None:
             raise Stuck(f"All threads of warp {self.number} wait for each other at 0x{i.address:x}.")
@@ -131,10 +128,10 @@ class Machine:
 
     def start(self, quarter, warp, now):
         instruction = self.code[warp.at]
-        warp.execute(instruction, now)
+        group, mask = warp.execute(instruction)
         self.statistics.started(quarter.block, warp, instruction, now)
         self.time_model.started(quarter.block, quarter.number, warp, instruction, now)
-        warp.control(instruction, now)
+        warp.go_on(group, instruction, mask, now)
         quarter.last, quarter.free_at = warp, now + 1
 
     def run(self):

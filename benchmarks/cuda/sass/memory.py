@@ -19,7 +19,8 @@ class DeviceMemory:
     """Pieces of (address, bytes)."""
 
     def __init__(self, pieces):
-        self.pieces = [(at, np.frombuffer(data, np.uint8).copy()) for at, data in pieces]
+        whole = [(at, data + b"\0" * (-len(data) % 4)) for at, data in pieces]
+        self.pieces = [(at, np.frombuffer(data, np.uint8).copy()) for at, data in whole]
 
     def find(self, warp, instruction, addresses, mask):
         """The piece in which the addresses of the lanes in `mask` are, and the offsets there; else 0."""

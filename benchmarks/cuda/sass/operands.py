@@ -94,7 +94,8 @@ def float_reader(text):
     negated, _, absolute, rest = signs(text)
     read = plain_reader(rest, True)
     if absolute:
-        return (lambda warp: -np.abs(read(warp).view(FLOAT))) if negated else (lambda warp: np.abs(read(warp).view(FLOAT)))
+        sign = FLOAT(-1 if negated else 1)
+        return lambda warp: np.copysign(read(warp).view(FLOAT), sign)
     return (lambda warp: -read(warp).view(FLOAT)) if negated else (lambda warp: read(warp).view(FLOAT))
 
 

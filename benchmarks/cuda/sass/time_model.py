@@ -4,10 +4,11 @@ Modelled: a scheduler per quarter of the multiprocessor, which starts an instruc
 the compiler wrote into the instructions (stall cycles and scoreboards); pipes that are busy; the queue of shared memory
 with its wavefronts; latencies of memory; the first-level cache, without evictions; barriers.
 
-Not modelled: other multiprocessors, and so contention for the second-level cache and for memory (what a kernel reads is
-assumed to be in the second-level cache); conflicts of register banks; the return of data from distributed shared memory;
-the start and the end of a kernel. Which warp has the next turn is a guess: the one that was last, while it can go on.
-The instruction cache is a guess altogether, and off unless it is asked for.
+Not modelled: other multiprocessors, and so contention for the second-level cache and for memory (what a kernel reads
+is assumed to be in the second-level cache); conflicts of register banks; how long a store to distributed shared memory
+is on its way; the start and the end of a kernel. Which warp has the next turn is a guess: the one that was last, while
+it can go on. The instruction cache is a guess altogether, and off unless it is asked for. On the one kernel that was
+measured on an H200, the estimate was within about 10 to 20 %.
 
 Sources: [L] Luo et al., Benchmarking and Dissecting the NVIDIA Hopper GPU Architecture via Microbenchmarking, 2024, as
 rounded there. [N] NVIDIA's programming and tuning guides. [A] an assumption of the size that microbenchmarks of NVIDIA's

@@ -1,0 +1,189 @@
+"""Executes the machine code (SASS for sm_90) that nvcc made of a kernel of Tenon, on a machine without a GPU.
+
+    python3 benchmarks/cuda/sass.py NETWORK --batch N --blocks-at-once K
+
+It compiles a training of the network twice: by nvcc for its machine code, and by g++ with the tests' emulator of a GPU.
+The emulator gives the memory before one launch of a kernel, on which the machine code is executed here, and the memory
+after it, which must be the same in each bit. The report says whether it is, which accesses to shared memory race with
+each other (--races), and how long one multiprocessor of an H100 takes, which is an estimate (sass/time_model.py). The
+process ends with 1 if a word differs or accesses race.
+
+It needs numpy, nvcc, g++, and cuobjdump, and takes about a minute, most of it to compile."""
+import argparse
+import copy
+import os
+import shutil
+import subprocess
+import sys
+
+SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+FOLDER = os.path.join(SOURCE, "build", "benchmarks", "sass")
+PROGRAM = os.path.join(SOURCE, "benchmarks", "cuda", "sass", "dump.cpp")
+NVCC_FLAGS = ["-x", "cu", "-cubin", "-std=c++20", "-O2", "--expt-relaxed-constexpr", "--extended-lambda", "-fmad=false",
+              "-ftz=true", "-DNDEBUG", "-Xcompiler=-march=native", "-DTENON_TARGET=cuda", "-arch=sm_90"]
+GXX_FLAGS = ["-std=c++20", "-O1", "-march=native", "-DTENON_TARGET=cuda", "-Wno-unknown-pragmas"]
+MISSING = 77  # what the process ends with if a program that it needs is not there
+HOW_TO_GET = {
+    "nvcc": "nvcc is not installed: it is a part of the CUDA Toolkit, 13 or newer.",
+    "cuobjdump": "cuobjdump is not installed: it is a part of the CUDA Toolkit (packages cuda-cuobjdump-13-0 and "
+                 "cuda-nvdisasm-13-0), and of the Python package triton; name it with --cuobjdump or CUOBJDUMP.",
+    "g++": "g++ is not installed.",
+}
+
+
+class Failed(Exception):
+    def __init__(self, text, status=1):
+        super().__init__(text)
+        self.status = status
+
+
+def program(name, given=None):
+    found = shutil.which(given or name) or shutil.which(name, path="/usr/local/cuda/bin")
+    if not found:
+        raise Failed(HOW_TO_GET[name], MISSING)
+    return found
+
+
+def arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("network", choices=("lenet", "mlp"), help="of benchmarks/cuda/sass/dump.cpp")
+    add("--batch", type=int, default=1, help="samples of a step (1)")
+    add("--blocks-at-once", type=int, default=132, help="how many blocks of clusters the GPU has room for: 132 on an "
+        "H100, where small batches get clusters; 1: a block per sample (132)")
+    add("--kernel", default="SampleBlocks", help="a part of the name of the kernel's body (SampleBlocks)")
+    add("--launch", type=int, default=2, help="which launch of such a kernel, from 0 (2)")
+    add("--function", default="", help="a part of the name of the function, if a body has several")
+    add("--phases", action="store_true", help="also prints the time between barriers of the first block")
+    add("--trace", type=int, nargs=3, metavar=("WARP", "FROM", "TO"),
+        help="also prints the instructions of a warp of the first block between two cycles")
+    add("--races", action="store_true", help="looks for races in shared memory")
+    add("--instruction-cache", action="store_true", help="models an instruction cache, which is a guess")
+    add("--control", action="store_true", help="also checks that it finds an altered instruction and a missing barrier")
+    add("--no-build", action="store_true", help="uses what the last call has compiled")
+    add("--folder", default=FOLDER, help="for what it makes (build/benchmarks/sass)")
+    add("--cuobjdump", default=os.environ.get("CUOBJDUMP"), help="where this program of NVIDIA is")
+    return parser.parse_args()
+
+
+def run(command):
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        raise Failed(f"{' '.join(command)}\n{(done.stderr + done.stdout)[-2000:]}")
+    return done.stdout
+
+
+def build(options):
+    """The text of the machine code of all kernels, and the program that dumps memory."""
+    cubin, text, dump = (os.path.join(options.folder, name) for name in ("kernels.cubin", "kernels.sass", "dump"))
+    if not options.no_build:
+        nvcc, gxx, cuobjdump = program("nvcc"), program("g++"), program("cuobjdump", options.cuobjdump)
+        os.makedirs(options.folder, exist_ok=True)
+        run([nvcc, *NVCC_FLAGS, f"-I{SOURCE}/include", PROGRAM, "-o", cubin])
+        with open(text, "w") as file:
+            file.write(run([cuobjdump, "-sass", cubin]))
+        run([gxx, *GXX_FLAGS, f"-I{SOURCE}/tests/support/cuda", f"-I{SOURCE}/include", PROGRAM, "-o", dump, "-lpthread",
+             "-ldl"])
+    with open(text) as file:
+        return file.read(), dump
+
+
+def code_of(launch, text, part):
+    """The instructions of the kernel that was launched."""
+    functions = parse.functions(text)
+    names = [name for name in parse.functions_of(launch.body, functions) if part in name]
+    if len(names) != 1:
+        raise Failed(f"{len(names)} functions are kernels of {launch.body[:300]}" +
+                     "".join(f"\n  {name[:300]}" for name in names) + ("\nName one with --function." if names else ""))
+    return parse.instructions(functions[names[0]])
+
+
+def execute(code, launch, options, traced_warp=None):
+    """Executes all clusters, one after the other. (memory afterwards, races, counts and cycles of the first cluster)"""
+    memory, races, first = launch.memory_before(), {}, None
+    for number in range(launch.blocks // launch.cluster):
+        statistics = report.Statistics(traced_warp)
+        model = time_model.TimeModel(options.instruction_cache)
+        one = machine.Machine(code, launch, memory, number, model, statistics, options.races or options.control)
+        cycles = one.run()
+        races.update(one.races)
+        first = first or (statistics, cycles)
+    return memory, list(races.values()), first
+
+
+def altered(code, at, change):
+    """The code with another instruction at one place."""
+    code = list(code)
+    code[at] = copy.copy(code[at])
+    change(code[at])
+    return code
+
+
+def negate_factor(instruction):
+    instruction.operands = list(instruction.operands)
+    instruction.operands[1] = "-" + instruction.operands[1]
+
+
+def remove(instruction):
+    instruction.opcode, instruction.pipe = "NOP", None
+
+
+def control(code, launch, options, executed):
+    """Whether a run finds faults that are put into the code."""
+    def reached(opcode):
+        return [at for at, _ in executed.most_common() if code[at].opcode == opcode and not
+                (opcode == "FFMA" and code[at].operands[1][0] in "-|")]
+
+    found = True
+    if products := reached("FFMA"):
+        print(f"control: {code[products[0]].text} with the opposite sign of a factor")
+        memory, _, _ = execute(altered(code, products[0], negate_factor), launch, options)
+        found &= report.print_differences(memory, launch.memory_after()) > 0
+    if barriers := sorted(reached("BAR")):
+        at = barriers[len(barriers) // 2]
+        print(f"control: without the barrier at 0x{code[at].address:x}")
+        _, races, _ = execute(altered(code, at, remove), launch, options)
+        report.print_races(races)
+        found &= len(races) > 0
+    print("control: the faults are found" if found else "control: a fault is NOT found")
+    return found
+
+
+def main():
+    options = arguments()
+    text, dump_program = build(options)
+    dumped = os.path.join(options.folder, "launch.bin")
+    run([dump_program, options.network, str(options.batch), str(options.blocks_at_once), options.kernel,
+         str(options.launch), dumped])
+    launch = dump.Launch(dumped)
+    code = code_of(launch, text, options.function)
+    print(f"{options.network}, batch {options.batch}: {launch.blocks} blocks in clusters of {launch.cluster}, "
+          f"{launch.threads} threads, {launch.shared_bytes:,} bytes of shared memory, {len(code):,} instructions")
+    memory, races, (statistics, cycles) = execute(code, launch, options, options.trace and options.trace[0])
+    right = report.print_differences(memory, launch.memory_after()) == 0
+    if options.races or options.control:
+        report.print_races(races)
+        right &= not races
+    report.print_time(statistics, cycles, code)
+    if options.phases:
+        report.print_phases(statistics)
+    if options.trace:
+        report.print_trace(statistics, *options.trace[1:])
+    if options.control:
+        right &= control(code, launch, options, statistics.executed)
+    return 0 if right else 1
+
+
+if __name__ == "__main__":
+    try:
+        import numpy
+        numpy.seterr(all="ignore")
+        sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+        from sass import dump, machine, parse, report, time_model
+        sys.exit(main())
+    except ModuleNotFoundError as error:
+        sys.exit(print(f"Python has no {error.name}: pip install numpy.", file=sys.stderr) or MISSING)
+    except Failed as error:
+        sys.exit(print(error, file=sys.stderr) or error.status)
+    except (machine.Stuck, parse.NotKnown) as error:
+        sys.exit(print(error, file=sys.stderr) or 1)

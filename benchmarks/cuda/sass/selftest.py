@@ -1,0 +1,111 @@
+"""Tests of the parts that execute machine code: `python3 -m unittest sass.selftest` in benchmarks/cuda."""
+import fractions
+import types
+import unittest
+
+import numpy as np
+
+from . import memory, parse
+from .float_operations import fused
+from .operands import FLOAT, LONG, UINT
+from .operations import OPERATIONS
+
+LOAD = """\t\tFunction : some_kernel
+        /*0010*/              @!P3 LDS.128 R4, [R2.reuse+UR5+0x40] ;    /* 0x000040050204b984 */
+                                                                        /* 0x003e480008000c00 */
+"""
+
+
+class Parse(unittest.TestCase):
+    def test_an_instruction_and_what_it_waits_for(self):
+        (load,) = parse.instructions(parse.functions(LOAD)["some_kernel"])
+        self.assertEqual((load.address, load.opcode, load.modifiers, load.predicate), (16, "LDS", ["128"], "!P3"))
+        self.assertEqual(load.operands, ["R4", "[R2+UR5+0x40]"])
+        self.assertEqual((load.stall, load.write_scoreboard, load.read_scoreboard, load.wait_mask), (4, 1, 7, 3))
+
+    def test_a_type_and_its_function_number_their_parts_differently(self):
+        body = "N5tenon3abi6kernel4cuda4BodyINS2_3KeyENS0_4CallEE"
+        names = ["_ZN5tenon3abi6kernel4cuda10run_blocksINS2_4BodyINS3_3KeyENS0_4CallEEEEvv", "_Zother"]
+        self.assertEqual(parse.functions_of(body, names), names[:1])
+
+
+class Floats(unittest.TestCase):
+    def test_a_fused_multiply_add_rounds_once(self):
+        generator = np.random.default_rng(1)
+        x, y = (generator.normal(size=20000).astype(FLOAT) for _ in range(2))
+        # sums that end half a digit of a float away from one, but for a little
+        z = (generator.choice([1, 2.0**20, 2.0**-20, 2.0**-40], 20000) * generator.normal(size=20000)).astype(FLOAT)
+        x[:3], y[:3] = 1 + 2.0**-12, [1 + 2.0**-12, 1 + 2.0**-12, -1 - 2.0**-12]
+        z[:3] = [2.0**-60, -(2.0**-60), 2.0**-60]
+        computed = fused(x, y, z)
+        for a, b, c, got in zip(x, y, z, computed):
+            exact = fractions.Fraction(float(a)) * fractions.Fraction(float(b)) + fractions.Fraction(float(c))
+            nearest = min((np.nextafter(got, FLOAT(-np.inf)), got, np.nextafter(got, FLOAT(np.inf))),
+                          key=lambda each: abs(fractions.Fraction(float(each)) - exact))
+            self.assertEqual(nearest, got, (a, b, c))
+
+    def test_this_differs_from_two_roundings(self):
+        x, y, z = (np.full(32, each, FLOAT) for each in (1 + 2.0**-12, 1 + 2.0**-12, 2.0**-60))
+        twice = (x.astype(float) * y.astype(float) + z.astype(float)).astype(FLOAT)
+        self.assertTrue((fused(x, y, z) > twice).all())
+
+
+class Integers(unittest.TestCase):
+    def run_on(self, text, **registers):
+        warp = types.SimpleNamespace(registers=np.zeros((256, 32), UINT), predicates=np.zeros((8, 32), bool))
+        warp.predicates[7] = True
+        for name, value in registers.items():
+            warp.registers[int(name[1:])] = value
+        instruction = parse.Instruction(0, text, 0)
+        OPERATIONS[instruction.opcode](warp, instruction, np.ones(32, bool))
+        return warp
+
+    def test_carries(self):
+        warp = self.run_on("IADD3 R1, P0, R2, -R3, RZ", R2=5, R3=5)
+        self.assertEqual((warp.registers[1, 0], warp.predicates[0, 0]), (0, True))
+        warp = self.run_on("IADD3 R1, P0, R2, -R3, RZ", R2=4, R3=5)
+        self.assertEqual((warp.registers[1, 0], warp.predicates[0, 0]), (0xFFFFFFFF, False))
+
+    def test_wide_products_and_shifts(self):
+        warp = self.run_on("IMAD.WIDE R4, R2, -0x3, RZ", R2=0x70000000)
+        self.assertEqual(int(warp.registers[4, 0]) | int(warp.registers[5, 0]) << 32, -3 * 0x70000000 % 2**64)
+        self.assertEqual(self.run_on("SHF.R.S32.HI R1, RZ, 0x1f, R2", R2=1 << 31).registers[1, 0], 0xFFFFFFFF)
+        self.assertEqual(self.run_on("LOP3.LUT R1, R2, R3, RZ, 0x3c, !PT", R2=12, R3=10).registers[1, 0], 6)
+
+
+class SharedMemory(unittest.TestCase):
+    lanes, all = np.arange(32, dtype=LONG), np.ones(32, bool)
+
+    def test_wavefronts(self):
+        self.assertEqual(memory.wavefronts(4 * self.lanes, 4, self.all), 1)
+        self.assertEqual(memory.wavefronts(8 * self.lanes, 4, self.all), 2)
+        self.assertEqual(memory.wavefronts(128 * self.lanes, 4, self.all), 32)
+        self.assertEqual(memory.wavefronts(0 * self.lanes, 16, self.all), 2)
+        self.assertEqual(memory.wavefronts(16 * self.lanes, 16, self.all), 4)
+
+    def races_of(self, *accesses):
+        """Each access: block, warp, barriers, barriers of the cluster reached and passed, whether it writes."""
+        found = []
+        machine = types.SimpleNamespace(add_race=found.append)
+        shared = memory.Shared(0, 1024, True)
+        for rank, number, barriers, reached, passed, writes in accesses:
+            warp = types.SimpleNamespace(number=number, barriers=barriers, cluster_barriers_reached=reached,
+                                         cluster_barriers_passed=passed,
+                                         block=types.SimpleNamespace(rank=rank, machine=machine))
+            shared.note(warp, None, 4 * self.lanes, 4, self.all, writes)
+        return len(found)
+
+    def test_races(self):
+        self.assertEqual(self.races_of((0, 0, 0, 0, 0, True), (0, 1, 0, 0, 0, False)), 1)
+        self.assertEqual(self.races_of((0, 0, 0, 0, 0, True), (0, 1, 1, 0, 0, False)), 0)
+        self.assertEqual(self.races_of((0, 0, 0, 0, 0, False), (0, 1, 0, 0, 0, False), (0, 1, 0, 0, 0, True)), 1)
+        self.assertEqual(self.races_of((0, 0, 0, 0, 0, True), (0, 0, 0, 0, 0, False)), 0)
+
+    def test_a_barrier_of_a_block_does_not_order_another_block(self):
+        self.assertEqual(self.races_of((1, 0, 0, 0, 0, True), (0, 1, 5, 0, 0, False)), 1)
+        self.assertEqual(self.races_of((1, 0, 0, 0, 0, True), (0, 1, 5, 1, 1, False)), 0)
+        self.assertEqual(self.races_of((1, 0, 0, 1, 0, True), (0, 1, 5, 1, 1, False)), 1)  # it had arrived before
+
+
+if __name__ == "__main__":
+    unittest.main()
