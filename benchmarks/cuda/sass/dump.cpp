@@ -2,10 +2,10 @@
 // emulator of tests/support/cuda it is a program that writes what one launch of a kernel gets, and all memory of the
 // device before and after it:
 //   dump NETWORK BATCH BLOCKS_AT_ONCE KERNEL LAUNCH FILE
-// KERNEL is a part of the name of the kernel's body, LAUNCH counts its launches from 0. The file has numbers of 64 bits,
-// and texts, which are a length and bytes: numbers of blocks, threads, bytes of shared memory, blocks of a cluster; the
-// name of the body; the number of arguments, and each of them; then twice the memory: the number of its pieces, and of
-// each its address and its bytes.
+// KERNEL is a part of the name of the kernel's body, LAUNCH counts its launches from 0. The file has numbers of 64
+// bits, and texts, which are a length and bytes: numbers of blocks, threads, bytes of shared memory, blocks of a
+// cluster; the name of the body; the number of arguments, and each of them; then twice the memory: the number of its
+// pieces, and of each its address and its bytes.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

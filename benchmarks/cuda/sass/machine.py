@@ -1,4 +1,4 @@
-"""A cluster of blocks, one per multiprocessor, whose warps execute instructions in the order that the time model says."""
+"""A cluster of blocks, one per multiprocessor, whose warps execute instructions in the order of the time model."""
 import heapq
 import itertools
 

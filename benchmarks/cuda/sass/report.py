@@ -70,9 +70,10 @@ def print_differences(computed, expected):
 def print_races(races):
     for race in races:
         other = f"warp {race.other & 255} of block {race.other >> 8}" if race.other >= 0 else "several warps"
-        print(f"  race: warp {race.warp[1]} of block {race.warp[0]} {'writes' if race.writes else 'reads'} the word at "
-              f"{race.word} of shared memory at 0x{race.instruction.address:x} ({race.instruction.text}), which {other} "
-              "accessed since the last barrier")
+        rank, number = race.warp
+        print(f"  race: warp {number} of block {rank} {'writes' if race.writes else 'reads'} the word at {race.word} of "
+              f"shared memory at 0x{race.instruction.address:x} ({race.instruction.text}), which {other} accessed since "
+              "the last barrier")
     print(f"races in shared memory: {len(races)}")
 
 
@@ -95,8 +96,8 @@ def print_phases(statistics):
         quarters = [sum(count for warp, count in phase.warps.items() if warp % QUARTERS == q) for q in range(QUARTERS)]
         opcodes = " ".join(f"{name} {phase.opcodes[name]}" for name in OPERATIONS_OF_PHASES)
         end = "end" if phase.barrier_at is None else f"{phase.barrier_at * BYTES:x}"
-        print(f"{k:3} {end:>6} {phase.end - phase.begin:7}: {sum(quarters):6} ({max(quarters):5}), {phase.wavefronts:5}; "
-              f"{opcodes}; {listed(phase.causes, QUARTERS)}")
+        print(f"{k:3} {end:>6} {phase.end - phase.begin:7}: {sum(quarters):6} ({max(quarters):5}), "
+              f"{phase.wavefronts:5}; {opcodes}; {listed(phase.causes, QUARTERS)}")
 
 
 def print_trace(statistics, begin, end):

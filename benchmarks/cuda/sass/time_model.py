@@ -10,8 +10,8 @@ is on its way; the start and the end of a kernel. Which warp has the next turn i
 it can go on. The instruction cache is a guess altogether, and off unless it is asked for. On the one kernel that was
 measured on an H200, the estimate was within about 10 to 20 %.
 
-Sources: [L] Luo et al., Benchmarking and Dissecting the NVIDIA Hopper GPU Architecture via Microbenchmarking, 2024, as
-rounded there. [N] NVIDIA's programming and tuning guides. [A] an assumption of the size that microbenchmarks of NVIDIA's
+Sources: [L] Luo et al., Benchmarking and Dissecting the NVIDIA Hopper GPU Architecture via Microbenchmarking, 2024,
+rounded. [N] NVIDIA's programming and tuning guides. [A] an assumption, of the size that microbenchmarks of NVIDIA's
 recent GPUs report."""
 from .parse import NO_SCOREBOARD
 
