@@ -74,49 +74,51 @@ def run(command):
 
 
 def build(options):
-    """The text of the machine code of all kernels, and the program that dumps memory."""
-    cubin, text, dump = (os.path.join(options.folder, name) for name in ("kernels.cubin", "kernels.sass", "dump"))
+    """The texts of the machine code and of the tables of all kernels, and the program that dumps memory."""
+    cubin, code, tables, dump = (os.path.join(options.folder, name)
+                                 for name in ("kernels.cubin", "kernels.sass", "kernels.elf", "dump"))
     if not options.no_build:
         nvcc, gxx, cuobjdump = program("nvcc"), program("g++"), program("cuobjdump", options.cuobjdump)
         os.makedirs(options.folder, exist_ok=True)
         run([nvcc, *NVCC_FLAGS, f"-I{SOURCE}/include", PROGRAM, "-o", cubin])
-        with open(text, "w") as file:
-            file.write(run([cuobjdump, "-sass", cubin]))
+        for path, what in ((code, "-sass"), (tables, "-elf")):
+            with open(path, "w") as file:
+                file.write(run([cuobjdump, what, cubin]))
         run([gxx, *GXX_FLAGS, f"-I{SOURCE}/tests/support/cuda", f"-I{SOURCE}/include", PROGRAM, "-o", dump, "-lpthread",
              "-ldl"])
-    with open(text) as file:
-        return file.read(), dump
+    with open(code) as code_file, open(tables) as tables_file:
+        return code_file.read(), tables_file.read(), dump
 
 
-def code_of(launch, text, part):
-    """The instructions of the kernel that was launched."""
-    functions = parse.functions(text)
+def kernel_of(launch, code, tables, part):
+    """The kernel that was launched."""
+    functions = parse.functions(code)
     names = [name for name in parse.functions_of(launch.body, functions) if part in name]
     if len(names) != 1:
         raise Failed(f"{len(names)} functions are kernels of {launch.body[:300]}" +
                      "".join(f"\n  {name[:300]}" for name in names) + ("\nName one with --function." if names else ""))
-    return parse.instructions(functions[names[0]])
+    return parse.Kernel(parse.instructions(functions[names[0]]), parse.jump_tables(tables).get(names[0], []))
 
 
-def execute(code, launch, options, traced_warp=None):
+def execute(kernel, launch, options, traced_warp=None):
     """Executes all clusters, one after the other. (memory afterwards, races, counts and cycles of the first cluster)"""
     memory, races, first = launch.memory_before(), {}, None
     for number in range(launch.blocks // launch.cluster):
         statistics = report.Statistics(traced_warp)
         model = time_model.TimeModel(options.instruction_cache)
-        one = machine.Machine(code, launch, memory, number, model, statistics, options.races or options.control)
+        one = machine.Machine(kernel, launch, memory, number, model, statistics, options.races or options.control)
         cycles = one.run()
         races.update(one.races)
         first = first or (statistics, cycles)
     return memory, list(races.values()), first
 
 
-def altered(code, at, change):
-    """The code with another instruction at one place."""
-    code = list(code)
+def altered(kernel, at, change):
+    """The kernel with another instruction at one place."""
+    code = list(kernel.code)
     code[at] = copy.copy(code[at])
     change(code[at])
-    return code
+    return kernel._replace(code=code)
 
 
 def negate_factor(instruction):
@@ -128,8 +130,10 @@ def remove(instruction):
     instruction.opcode, instruction.pipe = "NOP", None
 
 
-def control(code, launch, options, executed):
+def control(kernel, launch, options, executed):
     """Whether a run finds faults that are put into the code."""
+    code = kernel.code
+
     def reached(opcode):
         return [at for at, _ in executed.most_common() if code[at].opcode == opcode and not
                 (opcode == "FFMA" and code[at].operands[1][0] in "-|")]
@@ -137,12 +141,12 @@ def control(code, launch, options, executed):
     found = True
     if products := reached("FFMA"):
         print(f"control: {code[products[0]].text} with the opposite sign of a factor")
-        memory, _, _ = execute(altered(code, products[0], negate_factor), launch, options)
+        memory, _, _ = execute(altered(kernel, products[0], negate_factor), launch, options)
         found &= report.print_differences(memory, launch.memory_after()) > 0
     if barriers := sorted(reached("BAR")):
         at = barriers[len(barriers) // 2]
         print(f"control: without the barrier at 0x{code[at].address:x}")
-        _, races, _ = execute(altered(code, at, remove), launch, options)
+        _, races, _ = execute(altered(kernel, at, remove), launch, options)
         report.print_races(races)
         found &= len(races) > 0
     print("control: the faults are found" if found else "control: a fault is NOT found")
@@ -151,26 +155,26 @@ def control(code, launch, options, executed):
 
 def main():
     options = arguments()
-    text, dump_program = build(options)
+    code, tables, dump_program = build(options)
     dumped = os.path.join(options.folder, "launch.bin")
     run([dump_program, options.network, str(options.batch), str(options.blocks_at_once), options.kernel,
          str(options.launch), dumped])
     launch = dump.Launch(dumped)
-    code = code_of(launch, text, options.function)
+    kernel = kernel_of(launch, code, tables, options.function)
     print(f"{options.network}, batch {options.batch}: {launch.blocks} blocks in clusters of {launch.cluster}, "
-          f"{launch.threads} threads, {launch.shared_bytes:,} bytes of shared memory, {len(code):,} instructions")
-    memory, races, (statistics, cycles) = execute(code, launch, options, options.trace and options.trace[0])
+          f"{launch.threads} threads, {launch.shared_bytes:,} bytes of shared memory, {len(kernel.code):,} instructions")
+    memory, races, (statistics, cycles) = execute(kernel, launch, options, options.trace and options.trace[0])
     right = report.print_differences(memory, launch.memory_after()) == 0
     if options.races or options.control:
         report.print_races(races)
         right &= not races
-    report.print_time(statistics, cycles, code)
+    report.print_time(statistics, cycles, kernel.code)
     if options.phases:
         report.print_phases(statistics)
     if options.trace:
         report.print_trace(statistics, *options.trace[1:])
     if options.control:
-        right &= control(code, launch, options, statistics.executed)
+        right &= control(kernel, launch, options, statistics.executed)
     return 0 if right else 1
 
 

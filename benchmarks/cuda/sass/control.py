@@ -4,7 +4,7 @@ The threads of a warp that run together are a group. A branch that only some of 
 runs until it ends or waits for the other one, at the instruction where the compiler lets them meet."""
 import numpy as np
 
-from .operands import predicate, register
+from .operands import predicate, register, signed
 from .parse import BYTES, NotKnown
 from .time_model import BLOCK_BARRIER, CLUSTER_BARRIER, TAKEN_BRANCH
 
@@ -93,6 +93,20 @@ def warpsync(warp, group, i, mask, now):
         raise NotKnown(i)
     group.waits_for = ALL_OF_WARP
     joined(warp, ALL_OF_WARP, ~warp.ended, group.at)
+
+
+@control("BRX")
+def brx(warp, group, i, mask, now):
+    """To an address in a register, relative to the next instruction."""
+    if not (mask == group.threads).all() or len(i.operands) != 1:
+        raise NotKnown(i)
+    text, _, offset = i.operands[0].partition(" ")
+    targets = signed(warp.registers[register(text)]).astype(int) + int(offset or "0", 0) + i.address + BYTES
+    different = sorted(set(targets[mask]))
+    warp.times.ready = max(warp.times.ready, now + TAKEN_BRANCH)
+    for target in different[1:]:
+        warp.groups.append(Group(int(target) // BYTES, mask & (targets == target)))
+    group.at, group.threads = int(different[0]) // BYTES, mask & (targets == different[0])
 
 
 @control("CALL")

@@ -100,8 +100,9 @@ def constants_of(launch):
 class Machine:
     """Runs cluster `number` of a launch on a memory."""
 
-    def __init__(self, code, launch, device_memory, number, time_model, statistics, finds_races):
-        self.code, self.memory, self.time_model, self.statistics = code, device_memory, time_model, statistics
+    def __init__(self, kernel, launch, device_memory, number, time_model, statistics, finds_races):
+        self.code, self.jump_table = kernel.code, np.array(kernel.jump_table, UINT)
+        self.memory, self.time_model, self.statistics = device_memory, time_model, statistics
         self.finds_races, self.races = finds_races, {}
         self.constants, self.cluster = constants_of(launch), launch.cluster
         self.cluster_barriers = self.cluster_open_at = 0

@@ -83,14 +83,15 @@ def cs2r(warp, i, mask):
 
 @operation("LDC")
 def ldc(warp, i, mask):
-    """`c[0x0][R4+0x210]` is another word in each lane."""
-    at = re.fullmatch(r"c\[0x0\]\[(R[0-9Z]+)?\+?(0x[0-9a-f]+)?\]", i.operands[1])
+    """`c[0x0][R4+0x210]` is another word in each lane; c[0x2] are tables of addresses."""
+    at = re.fullmatch(r"c\[0x[02]\]\[(R[0-9Z]+)?\+?(0x[0-9a-f]+)?\]", i.operands[1])
     if not at or set(i.modifiers) - {"64"}:
         raise NotKnown(i)
     words = (bits(warp, at.group(1) or "RZ") + UINT(int(at.group(2) or "0", 16))) // UINT(4)
     words, first = np.where(mask, words, 0), register(i.operands[0])
+    constants = warp.block.machine.jump_table if i.operands[1].startswith("c[0x2]") else warp.constants
     for k in range(2 if "64" in i.modifiers else 1):
-        np.copyto(warp.registers[first + k], warp.constants[words + UINT(k)], where=mask)
+        np.copyto(warp.registers[first + k], constants[words + k], where=mask)
 
 
 @operation("ULDC")

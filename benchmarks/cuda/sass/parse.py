@@ -1,4 +1,5 @@
 """SASS, as `cuobjdump -sass` writes it, to instructions."""
+import collections
 import re
 
 LINE = re.compile(r"\s+/\*([0-9a-f]{4,6})\*/\s+(.*?)\s*;?\s+/\* (0x[0-9a-f]{16}) \*/")
@@ -7,6 +8,9 @@ PREDICATE = re.compile(r"@(!?U?P(?:\d|T))\s+(.*)")
 BYTES = 16  # of an instruction
 JUMPS = {"BRA", "CALL"}
 NO_SCOREBOARD = 7
+
+
+Kernel = collections.namedtuple("Kernel", "code jump_table")
 
 
 class NotKnown(Exception):
@@ -73,6 +77,12 @@ def instructions(lines):
             found.append(Instruction(*first, int(match.group(1), 16)))
             first = None
     return found
+
+
+def jump_tables(text):
+    """The words of the constants c[0x2] of each function: {mangled name: words}. The text is that of cuobjdump -elf."""
+    found = re.findall(r"^\.nv\.constant2\.(\S+)\n((?:\s*0x[0-9a-f]{8}.*\n)+)", text, re.MULTILINE)
+    return {name: [int(word, 16) for word in re.findall(r"0x[0-9a-f]{8}", words)] for name, words in found}
 
 
 def without_numbers(name):

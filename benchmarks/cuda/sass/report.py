@@ -71,9 +71,9 @@ def print_races(races):
     for race in races:
         other = f"warp {race.other & 255} of block {race.other >> 8}" if race.other >= 0 else "several warps"
         rank, number = race.warp
-        print(f"  race: warp {number} of block {rank} {'writes' if race.writes else 'reads'} the word at {race.word} of "
-              f"shared memory at 0x{race.instruction.address:x} ({race.instruction.text}), which {other} accessed since "
-              "the last barrier")
+        print(f"  race: warp {number} of block {rank} {'writes' if race.writes else 'reads'} the word at {race.word} "
+              f"of shared memory at 0x{race.instruction.address:x} ({race.instruction.text}), which {other} accessed "
+              "since the last barrier")
     print(f"races in shared memory: {len(races)}")
 
 
@@ -102,9 +102,9 @@ def print_phases(statistics):
 
 def print_trace(statistics, begin, end):
     last = begin
-    for now, i in statistics.trace:
-        if begin <= now < end:
+    for start, i in statistics.trace:
+        if begin <= start < end:
             waits = [k for k in range(6) if i.wait_mask >> k & 1]
-            print(f"{now:8} +{now - last:<5} {i.address:6x} {i.text:60} stall {i.stall}" +
+            print(f"{start:8} +{start - last:<5} {i.address:6x} {i.text:60} stall {i.stall}" +
                   (f", waits for {waits}" if waits else ""))
-            last = now
+            last = start
