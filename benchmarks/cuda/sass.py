@@ -5,8 +5,9 @@
 It compiles a training of the network twice: by nvcc for its machine code, and by g++ with the tests' emulator of a GPU.
 The emulator gives the memory before one launch of a kernel, on which the machine code is executed here, and the memory
 after it, which must be the same in each bit. The report says whether it is, which accesses to shared memory race with
-each other (--races), and how long one multiprocessor of an H100 takes, which is an estimate (sass/time_model.py). The
-process ends with 1 if a word differs or accesses race.
+each other (--races), and how long one multiprocessor of an H100 takes, which is an estimate (sass/time_model.py): for
+the cluster of blocks that takes longest, the phases, causes, and the trace for its first block. The process ends with 1
+if a word differs or accesses race.
 
 It needs numpy, nvcc, g++, and cuobjdump, and takes about a minute, most of it to compile."""
 import argparse
@@ -54,9 +55,9 @@ def arguments():
     add("--kernel", default="SampleBlocks", help="a part of the name of the kernel's body (SampleBlocks)")
     add("--launch", type=int, default=2, help="which launch of such a kernel, from 0 (2)")
     add("--function", default="", help="a part of the name of the function, if a body has several")
-    add("--phases", action="store_true", help="also prints the time between barriers of the first block")
+    add("--phases", action="store_true", help="also prints the time between barriers of a block")
     add("--trace", type=int, nargs=3, metavar=("WARP", "FROM", "TO"),
-        help="also prints the instructions of a warp of the first block between two cycles")
+        help="also prints the instructions of a warp of a block between two cycles")
     add("--races", action="store_true", help="looks for races in shared memory")
     add("--instruction-cache", action="store_true", help="models an instruction cache, which is a guess")
     add("--control", action="store_true", help="also checks that it finds an altered instruction and a missing barrier")
@@ -101,16 +102,18 @@ def kernel_of(launch, code, tables, part):
 
 
 def execute(kernel, launch, options, traced_warp=None):
-    """Executes all clusters, one after the other. (memory afterwards, races, counts and cycles of the first cluster)"""
-    memory, races, first = launch.memory_before(), {}, None
+    """Executes all clusters, one after the other. (how many words differ, races, counts and cycles of the cluster that
+    takes longest)"""
+    memory, races, longest = launch.memory_before(), {}, (None, -1)
     for number in range(launch.blocks // launch.cluster):
         statistics = report.Statistics(traced_warp)
         model = time_model.TimeModel(options.instruction_cache)
         one = machine.Machine(kernel, launch, memory, number, model, statistics, options.races or options.control)
         cycles = one.run()
         races.update(one.races)
-        first = first or (statistics, cycles)
-    return memory, list(races.values()), first
+        longest = max(longest, (statistics, cycles), key=lambda each: each[1])
+    differing = report.print_differences(launch.memory_before(), memory, launch.memory_after())
+    return differing, list(races.values()), longest
 
 
 def altered(kernel, at, change):
@@ -141,12 +144,11 @@ def control(kernel, launch, options, executed):
     found = True
     if products := reached("FFMA"):
         print(f"control: {code[products[0]].text} with the opposite sign of a factor")
-        memory, _, _ = execute(altered(kernel, products[0], negate_factor), launch, options)
-        found &= report.print_differences(memory, launch.memory_after()) > 0
+        found &= execute(altered(kernel, products[0], negate_factor), launch, options)[0] > 0
     if barriers := sorted(reached("BAR")):
         at = barriers[len(barriers) // 2]
         print(f"control: without the barrier at 0x{code[at].address:x}")
-        _, races, _ = execute(altered(kernel, at, remove), launch, options)
+        races = execute(altered(kernel, at, remove), launch, options)[1]
         report.print_races(races)
         found &= len(races) > 0
     print("control: the faults are found" if found else "control: a fault is NOT found")
@@ -162,9 +164,11 @@ def main():
     launch = dump.Launch(dumped)
     kernel = kernel_of(launch, code, tables, options.function)
     print(f"{options.network}, batch {options.batch}: {launch.blocks} blocks in clusters of {launch.cluster}, "
-          f"{launch.threads} threads, {launch.shared_bytes:,} bytes of shared memory, {len(kernel.code):,} instructions")
-    memory, races, (statistics, cycles) = execute(kernel, launch, options, options.trace and options.trace[0])
-    right = report.print_differences(memory, launch.memory_after()) == 0
+          f"{launch.threads} threads, {launch.shared_bytes:,} bytes of shared memory, {len(kernel.code):,} "
+          "instructions")
+    traced_warp = options.trace[0] if options.trace else None
+    differing, races, (statistics, cycles) = execute(kernel, launch, options, traced_warp)
+    right = differing == 0
     if options.races or options.control:
         report.print_races(races)
         right &= not races

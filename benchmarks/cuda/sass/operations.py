@@ -158,11 +158,12 @@ def imad(warp, i, mask):
     result, carries, sources = results_and_sources(i.operands)
     left, right, added = sources[:3]
     if "WIDE" in i.modifiers or "HI" in i.modifiers:
-        if "X" in i.modifiers:
-            raise NotKnown(i)
         addend = pair(warp, added)
         total = product(warp, i, left, right) + addend
         carry = total < addend
+        if "X" in i.modifiers:
+            total = total + predicate(warp, sources[3]).astype(ULONG)
+            carry = carry | (total < 1) & predicate(warp, sources[3])
     else:
         total = (wide(warp, left) * wide(warp, right) & LOW_HALF) + complement(warp, added)
         if "X" in i.modifiers:

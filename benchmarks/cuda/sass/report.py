@@ -11,7 +11,7 @@ OPERATIONS_OF_PHASES = ("FFMA", "FADD", "LDS", "LDG", "IMAD", "ISETP", "BRA")
 
 
 class Phase:
-    """Between two barriers of the first block."""
+    """Between two barriers of the first block of a cluster."""
 
     def __init__(self, begin):
         self.begin, self.end, self.barrier_at = begin, begin, None
@@ -51,11 +51,12 @@ class Statistics:
             self.phases.append(Phase(now))
 
 
-def print_differences(computed, expected):
+def print_differences(before, computed, expected):
     """Compares the memory, piece by piece; returns how many words differ."""
-    differing = total = 0
-    for (at, data), (_, right) in zip(computed.pieces, expected.pieces):
+    differing = total = changed = 0
+    for (at, data), (_, right), (_, old) in zip(computed.pieces, expected.pieces, before.pieces):
         left, right = data.view(np.uint32), right.view(np.uint32)
+        changed += int((right != old.view(np.uint32)).sum())
         where = np.nonzero(left != right)[0]
         total += len(left)
         differing += len(where)
@@ -63,7 +64,7 @@ def print_differences(computed, expected):
             first = where[0]
             print(f"  at 0x{at:x} + {4 * first}: {len(where)} of {len(left)} words differ, the first one is "
                   f"{left[first].view(np.float32)} and must be {right[first].view(np.float32)}")
-    print(f"words that differ: {differing} of {total:,}")
+    print(f"words that differ: {differing} of {total:,}, of which the kernel changes {changed:,}")
     return differing
 
 

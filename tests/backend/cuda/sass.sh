@@ -1,7 +1,8 @@
 #!/bin/sh
-# Executes the machine code of LeNet's training kernel without a GPU (benchmarks/cuda/sass.py), with a block per sample
-# and with a cluster of blocks. Fails if memory differs from the emulator's in one word, if accesses to shared memory
-# race, or if an altered instruction or a barrier that is left out is not found.
+# Executes the machine code of LeNet's training kernels without a GPU (benchmarks/cuda/sass.py): that of a sample, with
+# a block per sample and with a cluster of blocks, and that which adds up over a batch and updates. Fails if memory
+# differs from the emulator's in one word, if accesses to shared memory race, or if an altered instruction or a barrier
+# that is left out is not found.
 #   sass.sh SOURCE_DIR
 set -eu
 source=$(cd "$1" && pwd)
@@ -16,6 +17,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 (cd "$source/benchmarks/cuda" && "$python" -m unittest sass.selftest)
 "$python" "$source/benchmarks/cuda/sass.py" lenet --batch 1 --blocks-at-once 1 --races --folder "$work"
+"$python" "$source/benchmarks/cuda/sass.py" lenet --batch 40 --kernel BatchSteps --races --no-build --folder "$work"
 "$python" "$source/benchmarks/cuda/sass.py" lenet --batch 1 --blocks-at-once 132 --control --no-build --folder "$work" \
   >"$work/clusters"
 cat "$work/clusters"
