@@ -60,7 +60,8 @@ def arguments():
         help="also prints the instructions of a warp of a block between two cycles")
     add("--races", action="store_true", help="looks for races in shared memory")
     add("--instruction-cache", action="store_true", help="models an instruction cache, which is a guess")
-    add("--control", action="store_true", help="also checks that it finds an altered instruction and a missing barrier")
+    add("--control", action="store_true", help="also checks that it finds an altered instruction, and a wait and a "
+        "barrier that are left out")
     add("--no-build", action="store_true", help="uses what the last call has compiled")
     add("--folder", default=FOLDER, help="for what it makes (build/benchmarks/sass)")
     add("--cuobjdump", default=os.environ.get("CUOBJDUMP"), help="where this program of NVIDIA is")
@@ -145,6 +146,9 @@ def control(kernel, launch, options, executed):
     if products := reached("FFMA"):
         print(f"control: {code[products[0]].text} with the opposite sign of a factor")
         found &= execute(altered(kernel, products[0], negate_factor), launch, options)[0] > 0
+    if waits := sorted(reached("DEPBAR")):
+        print(f"control: without the wait for copies at 0x{code[waits[0]].address:x}")
+        found &= execute(altered(kernel, waits[0], remove), launch, options)[0] > 0
     if barriers := sorted(reached("BAR")):
         at = barriers[len(barriers) // 2]
         print(f"control: without the barrier at 0x{code[at].address:x}")

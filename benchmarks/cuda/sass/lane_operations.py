@@ -1,8 +1,7 @@
 """What instructions compute for the 32 lanes of a warp: bytes, predicates as bits, and what lanes tell each other."""
 import numpy as np
 
-from .operands import (LANES, LONG, UINT, ULONG, ZEROS, bits, predicate, put, put_low, put_predicate, put_uniform,
-                       uniform)
+from .operands import (LANES, LONG, UINT, ULONG, bits, predicate, put, put_low, put_predicate, put_uniform, uniform)
 from .operations import operation
 from .parse import NotKnown
 

@@ -34,6 +34,7 @@ class Warp:
         self.groups = [Group(0, np.ones(32, bool))]
         self.state = "runs"  # or "block barrier", "cluster barrier", "done"
         self.barriers = self.cluster_barriers_reached = self.cluster_barriers_passed = 0
+        self.copies = [[]]  # groups of those to shared memory that are on their way; the last one is still open
         self.times = WarpTimes()
         self.wavefronts, self.sectors = 1, set()  # of the instruction that was executed last
 

@@ -221,16 +221,34 @@ def stg(warp, i, mask):
 
 @operation("LDGSTS")
 def ldgsts(warp, i, mask):
-    """Copies from the device's memory to shared memory; where a predicate is false, it writes zeros."""
+    """Copies from the device's memory to shared memory, and zeros where a predicate is false. The words come only when
+    the warp waits for them, so that a result shows if it does not."""
     offsets, addresses, size = shared_address(warp, i.operands[0]), address(warp, i.operands[1]), size_of(i)
     copied = mask & predicate(warp, i.operands[2]) if len(i.operands) > 2 else mask
-    memory = warp.block.shared
-    memory.note(warp, i, offsets, size, mask, True)
-    for k in range(size // 4):
-        memory.words[offsets[mask & ~copied] // 4 + k] = 0
-    if not copied.any():
-        return
-    data, from_ = warp.block.machine.memory.find(warp, i, addresses, copied)
-    for k in range(size // 4):
-        memory.words[offsets[copied] // 4 + k] = data.view(UINT)[from_[copied] // 4 + k]
-    warp.sectors = sectors(addresses, size, copied)
+    warp.block.shared.note(warp, i, offsets, size, mask, True)
+    values = np.zeros((size // 4, 32), UINT)
+    if copied.any():
+        data, from_ = warp.block.machine.memory.find(warp, i, addresses, copied)
+        for k in range(size // 4):
+            values[k][copied] = data.view(UINT)[from_[copied] // 4 + k]
+        warp.sectors = sectors(addresses, size, copied)
+    warp.copies[-1].append((i, offsets, mask, values))
+
+
+@operation("LDGDEPBAR")
+def ldgdepbar(warp, i, mask):
+    """Ends a group of copies."""
+    warp.copies.append([])
+
+
+@operation("DEPBAR")
+def depbar(warp, i, mask):
+    """Waits for all groups of copies but the last ones."""
+    if i.operands[0] != "SB0":
+        raise NotKnown(i)
+    arrived = max(0, len(warp.copies) - 1 - int(i.operands[1], 16))
+    for copy, offsets, lanes, values in [each for group in warp.copies[:arrived] for each in group]:
+        warp.block.shared.note(warp, copy, offsets, 4 * len(values), lanes, True)  # others may read it after a barrier
+        for k, words in enumerate(values):
+            warp.block.shared.words[offsets[lanes] // 4 + k] = words[lanes]
+    del warp.copies[:arrived]

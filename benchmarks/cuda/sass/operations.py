@@ -37,9 +37,9 @@ def to_signed(value):
     return value - (value >> 31 << 32)
 
 
-@operation("NOP", "ACQBULK", "ERRBAR", "CGAERRBAR", "CCTL", "PREEXIT", "LDGDEPBAR", "DEPBAR", "MEMBAR")
+@operation("NOP", "ACQBULK", "ERRBAR", "CGAERRBAR", "CCTL", "PREEXIT", "MEMBAR")
 def only_order(warp, i, mask):
-    """Of these, memory sees nothing here: each access is done at once. Some take time."""
+    """Of these, memory sees nothing here: each access but a copy is done at once. Some take time."""
 
 
 @operation("MOV")

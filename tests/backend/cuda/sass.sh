@@ -1,8 +1,8 @@
 #!/bin/sh
 # Executes the machine code of LeNet's training kernels without a GPU (benchmarks/cuda/sass.py): that of a sample, with
 # a block per sample and with a cluster of blocks, and that which adds up over a batch and updates. Fails if memory
-# differs from the emulator's in one word, if accesses to shared memory race, or if an altered instruction or a barrier
-# that is left out is not found.
+# differs from the emulator's in one word, if accesses to shared memory race, or if an altered instruction, or a wait or
+# a barrier that is left out, is not found.
 #   sass.sh SOURCE_DIR
 set -eu
 source=$(cd "$1" && pwd)
