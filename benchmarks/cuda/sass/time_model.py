@@ -10,8 +10,8 @@ is on its way; the start and the end of a kernel. Which warp has the next turn i
 it can go on. The instruction cache is a guess altogether, and off unless it is asked for. On the one kernel that was
 measured on an H200, the estimate was within about 10 to 20 %.
 
-Sources: [L] Luo et al., Benchmarking and Dissecting the NVIDIA Hopper GPU Architecture via Microbenchmarking, 2024,
-rounded. [N] NVIDIA's programming and tuning guides. [A] an assumption, of the size that microbenchmarks of NVIDIA's
+Sources: [L] of the size that Luo et al. report, Benchmarking and Dissecting the Nvidia Hopper GPU Architecture, 2024
+(arXiv 2402.13499), without claim to its digits. [N] NVIDIA's programming and tuning guides. [A] an assumption, of the size that microbenchmarks of NVIDIA's
 recent GPUs report."""
 from .parse import NO_SCOREBOARD
 
@@ -21,7 +21,7 @@ QUARTERS = 4  # of a multiprocessor, each with a scheduler [N]
 # Cycles until a result is there.
 SHARED_LOAD = 29  # [L]
 SHARED_STORE = 6  # until its scoreboard is free [A]
-L1_LOAD = 38  # a hit in the first-level cache [L]: 38 to 41, by GPU
+L1_LOAD = 38  # a hit in the first-level cache [L]: about 40
 L2_LOAD = 270  # [L]: about 260; 10 more on the way [A]
 GLOBAL_STORE = 10  # until its scoreboard is free [A]
 SHUFFLE = 24  # [A]
@@ -45,7 +45,7 @@ FENCE_OF_BLOCK = 20  # MEMBAR.CTA [A]
 PIPE_CYCLES = {"fma": 1, "fma heavy": 2, "alu": 2, "special": 8, "double": 2, "memory": 2, "uniform": 2}
 MEMORY_QUEUE = 8  # wavefronts that may wait before a quarter has to wait [A]
 SECTORS_PER_CYCLE = 4  # of the first-level cache, 32 bytes each [N]
-L2_SECTORS_PER_CYCLE = 2  # from the second-level cache to a multiprocessor, 64 bytes [L]
+L2_SECTORS_PER_CYCLE = 2  # from the second-level cache to a multiprocessor, 64 bytes [A]
 
 # The instruction cache [A].
 CACHE_LINE = 8  # instructions: 128 bytes
