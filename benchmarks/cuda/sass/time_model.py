@@ -11,8 +11,8 @@ it can go on. The instruction cache is a guess altogether, and off unless it is 
 measured on an H200, the estimate was within about 10 to 20 %.
 
 Sources: [L] of the size that Luo et al. report, Benchmarking and Dissecting the Nvidia Hopper GPU Architecture, 2024
-(arXiv 2402.13499), without claim to its digits. [N] NVIDIA's programming and tuning guides. [A] an assumption, of the size that microbenchmarks of NVIDIA's
-recent GPUs report."""
+(arXiv 2402.13499), without claim to its digits. [N] NVIDIA's programming and tuning guides. [A] an assumption, of the
+size that microbenchmarks of NVIDIA's recent GPUs report."""
 from .parse import NO_SCOREBOARD
 
 CLOCK_GHZ = 1.98  # the boost clock of an H100 SXM [N]
