@@ -13,36 +13,9 @@ It needs numpy, nvcc, g++, and cuobjdump, and takes about a minute, most of it t
 import argparse
 import copy
 import os
-import shutil
-import subprocess
 import sys
 
-SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-FOLDER = os.path.join(SOURCE, "build", "benchmarks", "sass")
-PROGRAM = os.path.join(SOURCE, "benchmarks", "cuda", "sass", "dump.cpp")
-NVCC_FLAGS = ["-x", "cu", "-cubin", "-std=c++20", "-O2", "--expt-relaxed-constexpr", "--extended-lambda", "-fmad=false",
-              "-ftz=true", "-DNDEBUG", "-Xcompiler=-march=native", "-DTENON_TARGET=cuda", "-arch=sm_90"]
-GXX_FLAGS = ["-std=c++20", "-O1", "-march=native", "-DTENON_TARGET=cuda", "-Wno-unknown-pragmas"]
-MISSING = 77  # what the process ends with if a program that it needs is not there
-HOW_TO_GET = {
-    "nvcc": "nvcc is not installed: it is a part of the CUDA Toolkit, 13 or newer.",
-    "cuobjdump": "cuobjdump is not installed: it is a part of the CUDA Toolkit (packages cuda-cuobjdump-13-0 and "
-                 "cuda-nvdisasm-13-0), and of the Python package triton; name it with --cuobjdump or CUOBJDUMP.",
-    "g++": "g++ is not installed.",
-}
-
-
-class Failed(Exception):
-    def __init__(self, text, status=1):
-        super().__init__(text)
-        self.status = status
-
-
-def program(name, given=None):
-    found = shutil.which(given or name) or shutil.which(name, path="/usr/local/cuda/bin")
-    if not found:
-        raise Failed(HOW_TO_GET[name], MISSING)
-    return found
+PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sass", "dump.cpp")
 
 
 def arguments():
@@ -63,43 +36,19 @@ def arguments():
     add("--control", action="store_true", help="also checks that it finds an altered instruction, and a wait and a "
         "barrier that are left out")
     add("--no-build", action="store_true", help="uses what the last call has compiled")
-    add("--folder", default=FOLDER, help="for what it makes (build/benchmarks/sass)")
+    add("--folder", default=build.FOLDER, help="for what it makes (build/benchmarks/sass)")
     add("--cuobjdump", default=os.environ.get("CUOBJDUMP"), help="where this program of NVIDIA is")
     return parser.parse_args()
 
 
-def run(command):
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise Failed(f"{' '.join(command)}\n{(done.stderr + done.stdout)[-2000:]}")
-    return done.stdout
-
-
-def build(options):
-    """The texts of the machine code and of the tables of all kernels, and the program that dumps memory."""
-    cubin, code, tables, dump = (os.path.join(options.folder, name)
-                                 for name in ("kernels.cubin", "kernels.sass", "kernels.elf", "dump"))
-    if not options.no_build:
-        nvcc, gxx, cuobjdump = program("nvcc"), program("g++"), program("cuobjdump", options.cuobjdump)
-        os.makedirs(options.folder, exist_ok=True)
-        run([nvcc, *NVCC_FLAGS, f"-I{SOURCE}/include", PROGRAM, "-o", cubin])
-        for path, what in ((code, "-sass"), (tables, "-elf")):
-            with open(path, "w") as file:
-                file.write(run([cuobjdump, what, cubin]))
-        run([gxx, *GXX_FLAGS, f"-I{SOURCE}/tests/support/cuda", f"-I{SOURCE}/include", PROGRAM, "-o", dump, "-lpthread",
-             "-ldl"])
-    with open(code) as code_file, open(tables) as tables_file:
-        return code_file.read(), tables_file.read(), dump
-
-
-def kernel_of(launch, code, tables, part):
+def kernel_of(launch, code, part):
     """The kernel that was launched."""
-    functions = parse.functions(code)
-    names = [name for name in parse.functions_of(launch.body, functions) if part in name]
+    names = code.names(launch, part)
     if len(names) != 1:
-        raise Failed(f"{len(names)} functions are kernels of {launch.body[:300]}" +
-                     "".join(f"\n  {name[:300]}" for name in names) + ("\nName one with --function." if names else ""))
-    return parse.Kernel(parse.instructions(functions[names[0]]), parse.jump_tables(tables).get(names[0], []))
+        raise build.Failed(f"{len(names)} functions are kernels of {launch.body[:300]}" +
+                           "".join(f"\n  {name[:300]}" for name in names) +
+                           ("\nName one with --function." if names else ""))
+    return code.kernel(names[0])
 
 
 def execute(kernel, launch, options, traced_warp=None):
@@ -161,12 +110,12 @@ def control(kernel, launch, options, executed):
 
 def main():
     options = arguments()
-    code, tables, dump_program = build(options)
+    code, dump_program = build.build(PROGRAM, options.folder, options.cuobjdump, again=not options.no_build)
     dumped = os.path.join(options.folder, "launch.bin")
-    run([dump_program, options.network, str(options.batch), str(options.blocks_at_once), options.kernel,
-         str(options.launch), dumped])
+    build.run([dump_program, options.network, str(options.batch), str(options.blocks_at_once), options.kernel,
+               str(options.launch), dumped])
     launch = dump.Launch(dumped)
-    kernel = kernel_of(launch, code, tables, options.function)
+    kernel = kernel_of(launch, code, options.function)
     print(f"{options.network}, batch {options.batch}: {launch.blocks} blocks in clusters of {launch.cluster}, "
           f"{launch.threads} threads, {launch.shared_bytes:,} bytes of shared memory, {len(kernel.code):,} "
           "instructions")
@@ -187,15 +136,16 @@ def main():
 
 
 if __name__ == "__main__":
+    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
     try:
         import numpy
         numpy.seterr(all="ignore")
-        sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-        from sass import dump, machine, parse, report, time_model
-        sys.exit(main())
+        from sass import build, dump, machine, parse, report, time_model
     except ModuleNotFoundError as error:
-        sys.exit(print(f"Python has no {error.name}: pip install numpy.", file=sys.stderr) or MISSING)
-    except Failed as error:
+        sys.exit(print(f"Python has no {error.name}: pip install numpy.", file=sys.stderr) or 77)
+    try:
+        sys.exit(main())
+    except build.Failed as error:
         sys.exit(print(error, file=sys.stderr) or error.status)
     except (machine.Stuck, parse.NotKnown) as error:
         sys.exit(print(error, file=sys.stderr) or 1)

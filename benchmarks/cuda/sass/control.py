@@ -9,7 +9,16 @@ from .parse import BYTES, NotKnown
 from .time_model import BLOCK_BARRIER, CLUSTER_BARRIER, TAKEN_BRANCH
 
 CONTROL = {}
-ALL_OF_WARP = "the warp"  # what a group waits for at WARPSYNC; else it is the name of a convergence barrier
+ALL_OF_WARP = "the warp"  # what a group waits for at WARPSYNC; else it is a Meeting
+
+
+class Meeting:
+    """The threads that meet at a BSYNC: those that were together at the BSSY before it, but for those that have left
+    it. Groups that have parted may use the same name at the same time, each for its own threads."""
+    __slots__ = ("threads",)
+
+    def __init__(self, threads):
+        self.threads = threads
 
 
 class Group:
@@ -30,7 +39,7 @@ def control(*opcodes):
 
 def joined(warp, waits_for, wanted, at):
     """Makes one group of those that wait for the same, once all wanted threads do."""
-    waiting = [group for group in warp.groups if group.waits_for == waits_for and group.at == at]
+    waiting = [group for group in warp.groups if group.waits_for is waits_for and group.at == at]
     if not waiting:
         return
     threads = np.logical_or.reduce([group.threads for group in waiting])
@@ -38,10 +47,15 @@ def joined(warp, waits_for, wanted, at):
         warp.groups = [Group(at + 1, threads)] + [group for group in warp.groups if group not in waiting]
 
 
-def look_at_convergence(warp, name):
-    waiting = [group.at for group in warp.groups if group.waits_for == name]
-    if waiting and name in warp.convergence:
-        joined(warp, name, warp.convergence[name], waiting[0])
+def leave(warp, meeting, threads):
+    meeting.threads = meeting.threads & ~threads
+    look_at(warp, meeting)
+
+
+def look_at(warp, meeting):
+    waiting = [group.at for group in warp.groups if group.waits_for is meeting]
+    if waiting:
+        joined(warp, meeting, meeting.threads, waiting[0])
 
 
 @control("BRA")
@@ -65,7 +79,10 @@ def bra(warp, group, i, mask, now):
 
 @control("BSSY")
 def bssy(warp, group, i, mask, now):
-    warp.convergence[i.operands[0]] = group.threads.copy()
+    meeting = Meeting(group.threads.copy())
+    meetings = warp.meetings.setdefault(i.operands[0], [None] * len(group.threads))
+    for lane in np.flatnonzero(group.threads):
+        meetings[lane] = meeting
     group.at += 1
 
 
@@ -73,18 +90,17 @@ def bssy(warp, group, i, mask, now):
 def bsync(warp, group, i, mask, now):
     if not (mask == group.threads).all():
         raise NotKnown(i, "threads that wait alone at")
-    group.waits_for = i.operands[0]
-    look_at_convergence(warp, i.operands[0])
+    group.waits_for = warp.meetings[i.operands[0]][np.argmax(group.threads)]
+    look_at(warp, group.waits_for)
 
 
 @control("BREAK")
 def break_(warp, group, i, mask, now):
-    name = i.operands[-1]
     if len(i.operands) > 1:
         mask = mask & predicate(warp, i.operands[0])
-    warp.convergence[name] = warp.convergence[name] & ~mask
     group.at += 1
-    look_at_convergence(warp, name)
+    if mask.any():
+        leave(warp, warp.meetings[i.operands[-1]][np.argmax(mask)], mask)
 
 
 @control("WARPSYNC")
@@ -125,14 +141,12 @@ def ret(warp, group, i, mask, now):
 @control("EXIT")
 def exit_(warp, group, i, mask, now):
     warp.ended |= mask
-    for name in warp.convergence:
-        warp.convergence[name] = warp.convergence[name] & ~mask
     group.threads = group.threads & ~mask
     group.at += 1
     if not group.threads.any():
         warp.groups.remove(group)
-    for name in warp.convergence:
-        look_at_convergence(warp, name)
+    for meeting in {each for meetings in warp.meetings.values() for each in meetings if each}:
+        leave(warp, meeting, mask)
     if not warp.groups:
         warp.state = "done"
         open_block_barrier(warp.block, now)

@@ -2,19 +2,19 @@
 // emulator of tests/support/cuda it is a program that writes what one launch of a kernel gets, and all memory of the
 // device before and after it:
 //   dump NETWORK BATCH BLOCKS_AT_ONCE KERNEL LAUNCH FILE
-// KERNEL is a part of the name of the kernel's body, LAUNCH counts its launches from 0. The file has numbers of 64
-// bits, and texts, which are a length and bytes: numbers of blocks, threads, bytes of shared memory, blocks of a
-// cluster; the name of the body; the number of arguments, and each of them; then twice the memory: the number of its
-// pieces, and of each its address and its bytes.
+// KERNEL is a part of the name of the kernel's body, LAUNCH counts its launches from 0. dumped.hpp says what the file
+// has.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "../../models/lenet.hpp"
+#if defined(TENON_CUDA_EMULATOR)
+#include "dumped.hpp"
+#endif
 
 using namespace tenon;
 
@@ -53,39 +53,15 @@ bool train(const std::string& network, long batch) {
 
 #if defined(TENON_CUDA_EMULATOR)
 struct {
-  std::string kernel;
+  std::string kernel, path;
   long launches_left = 0;
-  std::ofstream file;
-  bool writes = false;
+  dumped::File file;
 } wanted;
 
-void put(long number) { wanted.file.write(reinterpret_cast<const char*>(&number), sizeof number); }
-void put(const std::string& text) {
-  put(long(text.size()));
-  wanted.file.write(text.data(), std::streamsize(text.size()));
-}
-void put_memory() {
-  const auto all = emulator::device_blocks().all();
-  put(long(all.size()));
-  for (const auto& [at, bytes] : all) {
-    put(long(reinterpret_cast<std::uintptr_t>(at)));
-    put(std::string(reinterpret_cast<const char*>(at), bytes));
-  }
-}
 void watch(const emulator::Launch& launch, bool done) {
-  if (done && wanted.writes) {
-    put_memory();
-    wanted.file.close();
-    std::_Exit(wanted.file ? 0 : 1);  // the rest of the training is not needed
-  }
+  if (done && wanted.file.is_open()) std::_Exit(wanted.file.end() ? 0 : 1);  // the rest of the training is not needed
   if (done || !launch.body || !std::strstr(launch.body, wanted.kernel.c_str()) || wanted.launches_left-- > 0) return;
-  wanted.writes = true;
-  for (const long each : {long(launch.blocks), long(launch.threads), long(launch.shared_bytes), long(launch.cluster)})
-    put(each);
-  put(std::string(launch.body));
-  put(long(launch.arguments.size()));
-  for (const std::string& argument : launch.arguments) put(argument);
-  put_memory();
+  wanted.file.begin(wanted.path, launch);
 }
 #endif
 }  // namespace
@@ -95,7 +71,7 @@ int main(int argc, char** argv) try {
 #if defined(TENON_CUDA_EMULATOR)
   emulator::multiprocessors = std::atoi(argv[3]);
   wanted.kernel = argv[4], wanted.launches_left = std::atol(argv[5]);
-  wanted.file.open(argv[6], std::ios::binary);
+  wanted.path = argv[6];
   emulator::watch = watch;
 #endif
   set_context({.mode = Mode::graph, .device_target = "GPU", .seed = 1});

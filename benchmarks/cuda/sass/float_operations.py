@@ -1,11 +1,11 @@
-"""What instructions compute for the 32 lanes of a warp: floats, doubles, and conversions. Additions, products, and
+"""What instructions compute for the 32 lanes of a warp: floats, and conversions. Additions, products, and
 fused multiply-adds round once, as the hardware does. MUFU gives the correctly rounded value, the hardware one that may
 differ in the last digit: code whose result depends on it, such as an approximate exponential, is not exact here.
 Divisions are exact, since they correct it."""
 import numpy as np
 
-from .operands import (DOUBLE, FLOAT, LONG, UINT, ULONG, bits, doubles, floats, pair, predicate, put, put_pair,
-                       put_predicate, signed)
+from .operands import (DOUBLE, FLOAT, LONG, UINT, ULONG, bits, doubles, floats, narrow_number, pair, predicate, put,
+                       put_pair, put_predicate, signed, wide)
 from .operations import COMPARE, combined, operation
 from .parse import NotKnown
 
@@ -93,20 +93,15 @@ def fsetp(warp, i, mask):
     compare(warp, i, x, y, mask)
 
 
-@operation("DSETP")
-def dsetp(warp, i, mask):
-    compare(warp, i, doubles(warp, i.operands[2]), doubles(warp, i.operands[3]), mask)
-
-
-@operation("DADD")
-def dadd(warp, i, mask):
-    put_pair(warp, i.operands[0], (doubles(warp, i.operands[1]) + doubles(warp, i.operands[2])).view(ULONG), mask)
-
-
 @operation("MUFU")
 def mufu(warp, i, mask):
     functions = {"RCP": lambda x: 1 / x, "RSQ": lambda x: 1 / np.sqrt(x), "SQRT": np.sqrt, "EX2": np.exp2,
                  "LG2": np.log2}
+    if i.modifiers[0] in ("RCP64H", "RSQ64H"):  # of the upper half of a double, and of the result
+        x = (wide(warp, i.operands[1]) << ULONG(32)).view(DOUBLE)
+        high = (functions[i.modifiers[0][:3]](x).view(ULONG) >> ULONG(32)).astype(UINT)
+        put(warp, i.operands[0], high, mask)
+        return
     if i.modifiers[0] not in functions:
         raise NotKnown(i)
     put(warp, i.operands[0], functions[i.modifiers[0]](floats(warp, i.operands[1]).astype(DOUBLE)).astype(FLOAT), mask)
@@ -126,14 +121,17 @@ def fchk(warp, i, mask):
 @operation("I2F", "I2FP")
 def i2f(warp, i, mask):
     source = i.operands[1]
-    if "F64" in i.modifiers:
-        raise NotKnown(i)
-    if "S64" in i.modifiers:
+    if narrow := narrow_number(i):
+        exact = bits(warp, source).astype(narrow).astype(LONG)
+    elif "S64" in i.modifiers or i.modifiers == ["RP"]:
         exact = pair(warp, source).view(LONG)
     elif "U64" in i.modifiers:
         exact = pair(warp, source)
     else:
         exact = bits(warp, source) if "U32" in i.modifiers else signed(bits(warp, source))
+    if "F64" in i.modifiers:
+        put_pair(warp, i.operands[0], exact.astype(DOUBLE).view(ULONG), mask)
+        return
     result = exact.astype(FLOAT)
     if "RP" in i.modifiers:  # up
         lower = np.array([int(a) < int(b) for a, b in zip(result, exact)])
@@ -145,10 +143,14 @@ def i2f(warp, i, mask):
 
 @operation("F2I")
 def f2i(warp, i, mask):
-    if "TRUNC" not in i.modifiers or "F64" in i.modifiers or "S64" in i.modifiers:
+    if "TRUNC" not in i.modifiers:
         raise NotKnown(i)
-    whole = np.nan_to_num(np.trunc(floats(warp, i.operands[1]).astype(DOUBLE)))
-    if "U64" in i.modifiers:
+    value = doubles(warp, i.operands[1]) if "F64" in i.modifiers else floats(warp, i.operands[1]).astype(DOUBLE)
+    whole = np.nan_to_num(np.trunc(value))
+    if "S64" in i.modifiers:
+        limited = np.clip(whole, -(2.0**63), 2.0**63 - 1024)
+        put_pair(warp, i.operands[0], limited.astype(LONG).view(ULONG), mask)
+    elif "U64" in i.modifiers:
         put_pair(warp, i.operands[0], whole.astype(ULONG), mask)
     elif "U32" in i.modifiers:
         put(warp, i.operands[0], np.clip(whole, 0, 2.0**32 - 1).astype(ULONG).astype(UINT), mask)

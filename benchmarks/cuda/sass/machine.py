@@ -4,7 +4,8 @@ import itertools
 
 import numpy as np
 
-from . import float_operations, lane_operations, memory  # noqa: F401  they add to OPERATIONS
+from . import memory
+from . import double_operations, float_operations, lane_operations, uniform_operations  # noqa: F401  add to OPERATIONS
 from .control import CONTROL, Group
 from .operands import UINT, BadOperand, predicate
 from .operations import OPERATIONS
@@ -14,7 +15,6 @@ from .time_model import QUARTERS, BlockTimes, WarpTimes
 REGISTERS, UNIFORM_REGISTERS, PREDICATES = 256, 64, 8
 # Where the kernel's constants, c[0x0], have what it is launched with, in bytes.
 BLOCK_SIZE_AT, GRID_SIZE_AT, STACK_AT, CLUSTER_AT, ARGUMENTS_AT = 0x0, 0xC, 0x28, 0x140, 0x210
-STACK_TOP = 0xFFFD00
 
 
 class Stuck(Exception):
@@ -29,12 +29,13 @@ class Warp:
         self.predicates[-1] = True
         self.uniform_registers = np.zeros(UNIFORM_REGISTERS, UINT)
         self.uniform_predicates = [False] * (PREDICATES - 1) + [True]
-        self.convergence = {}  # the threads that meet, by the name of a barrier such as B0
+        self.meetings = {}  # of each lane, by the name of a barrier such as B0
         self.ended = np.zeros(32, bool)
         self.groups = [Group(0, np.ones(32, bool))]
         self.state = "runs"  # or "block barrier", "cluster barrier", "done"
         self.barriers = self.cluster_barriers_reached = self.cluster_barriers_passed = 0
         self.copies = [[]]  # groups of those to shared memory that are on their way; the last one is still open
+        self.stack = np.zeros(32 * memory.STACK_BYTES, np.uint8)
         self.times = WarpTimes()
         self.wavefronts, self.sectors = 1, set()  # of the instruction that was executed last
 
@@ -94,7 +95,7 @@ def constants_of(launch):
     constants[BLOCK_SIZE_AT // 4], constants[GRID_SIZE_AT // 4] = launch.threads, launch.blocks
     constants[BLOCK_SIZE_AT // 4 + 1:BLOCK_SIZE_AT // 4 + 3] = 1
     constants[GRID_SIZE_AT // 4 + 1:GRID_SIZE_AT // 4 + 3] = 1
-    constants[STACK_AT // 4], constants[CLUSTER_AT // 4] = STACK_TOP, launch.cluster > 1
+    constants[STACK_AT // 4], constants[CLUSTER_AT // 4] = memory.STACK_TOP, launch.cluster > 1
     return constants
 
 

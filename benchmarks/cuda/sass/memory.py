@@ -6,13 +6,15 @@ import re
 
 import numpy as np
 
-from .operands import LONG, UINT, ZEROS, bits, pair, predicate, put, register, uniform
+from .operands import LONG, UINT, ZEROS, bits, load, pair, predicate, register, size_of, uniform
 from .operations import SHARED_WINDOW, operation
 from .parse import NotKnown
 
 RESERVED = 0x400  # bytes of shared memory before those of the kernel
+MOST_STATIC = 48 << 10  # of variables, beside those that a launch asks for
 OFFSET_BITS = 24
 NOBODY, SEVERAL = -1, -2
+STACK_TOP, STACK_BYTES = 0xFFFD00, 4096  # of a thread's local memory
 
 
 class DeviceMemory:
@@ -23,37 +25,41 @@ class DeviceMemory:
         self.pieces = [(at, np.frombuffer(data, np.uint8).copy()) for at, data in whole]
 
     def find(self, warp, instruction, addresses, mask):
-        """The piece in which the addresses of the lanes in `mask` are, and the offsets there; else 0."""
-        lowest, highest = int(addresses[mask].min()), int(addresses[mask].max())
+        """The pieces in which the addresses of the lanes in `mask` are, each with the offsets there and its lanes."""
+        left = mask.copy()
         for at, data in self.pieces:
-            if at <= lowest and highest < at + len(data):
-                return data, np.where(mask, addresses - at, 0)
-        raise NotKnown(instruction, f"what is at 0x{lowest:x} to 0x{highest:x}, which is no memory of the device, of")
+            here = left & (addresses >= at) & (addresses < at + len(data))
+            if here.any():
+                yield data, np.where(here, addresses - at, 0), here
+                left &= ~here
+        if left.any():
+            what = f"what is at 0x{int(addresses[left][0]):x}, which is no memory of the device, of"
+            raise NotKnown(instruction, what)
 
 
 class Race:
-    def __init__(self, warp, instruction, writes, word, other):
+    def __init__(self, warp, instruction, writes, place, other):
         self.warp, self.instruction, self.writes = (warp.block.rank, warp.number), instruction, writes
-        self.word, self.other = word, other
+        self.place, self.other = place, other
 
 
 class Shared:
-    """The shared memory of a block. With `finds_races` it keeps for each word who wrote and read it last, and how many
+    """The shared memory of a block. With `finds_races` it keeps for each byte who wrote and read it last, and how many
     barriers this warp had come to by then. An access is ordered after another one if its warp has passed a barrier, of
     the block or of the cluster, to which the other warp came only after its own access."""
 
     def __init__(self, rank, size, finds_races):
-        words = (size + RESERVED) // 4 + 512
+        words = (size + RESERVED + MOST_STATIC) // 4
         self.rank = rank
         self.words = np.zeros(words, UINT)
         self.bytes = self.words.view(np.uint8)
         self.finds_races = finds_races
         if finds_races:
-            self.access = {kind: [np.full(words, NOBODY, LONG) for _ in range(4)] for kind in ("write", "read")}
+            self.access = {kind: [np.full(4 * words, NOBODY, LONG) for _ in range(4)] for kind in ("write", "read")}
 
-    def not_ordered(self, kind, words, warp, own):
-        """Which of the words another warp accessed, without a barrier since then."""
-        who, rank, barriers, cluster_barriers = (each[words] for each in self.access[kind])
+    def not_ordered(self, kind, places, warp, own):
+        """Which of the bytes another warp accessed, without a barrier since then."""
+        who, rank, barriers, cluster_barriers = (each[places] for each in self.access[kind])
         others = (who != NOBODY) & (who != own)
         ordered = (warp.cluster_barriers_passed > cluster_barriers)
         ordered |= (rank == warp.block.rank) & (warp.barriers > barriers)
@@ -63,23 +69,23 @@ class Shared:
         """Notes an access of a warp, and reports a race."""
         if not self.finds_races or not mask.any():
             return
-        words = np.unique(np.concatenate([offsets[mask] // 4 + k for k in range(max(1, size // 4))]))
+        places = np.unique(np.concatenate([offsets[mask] + k for k in range(size)]))
         own = warp.block.rank << 8 | warp.number
-        bad = self.not_ordered("write", words, warp, own)
+        bad = self.not_ordered("write", places, warp, own)
         other = self.access["write"][0]
-        read_too = self.not_ordered("read", words, warp, own)
+        read_too = self.not_ordered("read", places, warp, own)
         if writes:
             other = np.where(bad.any(), other, self.access["read"][0])
             bad = bad | read_too
         if bad.any():
-            word = int(words[bad][0])
-            warp.block.machine.add_race(Race(warp, instruction, writes, word * 4 - RESERVED, int(other[word])))
+            place = int(places[bad][0])
+            warp.block.machine.add_race(Race(warp, instruction, writes, place - RESERVED, int(other[place])))
         who, rank, barriers, cluster_barriers = self.access["write" if writes else "read"]
         if not writes:  # of several readers, the barriers of the one that is farthest
-            read_before = words[read_too]
+            read_before = places[read_too]
             latest = cluster_barriers[read_before]
-        who[words], rank[words] = own, warp.block.rank
-        barriers[words], cluster_barriers[words] = warp.barriers, warp.cluster_barriers_reached
+        who[places], rank[places] = own, warp.block.rank
+        barriers[places], cluster_barriers[places] = warp.barriers, warp.cluster_barriers_reached
         if not writes:
             who[read_before] = SEVERAL
             cluster_barriers[read_before] = np.maximum(latest, warp.cluster_barriers_reached)
@@ -106,29 +112,10 @@ def shared_address(warp, text):
     return address(warp, text) & ((1 << OFFSET_BITS) - 1)
 
 
-def size_of(i):
-    """Bytes of an access of a lane."""
-    for name, size in (("128", 16), ("64", 8), ("U8", 1)):
-        if name in i.modifiers:
-            return size
-    if {"S8", "U16", "S16", "256"} & set(i.modifiers):
-        raise NotKnown(i)
-    return 4
-
-
-def load(warp, text, data, offsets, size, mask):
-    if size == 1:
-        put(warp, text, data[offsets].astype(UINT), mask)
-        return
-    words, first = data.view(UINT), register(text)
-    if first is not None:
-        for k in range(size // 4):
-            np.copyto(warp.registers[first + k], words[offsets // 4 + k], where=mask)
-
-
 def store(warp, text, data, offsets, size, mask):
-    if size == 1:
-        data[offsets[mask]] = bits(warp, text)[mask].astype(np.uint8)
+    if size < 4:
+        number = np.uint8 if size == 1 else np.uint16
+        data.view(number)[offsets[mask] // size] = bits(warp, text)[mask].astype(number)
         return
     words, first = data.view(UINT), register(text)
     for k in range(size // 4):
@@ -174,7 +161,7 @@ def lds(warp, i, mask):
     offsets, size, memory = np.where(mask, shared_address(warp, i.operands[1]), 0), size_of(i), warp.block.shared
     memory.note(warp, i, offsets, size, mask, False)
     warp.wavefronts = wavefronts(offsets, size, mask)
-    load(warp, i.operands[0], memory.bytes, offsets, size, mask)
+    load(warp, i, i.operands[0], memory.bytes, offsets, size, mask)
 
 
 @operation("STS")
@@ -185,13 +172,29 @@ def sts(warp, i, mask):
     store(warp, i.operands[1], memory.bytes, offsets, size, mask)
 
 
+def local_address(warp, text):
+    """Bytes below the begin of a thread's stack, each of which has a row of its own."""
+    offsets = address(warp, text) - (STACK_TOP - STACK_BYTES)
+    return offsets + np.arange(32, dtype=LONG) * STACK_BYTES
+
+
+@operation("LDL")
+def ldl(warp, i, mask):
+    load(warp, i, i.operands[0], warp.stack, np.where(mask, local_address(warp, i.operands[1]), 0), size_of(i), mask)
+
+
+@operation("STL")
+def stl(warp, i, mask):
+    store(warp, i.operands[1], warp.stack, local_address(warp, i.operands[0]), size_of(i), mask)
+
+
 @operation("LDG", "LD")
 def ldg(warp, i, mask):
     if not mask.any():
         return
     addresses, size = address(warp, i.operands[1]), size_of(i)
-    data, offsets = warp.block.machine.memory.find(warp, i, addresses, mask)
-    load(warp, i.operands[0], data, offsets, size, mask)
+    for data, offsets, lanes in warp.block.machine.memory.find(warp, i, addresses, mask):
+        load(warp, i, i.operands[0], data, offsets, size, lanes)
     warp.sectors = sectors(addresses, size, mask)
 
 
@@ -214,8 +217,8 @@ def stg(warp, i, mask):
         warp.wavefronts = wavefronts(offsets, size, mask)
         store(warp, i.operands[1], block.shared.bytes, offsets, size, mask)
         return
-    data, offsets = warp.block.machine.memory.find(warp, i, addresses, mask)
-    store(warp, i.operands[1], data, offsets, size, mask)
+    for data, offsets, lanes in warp.block.machine.memory.find(warp, i, addresses, mask):
+        store(warp, i.operands[1], data, offsets, size, lanes)
     warp.sectors = sectors(addresses, size, mask)
 
 
@@ -228,9 +231,9 @@ def ldgsts(warp, i, mask):
     warp.block.shared.note(warp, i, offsets, size, mask, True)
     values = np.zeros((size // 4, 32), UINT)
     if copied.any():
-        data, from_ = warp.block.machine.memory.find(warp, i, addresses, copied)
-        for k in range(size // 4):
-            values[k][copied] = data.view(UINT)[from_[copied] // 4 + k]
+        for data, from_, lanes in warp.block.machine.memory.find(warp, i, addresses, copied):
+            for k in range(size // 4):
+                values[k][lanes] = data.view(UINT)[from_[lanes] // 4 + k]
         warp.sectors = sectors(addresses, size, copied)
     warp.copies[-1].append((i, offsets, mask, values))
 

@@ -10,6 +10,7 @@ LANES = np.arange(32, dtype=UINT)
 LOW_HALF = ULONG(0xFFFFFFFF)
 ZEROS = np.zeros(32, UINT)
 ZEROS.flags.writeable = False
+NARROW = {"U8": np.uint8, "S8": np.int8, "U16": np.uint16, "S16": np.int16}  # numbers of fewer bits than a register
 SPECIAL_NUMBERS = {"INF": 0x7F800000, "+INF": 0x7F800000, "-INF": 0xFF800000, "QNAN": 0x7FFFFFFF,
                    "+QNAN": 0x7FFFFFFF, "-QNAN": 0xFFFFFFFF}
 RESULT_PREDICATE = re.compile(r"!?U?P(\d|T)")
@@ -37,12 +38,16 @@ def uniform_register(text):
 
 
 @functools.lru_cache(None)
-def constant_word(text):
-    """Which word of the kernel's constants `c[0x0][0x210]` is."""
-    match = re.fullmatch(r"c\[0x0\]\[(0x[0-9a-f]+)\]", text)
+def constant_byte(text):
+    """Where `c[0x0][0x210]` is among the kernel's constants."""
+    match = re.fullmatch(r"c\[0x0\]\[(0x[0-9a-f]+|RZ)\]", text)
     if not match:
         raise BadOperand(text)
-    return int(match.group(1), 16) // 4
+    return 0 if match.group(1) == "RZ" else int(match.group(1), 16)
+
+
+def constant_word(text):
+    return constant_byte(text) // 4
 
 
 @functools.lru_cache(None)
@@ -60,6 +65,9 @@ def plain_reader(text, is_float):
     if re.fullmatch(r"R(\d+|Z)", text):
         number = register(text)
         return (lambda warp: ZEROS) if number is None else (lambda warp: warp.registers[number])
+    if part := re.fullmatch(r"(R\d+)\.(B[0-3]|H[01](?:_H[01])?)", text):  # begins with a byte, or a half of it
+        number, shift = register(part.group(1)), UINT(int(part.group(2)[1]) * (8 if part.group(2)[0] == "B" else 16))
+        return lambda warp: warp.registers[number] >> shift
     if text.startswith("UR"):
         number = uniform_register(text)
         if number is None:
@@ -118,6 +126,8 @@ def signed(values):
 
 def pair(warp, text):
     """64 bits per lane: a register and the next one."""
+    if text[0] == "-":
+        return ULONG(0) - pair(warp, text[1:])
     if text.startswith("UR"):
         return np.full(32, uniform_pair(warp, text), ULONG)
     if text.startswith("c["):
@@ -222,3 +232,26 @@ def put_uniform_predicate(warp, text, value):
     number = predicate_number(text)
     if number < 7:
         warp.uniform_predicates[number] = bool(value)
+
+
+def narrow_number(i):
+    """The type of numbers of fewer bits that an instruction loads or converts, or None."""
+    return next((NARROW[each] for each in i.modifiers if each in NARROW), None)
+
+
+def size_of(i):
+    """Bytes of an access of a lane."""
+    if narrow := narrow_number(i):
+        return narrow().itemsize
+    return 16 if "128" in i.modifiers else 8 if "64" in i.modifiers else 4
+
+
+def load(warp, i, text, data, offsets, size, mask):
+    """Puts what is at the offsets of some bytes into registers."""
+    if size < 4:
+        put(warp, text, data.view(narrow_number(i))[offsets // size].astype(INT), mask)
+        return
+    words, first = data.view(UINT), register(text)
+    if first is not None:
+        for k in range(size // 4):
+            np.copyto(warp.registers[first + k], words[offsets // 4 + k], where=mask)

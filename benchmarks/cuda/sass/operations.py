@@ -5,9 +5,8 @@ import struct
 
 import numpy as np
 
-from .operands import (LANES, LONG, LOW_HALF, UINT, ULONG, ZEROS, bits, constant_word, floats, pair, predicate, put,
-                       put_low, put_pair, put_predicate, put_uniform, put_uniform_predicate, register,
-                       results_and_sources, signed, uniform, uniform_pair, uniform_predicate, wide)
+from .operands import (LANES, LONG, LOW_HALF, NARROW, UINT, ULONG, ZEROS, bits, floats, load, pair, predicate, put,
+                       put_low, put_pair, put_predicate, results_and_sources, signed, size_of, wide)
 from .parse import NotKnown
 
 OPERATIONS = {}
@@ -47,11 +46,6 @@ def mov(warp, i, mask):
     put(warp, i.operands[0], bits(warp, i.operands[1]), mask)
 
 
-@operation("UMOV")
-def umov(warp, i, mask):
-    put_uniform(warp, i.operands[0], uniform(warp, i.operands[1]))
-
-
 def special(warp, i):
     block = warp.block
     values = {"SR_TID.X": warp.number * 32 + LANES, "SR_TID.Y": 0, "SR_TID.Z": 0, "SR_LANEID": LANES,
@@ -67,11 +61,6 @@ def s2r(warp, i, mask):
     put(warp, i.operands[0], np.broadcast_to(np.asarray(special(warp, i), UINT), (32,)), mask)
 
 
-@operation("S2UR")
-def s2ur(warp, i, mask):
-    put_uniform(warp, i.operands[0], int(special(warp, i)))
-
-
 @operation("CS2R")
 def cs2r(warp, i, mask):
     if i.operands[1] != "SRZ":
@@ -85,27 +74,11 @@ def cs2r(warp, i, mask):
 def ldc(warp, i, mask):
     """`c[0x0][R4+0x210]` is another word in each lane; c[0x2] are tables of addresses."""
     at = re.fullmatch(r"c\[0x[02]\]\[(R[0-9Z]+)?\+?(0x[0-9a-f]+)?\]", i.operands[1])
-    if not at or set(i.modifiers) - {"64"}:
+    if not at or set(i.modifiers) - {"64", *NARROW}:
         raise NotKnown(i)
-    words = (bits(warp, at.group(1) or "RZ") + UINT(int(at.group(2) or "0", 16))) // UINT(4)
-    words, first = np.where(mask, words, 0), register(i.operands[0])
+    first = bits(warp, at.group(1) or "RZ") + UINT(int(at.group(2) or "0", 16))
     constants = warp.block.machine.jump_table if i.operands[1].startswith("c[0x2]") else warp.constants
-    for k in range(2 if "64" in i.modifiers else 1):
-        np.copyto(warp.registers[first + k], constants[words + k], where=mask)
-
-
-@operation("ULDC")
-def uldc(warp, i, mask):
-    if set(i.modifiers) - {"64"}:
-        raise NotKnown(i)
-    word = constant_word(i.operands[1])
-    for k in range(2 if "64" in i.modifiers else 1):
-        put_uniform(warp, i.operands[0], int(warp.constants[word + k]), k)
-
-
-@operation("R2UR")
-def r2ur(warp, i, mask):
-    put_uniform(warp, i.operands[0], int(bits(warp, i.operands[1])[np.argmax(mask)]))
+    load(warp, i, i.operands[0], constants.view(np.uint8), np.where(mask, first, 0), size_of(i), mask)
 
 
 @operation("VIADD")
@@ -130,20 +103,6 @@ def iadd3(warp, i, mask):
     for k, each in enumerate(carries):
         put_predicate(warp, each, total >> ULONG(32) > k, mask)
     put_low(warp, result, total, mask)
-
-
-@operation("UIADD3")
-def uiadd3(warp, i, mask):
-    result, carries, sources = results_and_sources(i.operands)
-    total = 0
-    for each in sources[:3]:
-        negated = each[0] == "-" and not each[1].isdigit()
-        total += (~uniform(warp, each[1:]) & 0xFFFFFFFF) + 1 if negated else uniform(warp, each)
-    if "X" in i.modifiers:
-        total += sum(uniform_predicate(warp, each) for each in sources[3:])
-    for k, each in enumerate(carries):
-        put_uniform_predicate(warp, each, total >> 32 > k)
-    put_uniform(warp, result, total)
 
 
 def product(warp, i, left, right):
@@ -177,23 +136,6 @@ def imad(warp, i, mask):
         put_low(warp, result, total >> ULONG(32) if "HI" in i.modifiers else total, mask)
 
 
-@operation("UIMAD")
-def uimad(warp, i, mask):
-    result, carries, sources = results_and_sources(i.operands)
-    left, right, added = sources
-    if carries:
-        raise NotKnown(i)
-    x, y = uniform(warp, left), uniform(warp, right)
-    if "WIDE" not in i.modifiers:
-        put_uniform(warp, result, x * y + uniform(warp, added))
-        return
-    if "U32" not in i.modifiers:
-        x, y = to_signed(x), to_signed(y)
-    total = x * y + uniform_pair(warp, added)
-    put_uniform(warp, result, total)
-    put_uniform(warp, result, total >> 32, 1)
-
-
 @operation("HFMA2")
 def hfma2(warp, i, mask):
     """The compiler writes constants in this way: two numbers of 16 bits, added to -0 * 0."""
@@ -220,22 +162,13 @@ def lea(warp, i, mask):
     else:
         if "X" in i.modifiers:
             raise NotKnown(i)
-        total = (bits(warp, sources[0]) << UINT(int(sources[2], 16))).astype(ULONG) + wide(warp, sources[1])
+        negated, shift = sources[0][0] == "-", UINT(int(sources[2], 16))
+        shifted = bits(warp, sources[0].lstrip("-")) << shift
+        total = (~shifted).astype(ULONG) + ULONG(1) if negated else shifted.astype(ULONG)
+        total = total + complement(warp, sources[1])
     for each in carries:
         put_predicate(warp, each, total >> ULONG(32) > 0, mask)
     put_low(warp, result, total, mask)
-
-
-@operation("ULEA")
-def ulea(warp, i, mask):
-    result, carries, sources = results_and_sources(i.operands)
-    if carries or "X" in i.modifiers or "SX32" in i.modifiers:
-        raise NotKnown(i)
-    x, y = uniform(warp, sources[0]), uniform(warp, sources[1])
-    if "HI" in i.modifiers:
-        put_uniform(warp, result, ((x | uniform(warp, sources[2]) << 32) >> (32 - int(sources[3], 16))) + y)
-    else:
-        put_uniform(warp, result, (x << int(sources[2], 16)) + y)
 
 
 def looked_up(a, b, c, table):
@@ -255,24 +188,6 @@ def lop3(warp, i, mask):
     for each in predicates:
         put_predicate(warp, each, (value != 0) | predicate(warp, operands[5]), mask)
     put(warp, operands[0], value, mask)
-
-
-@operation("ULOP3")
-def ulop3(warp, i, mask):
-    operands = list(i.operands)
-    predicates = [operands.pop(0)] if re.fullmatch(r"UP(\d|T)", operands[0]) else []
-    value = int(looked_up(*(np.array(uniform(warp, each), UINT) for each in operands[1:4]), int(operands[4], 16)))
-    for each in predicates:
-        put_uniform_predicate(warp, each, value != 0 or uniform_predicate(warp, operands[5]))
-    put_uniform(warp, operands[0], value)
-
-
-@operation("UPLOP3")
-def uplop3(warp, i, mask):
-    result, second, *sources = i.operands[:5]
-    values = [np.array(uniform_predicate(warp, each)) for each in sources]
-    put_uniform_predicate(warp, second, looked_up(*values, int(i.operands[6], 16)))
-    put_uniform_predicate(warp, result, looked_up(*values, int(i.operands[5], 16)))
 
 
 @operation("PLOP3")
@@ -303,20 +218,6 @@ def shf(warp, i, mask):
     put_low(warp, i.operands[0], value, mask)
 
 
-@operation("USHF")
-def ushf(warp, i, mask):
-    low, shift, high = (uniform(warp, each) for each in i.operands[1:4])
-    shift = shift & 31 if "W" in i.modifiers else min(shift, 63)
-    if "L" in i.modifiers:
-        value = (low | high << 32) << shift
-        value = value >> 32 if "HI" in i.modifiers else value
-    elif "HI" in i.modifiers:
-        value = (to_signed(high) if "S32" in i.modifiers else high) >> shift
-    else:
-        value = (low | (to_signed(high) if "S64" in i.modifiers else high) << 32) >> shift
-    put_uniform(warp, i.operands[0], value)
-
-
 @operation("SEL")
 def sel(warp, i, mask):
     result, left, right, which = i.operands
@@ -329,12 +230,6 @@ def fsel(warp, i, mask):
     put(warp, result, np.where(predicate(warp, which), floats(warp, left), floats(warp, right)), mask)
 
 
-@operation("USEL")
-def usel(warp, i, mask):
-    result, left, right, which = i.operands
-    put_uniform(warp, result, uniform(warp, left if uniform_predicate(warp, which) else right))
-
-
 @operation("IABS")
 def iabs(warp, i, mask):
     put(warp, i.operands[0], np.abs(signed(bits(warp, i.operands[1]))), mask)
@@ -342,7 +237,7 @@ def iabs(warp, i, mask):
 
 @operation("VIMNMX", "VIADDMNMX")
 def vimnmx(warp, i, mask):
-    if set(i.modifiers) - {"U32"}:
+    if set(i.modifiers) - {"U32", "RELU"}:
         raise NotKnown(i)
     result, x, y, *rest = i.operands
     x = bits(warp, x)
@@ -351,7 +246,16 @@ def vimnmx(warp, i, mask):
     y, least = bits(warp, y), predicate(warp, rest[0])
     if "U32" not in i.modifiers:
         x, y = signed(x), signed(y)
-    put(warp, result, np.where(least, np.minimum(x, y), np.maximum(x, y)), mask)
+    value = np.where(least, np.minimum(x, y), np.maximum(x, y))
+    put(warp, result, np.maximum(value, 0) if "RELU" in i.modifiers else value, mask)
+
+
+def of_both_halves(kind, x, y, lower):
+    """Compares numbers of 64 bits: x and y are the upper halves, `lower` is the result for the lower ones."""
+    if kind == "NE":
+        return np.not_equal(x, y) | lower
+    strict = {"GE": "GT", "LE": "LT"}.get(kind, kind)
+    return np.where(np.equal(x, y), lower, COMPARE[strict](x, y))
 
 
 @operation("ISETP")
@@ -361,28 +265,11 @@ def isetp(warp, i, mask):
     if "U32" not in i.modifiers:
         x, y = signed(x), signed(y)
     kind = i.modifiers[0]
-    value = COMPARE[kind](x, y)
-    if "EX" in i.modifiers:  # the upper halves; the lower ones were compared before
-        lower = predicate(warp, i.operands[5])
-        if kind == "NE":
-            value = value | lower
-        else:
-            strict = value if kind == "EQ" else COMPARE[{"GE": "GT", "LE": "LT"}.get(kind, kind)](x, y)
-            value = np.where(x == y, lower, strict)
+    if "EX" in i.modifiers:
+        value = of_both_halves(kind, x, y, predicate(warp, i.operands[5]))
+    else:
+        value = COMPARE[kind](x, y)
     other = predicate(warp, with_)
     results = combined(i, value, other), combined(i, ~value, other)
     put_predicate(warp, opposite, results[1], mask)
     put_predicate(warp, result, results[0], mask)
-
-
-@operation("UISETP")
-def uisetp(warp, i, mask):
-    result, opposite, left, right, with_ = i.operands[:5]
-    if "EX" in i.modifiers:
-        raise NotKnown(i)
-    x, y = uniform(warp, left), uniform(warp, right)
-    if "U32" not in i.modifiers:
-        x, y = to_signed(x), to_signed(y)
-    value, other = bool(COMPARE[i.modifiers[0]](x, y)), uniform_predicate(warp, with_)
-    put_uniform_predicate(warp, opposite, combined(i, not value, other))
-    put_uniform_predicate(warp, result, combined(i, value, other))

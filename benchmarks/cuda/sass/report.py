@@ -68,11 +68,20 @@ def print_differences(before, computed, expected):
     return differing
 
 
+def differing_numbers(computed, expected):
+    """How many words differ, but for NaNs, which a processor and a GPU write with other bits."""
+    differing = 0
+    for (_, data), (_, right) in zip(computed.pieces, expected.pieces):
+        both_nan = np.isnan(data.view(np.float32)) & np.isnan(right.view(np.float32))
+        differing += int(((data.view(np.uint32) != right.view(np.uint32)) & ~both_nan).sum())
+    return differing
+
+
 def print_races(races):
     for race in races:
         other = f"warp {race.other & 255} of block {race.other >> 8}" if race.other >= 0 else "several warps"
         rank, number = race.warp
-        print(f"  race: warp {number} of block {rank} {'writes' if race.writes else 'reads'} the word at {race.word} "
+        print(f"  race: warp {number} of block {rank} {'writes' if race.writes else 'reads'} the byte at {race.place} "
               f"of shared memory at 0x{race.instruction.address:x} ({race.instruction.text}), which {other} accessed "
               "since the last barrier")
     print(f"races in shared memory: {len(races)}")

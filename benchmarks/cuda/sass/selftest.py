@@ -5,7 +5,8 @@ import unittest
 
 import numpy as np
 
-from . import memory, parse
+from . import control, memory, parse, uniform_operations  # noqa: F401  the last one adds to OPERATIONS
+from .double_operations import fused as fused_doubles
 from .float_operations import fused
 from .operands import FLOAT, LONG, UINT
 from .operations import OPERATIONS
@@ -50,6 +51,11 @@ class Floats(unittest.TestCase):
         self.assertTrue((fused(x, y, z) > twice).all())
 
 
+    def test_doubles(self):
+        self.assertEqual(fused_doubles(1 + 2.0**-30, 1 + 2.0**-30, -1 - 2.0**-29), 2.0**-60)
+        self.assertEqual(fused_doubles(2.0**1023, 2.0, 1.0), np.inf)
+
+
 class Integers(unittest.TestCase):
     def run_on(self, text, **registers):
         warp = types.SimpleNamespace(registers=np.zeros((256, 32), UINT), predicates=np.zeros((8, 32), bool))
@@ -66,11 +72,39 @@ class Integers(unittest.TestCase):
         warp = self.run_on("IADD3 R1, P0, R2, -R3, RZ", R2=4, R3=5)
         self.assertEqual((warp.registers[1, 0], warp.predicates[0, 0]), (0xFFFFFFFF, False))
 
+    def test_a_negated_and_shifted_number_has_the_carry_of_a_subtraction(self):
+        self.assertEqual(self.run_on("LEA R1, P0, -R2, RZ, 0x2", R2=0).predicates[0, 0], True)
+        warp = self.run_on("LEA R1, P0, -R2, RZ, 0x2", R2=3)
+        self.assertEqual((warp.registers[1, 0], warp.predicates[0, 0]), (2**32 - 12, False))
+
     def test_wide_products_and_shifts(self):
         warp = self.run_on("IMAD.WIDE R4, R2, -0x3, RZ", R2=0x70000000)
         self.assertEqual(int(warp.registers[4, 0]) | int(warp.registers[5, 0]) << 32, -3 * 0x70000000 % 2**64)
         self.assertEqual(self.run_on("SHF.R.S32.HI R1, RZ, 0x1f, R2", R2=1 << 31).registers[1, 0], 0xFFFFFFFF)
         self.assertEqual(self.run_on("LOP3.LUT R1, R2, R3, RZ, 0x3c, !PT", R2=12, R3=10).registers[1, 0], 6)
+
+
+class Control(unittest.TestCase):
+    def test_two_groups_use_one_name_of_a_meeting(self):
+        """The first half takes a branch; both halves part once more, and each meets again under the name B1."""
+        warp = types.SimpleNamespace(groups=[], meetings={}, ended=np.zeros(32, bool))
+        lanes = np.arange(32)
+
+        def do(text, group, mask=None):
+            i = parse.Instruction(group.at * parse.BYTES, text, 0)
+            control.CONTROL[i.opcode](warp, group, i, group.threads if mask is None else mask, 0)
+
+        first, second = control.Group(1, lanes < 16), control.Group(10, lanes >= 16)
+        warp.groups = [first, second]
+        do("BSSY B1, 0x50", first)
+        do("BSSY B1, 0xe0", second)
+        for half in (first, second):
+            away = control.Group(half.at, half.threads & (lanes % 2 == 0))
+            warp.groups.append(away)
+            half.threads = half.threads & ~away.threads
+            do("BSYNC B1", half)
+            do("BSYNC B1", away)
+        self.assertEqual(sorted((group.at, int(group.threads.sum())) for group in warp.groups), [(3, 16), (12, 16)])
 
 
 class SharedMemory(unittest.TestCase):
