@@ -53,7 +53,7 @@ class Warp:
         group = self.group
         mask = group.threads if i.predicate is None else group.threads & predicate(self, i.predicate)
         self.wavefronts, self.sectors = 1, set()
-        if i.opcode not in CONTROL:
+        if i.opcode not in CONTROL and mask.any():  # the predicate of what is uniform is the same for all lanes
             try:
                 OPERATIONS[i.opcode](self, i, mask)
             except (BadOperand, KeyError, IndexError, ValueError) as error:
