@@ -57,8 +57,8 @@ def compared(launch, code):
         try:
             differing, races = executed(code.kernel(name), launch)
         except (machine.Stuck, parse.NotKnown, TimeoutError) as error:
-            text = str(error)
-            continue
+            text, was_compared = str(error), False
+            break
         if not differing and not races:
             return None, True
         if races:

@@ -123,7 +123,7 @@ def i2f(warp, i, mask):
     source = i.operands[1]
     if narrow := narrow_number(i):
         exact = bits(warp, source).astype(narrow).astype(LONG)
-    elif "S64" in i.modifiers or i.modifiers == ["RP"]:
+    elif "S64" in i.modifiers:
         exact = pair(warp, source).view(LONG)
     elif "U64" in i.modifiers:
         exact = pair(warp, source)

@@ -3,7 +3,7 @@ import re
 
 import numpy as np
 
-from .operands import (NARROW, UINT, bits, constant_byte, narrow_number, put_uniform, put_uniform_predicate,
+from .operands import (NARROW, UINT, bits, constant_byte, narrow_number, predicate, put_uniform, put_uniform_predicate,
                        results_and_sources, uniform, uniform_pair, uniform_predicate)
 from .operations import COMPARE, combined, looked_up, of_both_halves, operation, special, to_signed
 from .parse import NotKnown
@@ -137,3 +137,12 @@ def uisetp(warp, i, mask):
     other = uniform_predicate(warp, with_)
     put_uniform_predicate(warp, opposite, combined(i, not value, other))
     put_uniform_predicate(warp, result, combined(i, value, other))
+
+
+@operation("VOTEU")
+def voteu(warp, i, mask):
+    """Whether any, or all, of the lanes that run have a predicate."""
+    if len(i.operands) != 2 or i.modifiers[0] not in ("ANY", "ALL"):
+        raise NotKnown(i)
+    votes = predicate(warp, i.operands[1])[mask]
+    put_uniform_predicate(warp, i.operands[0], votes.any() if i.modifiers[0] == "ANY" else votes.all())
