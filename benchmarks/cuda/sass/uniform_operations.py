@@ -23,7 +23,11 @@ def s2ur(warp, i, mask):
 def uldc(warp, i, mask):
     if set(i.modifiers) - {"64", *NARROW}:
         raise NotKnown(i)
-    at = constant_byte(i.operands[1])
+    by_register = re.fullmatch(r"c\[0x0\]\[(UR\d+)\+(0x[0-9a-f]+)\]", i.operands[1])
+    if by_register:
+        at = uniform(warp, by_register.group(1)) + int(by_register.group(2), 16)
+    else:
+        at = constant_byte(i.operands[1])
     if narrow := narrow_number(i):
         put_uniform(warp, i.operands[0], int(warp.constants.view(narrow)[at // narrow().itemsize]))
         return
