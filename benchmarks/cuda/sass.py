@@ -13,7 +13,8 @@ It needs numpy, nvcc, g++, and cuobjdump, and takes about a minute, most of it t
 import argparse
 import copy
 import os
-import sys
+
+from sass import build, dump, machine, report, time_model
 
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sass", "dump.cpp")
 
@@ -136,16 +137,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-    try:
-        import numpy
-        numpy.seterr(all="ignore")
-        from sass import build, dump, machine, parse, report, time_model
-    except ModuleNotFoundError as error:
-        sys.exit(print(f"Python has no {error.name}: pip install numpy.", file=sys.stderr) or 77)
-    try:
-        sys.exit(main())
-    except build.Failed as error:
-        sys.exit(print(error, file=sys.stderr) or error.status)
-    except (machine.Stuck, parse.NotKnown) as error:
-        sys.exit(print(error, file=sys.stderr) or 1)
+    build.end_with(main)

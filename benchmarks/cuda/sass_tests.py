@@ -11,8 +11,9 @@ import argparse
 import glob
 import os
 import shutil
-import sys
 import time
+
+from sass import build, dump, machine, parse, report, time_model
 
 MOST_SECONDS = 60  # of a kernel
 SHOWN = 100  # characters of a kernel's name
@@ -92,14 +93,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-    try:
-        import numpy
-        numpy.seterr(all="ignore")
-        from sass import build, dump, machine, parse, report, time_model
-    except ModuleNotFoundError as error:
-        sys.exit(print(f"Python has no {error.name}: pip install numpy.", file=sys.stderr) or 77)
-    try:
-        sys.exit(main())
-    except build.Failed as error:
-        sys.exit(print(error, file=sys.stderr) or error.status)
+    build.end_with(main)

@@ -2,8 +2,10 @@
 import os
 import shutil
 import subprocess
+import sys
 
 from . import parse
+from .parse import Failed
 
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 FOLDER = os.path.join(SOURCE, "build", "benchmarks", "sass")
@@ -19,12 +21,6 @@ HOW_TO_GET = {
                  "cuda-nvdisasm-13-0), and of the Python package triton; name it with --cuobjdump or CUOBJDUMP.",
     "g++": "g++ is not installed.",
 }
-
-
-class Failed(Exception):
-    def __init__(self, text, status=1):
-        super().__init__(text)
-        self.status = status
 
 
 def program(name, given=None):
@@ -69,3 +65,11 @@ def build(program_text, folder, cuobjdump=None, nvcc_flags=(), gxx_flags=(), aga
         run([gxx, *GXX_FLAGS, *gxx_flags, program_text, "-o", emulated, "-lpthread", "-lz", "-ldl"])
     with open(text) as text_file, open(tables) as tables_file:
         return Code(text_file.read(), tables_file.read()), emulated
+
+
+def end_with(main):
+    """Runs main() and ends the process with what it returns, or with what went wrong."""
+    try:
+        sys.exit(main())
+    except Failed as error:
+        sys.exit(print(error, file=sys.stderr) or error.status)

@@ -9,7 +9,7 @@ from . import double_operations, float_operations, lane_operations, uniform_oper
 from .control import CONTROL, Group
 from .operands import UINT, BadOperand, predicate
 from .operations import OPERATIONS
-from .parse import BYTES, NotKnown
+from .parse import BYTES, Failed, NotKnown
 from .time_model import QUARTERS, BlockTimes, WarpTimes
 
 REGISTERS, UNIFORM_REGISTERS, PREDICATES = 256, 64, 8
@@ -17,7 +17,7 @@ REGISTERS, UNIFORM_REGISTERS, PREDICATES = 256, 64, 8
 BLOCK_SIZE_AT, GRID_SIZE_AT, STACK_AT, CLUSTER_AT, ARGUMENTS_AT = 0x0, 0xC, 0x28, 0x140, 0x210
 
 
-class Stuck(Exception):
+class Stuck(Failed):
     pass
 
 

@@ -13,7 +13,15 @@ NO_SCOREBOARD = 7
 Kernel = collections.namedtuple("Kernel", "code jump_table")
 
 
-class NotKnown(Exception):
+class Failed(Exception):
+    """Ends a program with a sentence and a status."""
+
+    def __init__(self, text, status=1):
+        super().__init__(text)
+        self.status = status
+
+
+class NotKnown(Failed):
     """The code does something that this tool has no rule for."""
 
     def __init__(self, instruction, what="the instruction"):

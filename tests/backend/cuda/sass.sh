@@ -10,16 +10,16 @@ python=${TENON_PYTHON:-python3}
 export PYTHONDONTWRITEBYTECODE=1
 PATH=$PATH:/usr/local/cuda/bin
 skip() { echo "SKIPPED: $1, no machine code was executed"; exit 77; }
+"$python" -c 'import numpy' 2>/dev/null || skip "$python has no numpy (TENON_PYTHON can name another one)"
+(cd "$source/benchmarks/cuda" && "$python" -m unittest sass.selftest)
 command -v nvcc >/dev/null || skip "nvcc is not installed"
 command -v "${CUOBJDUMP:-cuobjdump}" >/dev/null || skip "cuobjdump is not installed (CUOBJDUMP can name it)"
-"$python" -c 'import numpy' 2>/dev/null || skip "$python has no numpy (TENON_PYTHON can name another one)"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-(cd "$source/benchmarks/cuda" && "$python" -m unittest sass.selftest)
 "$python" "$source/benchmarks/cuda/sass.py" lenet --batch 1 --blocks-at-once 1 --races --folder "$work"
 "$python" "$source/benchmarks/cuda/sass.py" lenet --batch 40 --kernel BatchSteps --races --no-build --folder "$work"
 "$python" "$source/benchmarks/cuda/sass.py" lenet --batch 1 --blocks-at-once 132 --control --no-build --folder "$work" \
-  >"$work/clusters"
+  >"$work/clusters" || { cat "$work/clusters"; exit 1; }
 cat "$work/clusters"
 grep -q 'in clusters of [2-9]' "$work/clusters" || { echo "FAILED: no cluster shared the sample"; exit 1; }
 "$python" "$source/benchmarks/cuda/sass_tests.py" --folder "$work" \

@@ -6,7 +6,7 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::cuda {
 
-/// Bytes of shared memory for so many floats, 0 if they are more than a step may have.
+/// The bytes of that many floats; 0, if a step may not have that much shared memory.
 constexpr int bytes_to_stage(long floats) {
   return floats * long(sizeof(float)) <= most_staged_bytes ? int(floats * long(sizeof(float))) : 0;
 }
@@ -90,7 +90,7 @@ struct WeightRows {
                        pitch = odd_fours((whole_fours(ow) - 4) * stride + window), dy_pitch = whole_fours(ow),
                        dy_plane = odd_fours(oh * dy_pitch), dy_at = planes * height * pitch,
                        floats = dy_at + outputs * dy_plane;
-  static constexpr bool fits = across == 1;
+  static constexpr bool can_be_staged = across == 1;
 };
 /// Item i of them: neighbouring items are neighbouring output channels, which read the same pixels.
 template <class C>
@@ -174,7 +174,7 @@ struct SampleWork<ops::Conv2dBackwardWeight> {
   template <class C>
   static constexpr int threads = SegmentLanes<WeightRows<C>::segments>::width * WeightRows<C>::count;
   template <class C>
-  static constexpr int staged_bytes = WeightRows<C>::fits ? bytes_to_stage(WeightRows<C>::floats) : 0;
+  static constexpr int staged_bytes = WeightRows<C>::can_be_staged ? bytes_to_stage(WeightRows<C>::floats) : 0;
   template <class C>
   static constexpr bool has_barrier = true;
   template <class C>

@@ -8,12 +8,12 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::cuda {
 
-/// Numbers rounded up to whole fours; `odd`: to an odd number of them, so that eight lanes which read fours at this
-/// distance meet in no bank.
+/// A count rounded up to whole fours.
 constexpr int whole_fours(int count) { return (count + 3) / 4 * 4; }
+/// The same, but to an odd number of fours: eight lanes that read fours at this distance meet in no bank.
 constexpr int odd_fours(int count) { return whole_fours(count) + (whole_fours(count) / 4 % 2 == 0 ? 4 : 0); }
 
-/// Four numbers that begin at a multiple of 16 bytes, to the places `at` and after it.
+/// Loads numbers by fours, from a multiple of 16 bytes on.
 template <int count>
 __device__ void load_fours(const float* from, float (&to)[count]) {
   static_assert(count % 4 == 0);

@@ -45,7 +45,7 @@ inline constexpr int most_sample_blocks = 3;
 ///                                 optional: the same with that much shared memory beside the values, where the kernel
 ///                                 has it; 0: only without
 ///     template <class C> static constexpr int threads;
-///                                 optional: so many have something to do; if it is not given, one per element
+///                                 optional: how many threads have work; by default one per element of the result
 ///     template <class C> static constexpr bool has_barrier;
 ///                                 optional: it has a barrier after what it brings there, before it writes elsewhere
 ///     template <class C> __device__ static typename C::Result join(const typename C::Result* parts, long n);
