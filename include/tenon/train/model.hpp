@@ -143,7 +143,7 @@ class Model {
       static_cast<void>(Wrong::corrected);
     } else {
       if (!check_run("Model.train", epochs, data)) return;
-      auto rows = detail::opened(data, callbacks...);
+      auto rows = detail::opened(runner_.gathers_on(), data, callbacks...);
       run_epochs<typename Data::columns>(
           epochs, data.size(), [&](std::uint64_t epoch, long row) { detail::start_rows(rows, epoch, row); },
           [&](const auto*& row) { row = rows.next(); }, {}, callbacks...);
@@ -181,7 +181,7 @@ class Model {
       static_cast<void>(Wrong::corrected);
     } else {
       detail::check_size("Model.eval", data.size());
-      auto rows = detail::opened(data, callbacks...);
+      auto rows = detail::opened(runner_.gathers_on(), data, callbacks...);
       rows.start(0);
       run_evaluation<typename Data::columns>(
           result, data.size(), [&](const auto*& row) { row = rows.next(); }, nullptr, {}, callbacks...);
@@ -217,8 +217,8 @@ class Model {
     } else {
       if (!check_run("Model.fit", epochs, data)) return;
       detail::check_size("Model.fit", valid.size());
-      auto rows = detail::opened(data, callbacks...);
-      auto valid_rows = valid.open();
+      auto rows = detail::opened(runner_.gathers_on(), data, callbacks...);
+      auto valid_rows = detail::opened(runner_.gathers_on(), valid);
       EvalResult result;
       run_epochs<typename Data::columns>(
           epochs, data.size(), [&](std::uint64_t epoch, long row) { detail::start_rows(rows, epoch, row); },

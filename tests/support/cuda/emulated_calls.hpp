@@ -83,6 +83,9 @@ inline const Work* launched = nullptr;
 inline const Event* last_event = nullptr;
 inline long last_event_is_late = 0;
 
+/// Tests set it: bytes of memory that the device says it has left.
+inline std::size_t free_bytes = 1 << 20;
+
 /// The bytes of memory that nothing was written to yet: floats that are NaN.
 inline constexpr int unwritten = 0xff;
 
@@ -258,7 +261,7 @@ inline cudaError_t cudaDeviceGetPCIBusId(char* name, int length, int device) {
   return emulator::call([&] { std::snprintf(name, std::size_t(length), "0000:%02X:00.0", 0x17 + device); });
 }
 inline cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
-  *free = 1 << 20, *total = 1 << 30;
+  *free = emulator::free_bytes, *total = 1 << 30;
   return cudaSuccess;
 }
 

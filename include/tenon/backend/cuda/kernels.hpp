@@ -7,6 +7,7 @@
 #include <tenon/backend/cuda/conv/weight_gradient.hpp>
 #include <tenon/backend/cuda/dropout.hpp>
 #include <tenon/backend/cuda/elementwise.hpp>
+#include <tenon/backend/cuda/gather_rows.hpp>
 #include <tenon/backend/cuda/gemm/matmul.hpp>
 #include <tenon/backend/cuda/gemm/product_update.hpp>
 #include <tenon/backend/cuda/index_checks.hpp>

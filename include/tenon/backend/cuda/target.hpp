@@ -5,6 +5,7 @@
 
 #include <tenon/backend/cuda/fast/fast_math.hpp>
 #include <tenon/backend/cuda/step/step.hpp>
+#include <tenon/core/memory/row_gather.hpp>
 
 namespace tenon::inline TENON_ABI {
 
@@ -101,6 +102,13 @@ struct Cuda {
     kernel::cuda::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, on.in), "a copy to the GPU");
     kernel::cuda::check(cudaEventRecord(static_cast<cudaEvent_t>(copied), on.in), "cudaEventRecord");
   }
+  static std::size_t free_bytes() {
+    std::size_t free = 0, total = 0;
+    kernel::cuda::queues();
+    kernel::cuda::check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+    return free;
+  }
+  static void gather(const GatheredRows& rows);  // gather_rows.hpp
   static void wait() {
     kernel::cuda::Queues& on = kernel::cuda::queues();
     for (const cudaStream_t stream : {on.kernels, on.back, on.in})

@@ -22,6 +22,7 @@ class TargetBlock {
   const bool whole;            // one value, which is not divided
   TargetId target{};           // the last one that used it
   std::byte* there = nullptr;  // in its memory, from the first use on
+  bool written_twice = false;  // by the host and by the target, each on its side: the pages of both stay open
 
   TargetBlock(std::size_t size, BlockOf what)
       : bytes(size),
@@ -47,6 +48,7 @@ class TargetBlock {
   }
   void move(std::size_t begin, std::size_t end, Place place) {
     if (begin == end) return;
+    written_twice = false;
     const std::size_t first = cut(begin), last = cut(end);
     borders_.erase(borders_.begin() + long(first) + 1, borders_.begin() + long(last));
     borders_[first].place = place;

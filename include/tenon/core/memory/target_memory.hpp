@@ -100,11 +100,29 @@ class TargetMemory {
     make_there(at, target);
     const auto [begin, end] = range(at, data, bytes);
     if (use != Use::overwrite || (block.whole && data != at->first)) take_in(at, begin, end);
-    else if (block.whole) block.move(0, block.bytes, Place::host);  // what was in it before may have been larger
+    else if (block.whole && block.has(Place::target, end, block.bytes))
+      block.move(0, block.bytes, Place::host);  // what was in it before was larger
     if (use != Use::read && !block.is_at(Place::target, begin, end)) {
       block.move(begin, end, Place::target);
       close_pages(at->first, at->second, begin, end);
     }
+    return block.there + (data - at->first);
+  }
+  /// For a block that the host writes at `data` while the target gets the same by other means: where it goes there.
+  /// First the host's side, which is like home() for overwriting, then the target's.
+  std::byte* home_of_two(std::byte* data) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (around(data)->second.written_twice) return data;
+    }
+    return home(data, 0, Look::overwrite);
+  }
+  std::byte* there_of_two(TargetId target, std::byte* data) {
+    const std::lock_guard lock(mutex_);
+    const auto at = around(data);
+    TargetBlock& block = at->second;
+    make_there(at, target);
+    if (!block.written_twice) block.move(0, block.bytes, Place::both), block.written_twice = true;
     return block.there + (data - at->first);
   }
   /// Whether memory is a part of one of these blocks.

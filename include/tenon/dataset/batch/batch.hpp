@@ -37,7 +37,7 @@ long read_samples(const D& data, Place first, long most, void* const* out, Scrat
 template <class D, int Extent>
 struct Batched : Behind<Batched<D, Extent>, D> {
   using columns = WithBatch<typename D::columns, Extent>;
-  static constexpr bool batched = true;
+  static constexpr bool batched = true, moves_samples = true;
   long batch_size;
   bool drop_remainder;
 

@@ -9,6 +9,7 @@ template <class D, int I, FixedString Name>
 struct Renamed : RowByRow<Renamed<D, I, Name>, D> {
   using Old = ColumnAt<typename D::columns, I>;
   using columns = WithColumn<typename D::columns, I, Column<typename Old::type, typename Old::shape, Name>>;
+  static constexpr bool moves_samples = true;
   explicit Renamed(const D& rows) : RowByRow<Renamed, D>(rows) {}
   void describe(auto& d) const { d.add(I); }
 };

@@ -6,6 +6,7 @@ namespace tenon::inline TENON_ABI::dataset {
 
 template <class D>
 struct Repeated : Behind<Repeated<D>, D> {
+  static constexpr bool moves_samples = true;
   long passes;
 
   Repeated(const D& rows, long times) : Behind<Repeated<D>, D>(rows), passes(times) {

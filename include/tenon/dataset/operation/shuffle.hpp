@@ -11,6 +11,7 @@ namespace tenon::inline TENON_ABI::dataset {
 
 template <class D>
 struct Shuffled : Behind<Shuffled<D>, D> {
+  static constexpr bool moves_samples = true;
   long window;
   std::uint64_t seed;
 

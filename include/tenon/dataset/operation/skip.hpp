@@ -8,6 +8,7 @@ namespace tenon::inline TENON_ABI::dataset {
 
 template <class D>
 struct Skipped : Behind<Skipped<D>, D> {
+  static constexpr bool moves_samples = true;
   long left_out;
 
   Skipped(const D& rows, long count) : Behind<Skipped<D>, D>(rows), left_out(count) {}

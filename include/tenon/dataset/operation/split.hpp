@@ -15,6 +15,7 @@ namespace tenon::inline TENON_ABI::dataset {
 /// Some of the rows of D, the same ones in each epoch.
 template <class D>
 struct SplitPart : Behind<SplitPart<D>, D> {
+  static constexpr bool moves_samples = true;
   long first, rows;
   Permutation order;
   bool randomize;

@@ -8,6 +8,7 @@ namespace tenon::inline TENON_ABI::dataset {
 
 template <class D>
 struct Taken : RowByRow<Taken<D>, D> {
+  static constexpr bool moves_samples = true;
   long most;
 
   Taken(const D& rows, long count) : RowByRow<Taken<D>, D>(rows), most(count) {}

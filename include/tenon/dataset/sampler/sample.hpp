@@ -31,6 +31,7 @@ concept SamplerSettings = requires(const S& settings, long rows) {
 /// The rows of D that a sampler draws.
 template <class D, Sampler S>
 struct Sampled : Behind<Sampled<D, S>, D> {
+  static constexpr bool moves_samples = true;
   S sampler;
 
   Sampled(const D& rows, S s) : Behind<Sampled, D>(rows), sampler(std::move(s)) {}

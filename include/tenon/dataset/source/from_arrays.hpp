@@ -55,7 +55,7 @@ concept IsTensorColumn = requires(const A& array) { dataset::column(array); };
 
 /// The data set that from_arrays returns.
 template <class... A>
-struct Arrays : Source<Arrays<A...>> {
+struct Arrays : Source<Arrays<A...>>, detail::SamplesMayBeThere {
   using columns = Columns<typename A::column...>;
   std::tuple<A...> arrays;
 
@@ -69,6 +69,23 @@ struct Arrays : Source<Arrays<A...>> {
       (std::get<I>(arrays).sample(index, out[I]), ...);
     }(std::index_sequence_for<A...>{});
   }
+#if defined(TENON_TARGET)
+  detail::ColumnInMemory in_memory(int column) const {
+    detail::ColumnInMemory found[sizeof...(A)];
+    std::apply(
+        [&](const A&... array) {
+          int place = 0;
+          ((found[place] = detail::column_in_memory<typename A::column>(array.values->data(), size()), ++place), ...);
+        },
+        arrays);
+    return found[column];
+  }
+  void sample_on_host(long index, void* const* out) const {
+    [&]<std::size_t... I>(std::index_sequence<I...>) {
+      ((detail::needed_on_host<typename A::column> ? std::get<I>(arrays).sample(index, out[I]) : void()), ...);
+    }(std::index_sequence_for<A...>{});
+  }
+#endif
 };
 
 /// Joins columns of equal length into a data set: `from_arrays(column<Shape<4>>(features), column<Shape<>>(labels))`.

@@ -51,7 +51,7 @@ struct UsageLeftOut {
 /// memory      the bytes as in the file (47 MB for train), shared by all copies
 /// throws      RuntimeError if the directory or a file is missing, damaged, or something else; the message names the
 ///             file
-class Mnist : public Source<Mnist> {
+class Mnist : public Source<Mnist>, public detail::SamplesMayBeThere {
  public:
   using columns = Columns<Column<float, Shape<1, 28, 28>, "image">, Column<std::int32_t, Shape<>, "label">>;
   static constexpr long pixels = detail::MnistFiles::pixels;
@@ -71,6 +71,16 @@ class Mnist : public Source<Mnist> {
     *static_cast<std::int32_t*>(out[1]) = files_->label(index);
   }
   void expect(Place place) const { files_->expect(place.position); }
+#if defined(TENON_TARGET)
+  detail::ColumnInMemory in_memory(int column) const {
+    const auto bytes = (column == 0 ? files_->images : files_->labels).values();
+    if (column == 0) return {bytes.data(), bytes.size(), pixels, GatherAs::unit_float, false};
+    return {bytes.data(), bytes.size(), 1, GatherAs::label, true};
+  }
+  void sample_on_host(long index, void* const* out) const {
+    *static_cast<std::int32_t*>(out[1]) = files_->label(index);
+  }
+#endif
 
  private:
   tenon::detail::Shared<const detail::MnistFiles> files_;

@@ -19,7 +19,7 @@ namespace tenon::inline TENON_ABI::dataset {
 /// throws      when opened, KeyError for a name that is not in the file, TypeError for another dtype, ValueError for
 ///             another shape, no sample, or other numbers of samples
 template <class... C>
-class TensorColumns : public Source<TensorColumns<C...>> {
+class TensorColumns : public Source<TensorColumns<C...>>, public detail::SamplesMayBeThere {
  public:
   using columns = Columns<C...>;
   static_assert((!C::ragged && ...), "the tensors of a file have samples of one shape: give them as Shape<...>");
@@ -42,11 +42,18 @@ class TensorColumns : public Source<TensorColumns<C...>> {
     for (int c = 0; c < columns::count; ++c) d.add_content(data_[c], static_cast<std::size_t>(size_) * sample_bytes(c));
   }
   void sample(long index, void* const* out) const {
-    for (int c = 0; c < columns::count; ++c) {
-      const std::size_t bytes = sample_bytes(c);
-      std::memcpy(out[c], data_[c] + static_cast<std::size_t>(index) * bytes, bytes);
-    }
+    for (int c = 0; c < columns::count; ++c) copy(index, c, out);
   }
+#if defined(TENON_TARGET)
+  detail::ColumnInMemory in_memory(int column) const {
+    constexpr detail::ColumnInMemory (*of[])(const void*, long){&detail::column_in_memory<C>...};
+    return of[column](data_[column], size_);
+  }
+  void sample_on_host(long index, void* const* out) const {
+    int c = 0;
+    ((detail::needed_on_host<C> ? copy(index, c, out) : void(), ++c), ...);
+  }
+#endif
   void expect(Place place) const {
     if (place.position < 0 || place.position >= size_) return;
     for (int c = 0; c < columns::count; ++c) {
@@ -56,6 +63,10 @@ class TensorColumns : public Source<TensorColumns<C...>> {
   }
 
  private:
+  void copy(long index, int c, void* const* out) const {
+    const std::size_t bytes = sample_bytes(c);
+    std::memcpy(out[c], data_[c] + static_cast<std::size_t>(index) * bytes, bytes);
+  }
   static constexpr std::size_t sample_bytes(int c) { return static_cast<std::size_t>(columns::types[c].bytes(1)); }
 
   void check(const AnyTensor& tensor, int c, const std::string& path, std::string_view tensor_name) {

@@ -153,7 +153,7 @@ struct Row {
         const RaggedValue& value = *static_cast<const RaggedValue*>(column[i]);
         return AnyTensor(List::types[i].dtype, value.extents(), const_cast<void*>(value.data()));
       }
-    return AnyTensor(List::types[i], n, const_cast<void*>(column[i]));
+    return AnyTensor(List::types[i], n, const_cast<void*>(here(i)));
   }
   /// The elements of column I: n samples, one after the other.
   template <int I>
@@ -162,7 +162,7 @@ struct Row {
     using C = ColumnAt<List, I>;
     using T = typename C::type;
     if constexpr (C::ragged) return SampleView<C>(column[I]).values();
-    else return std::span<const T>(static_cast<const T*>(column[I]), static_cast<std::size_t>(List::types[I].count(n)));
+    else return std::span<const T>(static_cast<const T*>(here(I)), static_cast<std::size_t>(List::types[I].count(n)));
   }
   /// The same by a column's name: `row.values<"label">()`.
   template <ColumnKey Key>
@@ -191,6 +191,8 @@ struct Row {
   }
 
  private:
+  // Another target may have gathered the column.
+  const void* here(int i) const { return tenon::detail::home(column[i], std::size_t(List::types[i].bytes(n))); }
   template <class C, int I>
   auto tensor() const {
     using Result = Tensor<typename C::type, typename C::shape>;

@@ -10,6 +10,7 @@
 #include <tenon/core/memory/owned.hpp>
 #include <tenon/core/memory/storage.hpp>
 #include <tenon/dataset/stage/column.hpp>
+#include <tenon/dataset/stage/rows_there.hpp>
 #include <tenon/dataset/stage/scratch.hpp>
 
 TENON_INT_SIZES_BEGIN
@@ -72,10 +73,12 @@ class RowBuffer {
   bool read(const D& data, Place place, Scratch& scratch) {
     void* column[List::count];
     for (int i = 0; i < List::count; ++i) {
-      row_.column[i] = column[i] = is_ragged(i) ? static_cast<void*>(ragged_[i].get()) : memory_[i].data();
+      row_.column[i] = column[i] =
+          is_ragged(i) ? static_cast<void*>(ragged_[i].get()) : gathering_.place(memory_[i], i);
       row_.owner[i] = &memory_[i];
     }
     const Scratch::Frame frame(scratch);
+    gathering_.begin(scratch);
     try {
       row_.n = data.read(place, column, scratch);
     } catch (...) {
@@ -83,8 +86,13 @@ class RowBuffer {
       rethrow_with_place(place, scratch);
     }
     if constexpr (requires { row_.belongs_to(0); }) row_.belongs_to(scratch.bucket);
+    if (row_.n > 0) gathering_.end(memory_, List::types, row_.n);
     return row_.n > 0;
   }
+#if defined(TENON_TARGET)
+  /// From the next row on the target gathers the samples of a source, if it has room for them.
+  void gather_on(TargetId target, const auto& source) { gathering_.start(target, source, List::count); }
+#endif
   /// Before the next row is read: a column that is kept as a tensor gets other memory. Called in the thread of
   /// the keepers, whose blocks are reused.
   void let_go() {
@@ -111,6 +119,7 @@ class RowBuffer {
   Storage memory_[List::count];
   tenon::detail::Owned<RaggedValue> ragged_[List::count];
   Row<List> row_;
+  [[no_unique_address]] RowGathering gathering_;
 };
 
 }  // namespace detail
@@ -123,6 +132,13 @@ class Rows {
 
   [[gnu::noinline, gnu::cold]] explicit Rows(const D& data) : state_(new State(data)) {}
 
+#if defined(TENON_TARGET)
+  /// For a training on that target, which may gather the rows itself. A row is then in its memory.
+  void gather_on(TargetId target) {
+    if constexpr (detail::can_be_gathered<D>())
+      if (target != TargetId::cpu) state_->buffer.gather_on(target, *detail::source_of_moved(state_->data));
+  }
+#endif
   /// Begins an epoch, from its first row or from another. The order depends on the seeds and the epoch only.
   void start(std::uint64_t epoch, long position = 0) {
     state_->place = {epoch, position};

@@ -69,6 +69,10 @@ class Scratch : public SampleOrigin {
     std::uint64_t number = 0;
     bool first_row = true;
   } walk;
+#if defined(TENON_TARGET)
+  /// If given, the numbers of the samples of the row go there, and a source copies only what the host needs of them.
+  tenon::detail::Growing<std::int32_t>* picked = nullptr;
+#endif
 
  private:
   static constexpr std::size_t first_block = 64 << 10;

@@ -93,6 +93,10 @@ struct RowByRow : Behind<D, Before> {
 /// Base of a source. The derived type D has `using columns`, `long size() const`, and one of
 ///   void sample(long index, void* const* columns) const;    fills one sample, 0 <= index < size()
 ///   void sample(long index, void* const* columns, Scratch&) const;    with memory beside it
+/// A source that has its samples in memory may say where, so that another target copies them once (rows_there.hpp):
+///   detail::ColumnInMemory in_memory(int column) const;
+///   void sample_on_host(long index, void* const* columns) const;    fills those that the host needs nevertheless
+///   detail::SamplesThere& there() const;                            one for all copies of the data set
 template <class D>
 struct Source : Stage<D> {
   static constexpr bool batched = false;
@@ -101,6 +105,14 @@ struct Source : Stage<D> {
     scratch.begins(static_cast<std::uint64_t>(place.position), place.epoch);
     scratch.operation = nullptr;
     const D& self = static_cast<const D&>(*this);
+#if defined(TENON_TARGET)
+    if constexpr (detail::KeepsSamples<D>)
+      if (scratch.picked) {
+        scratch.picked->push_back(std::int32_t(place.position));
+        self.sample_on_host(place.position, columns);
+        return 1;
+      }
+#endif
     if constexpr (requires { self.sample(place.position, columns, scratch); })
       self.sample(place.position, columns, scratch);
     else self.sample(place.position, columns);

@@ -64,10 +64,10 @@ struct CheckedCallback {
   static constexpr bool ok = sentence.empty();
 };
 
-/// The rows of a data set. Callbacks with a method take_data(const auto& data) receive the data set; in an AnyCallback
-/// they receive a dataset::DataInfo.
+/// The rows of a data set, which a target beside the CPU gathers if it can. Callbacks with a method take_data(const
+/// auto& data) receive the data set; in an AnyCallback they receive a dataset::DataInfo.
 template <class Data, class... C>
-auto opened(const Data& data, [[maybe_unused]] C&... callbacks) {
+auto opened([[maybe_unused]] TargetId target, const Data& data, [[maybe_unused]] C&... callbacks) {
   [[maybe_unused]] const auto show = [&](auto& callback) {
     if constexpr (requires { callback.take_data(data); }) callback.take_data(data);
     else if constexpr (requires { *callback.begin(), callback.begin() != callback.end(); })
@@ -75,7 +75,11 @@ auto opened(const Data& data, [[maybe_unused]] C&... callbacks) {
         if constexpr (requires { one.take_data(data); }) one.take_data(data);
   };
   (show(callbacks), ...);
-  return data.open();
+  auto rows = data.open();
+#if defined(TENON_TARGET)
+  if constexpr (requires { rows.gather_on(target); }) rows.gather_on(target);
+#endif
+  return rows;
 }
 
 /// The type of a callback, or of those in a range.
