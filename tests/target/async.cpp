@@ -112,7 +112,7 @@ TEST_CASE("the next batch is copied while a step computes, from pinned memory, a
   constexpr long all = 12, columns = 2;
   long step = 0;
   const long before = copied_beside, steps_before = steps, replayed_before = replayed;
-  copies_from_elsewhere = held_in_vain = 0;
+  unpinned_copies = held_in_vain = 0;
   holds_until = [&] {
     ++step;
     return step < 2 ? 0 : before + columns * (std::min(step + 1, all) - 2);
@@ -123,7 +123,7 @@ TEST_CASE("the next batch is copied while a step computes, from pinned memory, a
   CHECK(step == all);
   CHECK(held_in_vain == 0);
   CHECK(copied_beside - before == columns * (all - 2));
-  CHECK(copies_from_elsewhere == 0);
+  CHECK(unpinned_copies == 0);
   CHECK(blocks().count(Blocks::pinned) == 0);  // all have been given back
   CHECK(steps - steps_before == all);
   CHECK(foreign == 0);

@@ -1,5 +1,6 @@
 // What a target with several queues declares beside the members that all targets have.
 #pragma once
+#include <atomic>
 #include <concepts>
 #include <cstddef>
 
@@ -24,12 +25,19 @@ concept CopiesBeside = requires(std::byte* to, const std::byte* from, std::size_
   Target::copy_beside(to, from, bytes, event, event);  // after, then records; `from` must not change until then
 };
 
-/// Host memory from which copies are fast and need no help of the processor, such as pages that stay in place. Without
-/// it copies start from ordinary memory.
+/// Host memory from which copies are fast and need no help of the processor, and to which kernels can write, such as
+/// pages that stay in place: copy_beside() copies from it, copy_out_later() to it. Without it this is ordinary memory.
 template <class Target>
 concept HasPinnedMemory = requires(std::byte* block, std::size_t bytes) {
   { Target::allocate_pinned(bytes) } -> std::same_as<std::byte*>;  // throws std::bad_alloc
   Target::free_pinned(block);
+};
+
+/// A target whose copy_out_later() sets `done` and notifies nobody, such as one whose kernels write it. On others the
+/// host waits for the notification.
+template <class Target>
+concept WaitsUntil = requires(const std::atomic<bool>& done) {
+  Target::wait_until(done);  // throws what a kernel has thrown
 };
 
 /// Refuses a target that has only some of these members, which would be ignored.

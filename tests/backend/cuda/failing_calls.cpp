@@ -87,6 +87,7 @@ std::set<std::string> called_functions() {
                                      "cudaGetErrorString",  // cannot fail
                                      "cudaGetDeviceCount",
                                      "cudaMemGetInfo",                       // in setup.cpp
+                                     "cudaStreamQuery",                      // in send_to_host.cpp
                                      "cudaFuncSetAttribute",                 // the emulator has no such limit
                                      "cudaFuncGetAttributes",                // it has compiled for all GPUs
                                      "cudaOccupancyMaxActiveClusters",       // of large layers

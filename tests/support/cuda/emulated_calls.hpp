@@ -74,14 +74,19 @@ inline cudaError_t failure = cudaErrorLaunchFailure;
 /// can be launched.
 inline long calls = 0, alive = 0, executables = 0, graph_launches = 0;
 inline cudaError_t last_error = cudaSuccess;
-/// Tests that only look at recorded graphs set it to false. Memory is then zeros.
+/// Tests that only look at recorded graphs set it to false. Memory is then zeros. What is launched without the name of
+/// a body runs: it is a copy, for which the host waits.
 inline bool kernels_run = true;
+/// Tests set it: such copies do not run either, as after an error of a kernel.
+inline bool copies_are_lost = false;
 /// The graph that was launched last.
 inline const Work* launched = nullptr;
 
 /// The event that was recorded last. Tests set how many more questions whether it is there are answered with no.
 inline const Event* last_event = nullptr;
 inline long last_event_is_late = 0;
+/// Tests set how many more questions whether all in a stream is done are answered with no.
+inline long streams_are_late = 0;
 
 /// Tests set it: bytes of memory that the device says it has left.
 inline std::size_t free_bytes = 1 << 20;
@@ -221,7 +226,7 @@ void launch(Stream* stream, unsigned blocks, int threads, int shared_bytes, unsi
             const Values&... values) {
   if (call("cudaLaunchKernelEx") != cudaSuccess) return;
   const auto run = [=, body = next_body] {
-    if (!kernels_run) return;
+    if (body ? !kernels_run : copies_are_lost) return;
     const auto tell = [&](bool done) {
       if (watch) watch({body, blocks, threads, shared_bytes, cluster, {bytes_of(values)...}}, done);
     };
@@ -239,8 +244,6 @@ using cudaEvent_t = emulator::Event*;
 using cudaGraph_t = emulator::Work*;
 using cudaGraphExec_t = emulator::Work*;
 using cudaMemPool_t = void*;
-using cudaStreamCallback_t = void (*)(cudaStream_t, cudaError_t, void*);
-#define CUDART_CB
 
 inline const char* cudaGetErrorName(cudaError_t error) {
   return error == cudaErrorLaunchFailure ? "cudaErrorLaunchFailure" : "cudaError";
@@ -272,6 +275,10 @@ inline cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return emulator::free(stream, [&] { delete stream, --emulator::alive; });
 }
 inline cudaError_t cudaStreamSynchronize(cudaStream_t) { return emulator::call(); }
+inline cudaError_t cudaStreamQuery(cudaStream_t) {
+  const cudaError_t error = emulator::call();
+  return error == cudaSuccess && emulator::streams_are_late-- > 0 ? cudaErrorNotReady : error;
+}
 inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   return emulator::call([&] {
     if (!event->recorded) return;
@@ -279,9 +286,6 @@ inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, u
     stream->recorded = event->recorded;
     stream->last.insert(stream->last.end(), event->last.begin(), event->last.end());
   });
-}
-inline cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t function, void* argument, unsigned) {
-  return emulator::call([&] { emulator::put(stream, [=] { function(stream, cudaSuccess, argument); }); });
 }
 inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
   return emulator::call([&] { *event = new emulator::Event, ++emulator::alive; });

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include <tenon/backend/cuda/fast/fast_math.hpp>
+#include <tenon/backend/cuda/step/send_to_host.hpp>
 #include <tenon/backend/cuda/step/step.hpp>
 #include <tenon/core/memory/row_gather.hpp>
 
@@ -76,21 +77,12 @@ struct Cuda {
     kernel::cuda::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream), "a copy from the GPU");
     kernel::cuda::check(cudaStreamSynchronize(stream), "a kernel or copy");
   }
-  /// In a queue of its own, so that kernels wait for the copy and not for the host's thread that delivers it.
+  /// `to` and `done` are pinned.
   static void copy_out_later(std::byte* to, const std::byte* from, std::size_t bytes, std::atomic<bool>& done) {
-    kernel::cuda::Queues& on = kernel::cuda::queues();
-    std::unique_ptr<Delivery> job(new Delivery(to, bytes, done));
-    const std::lock_guard lock(on.mutex);
-    kernel::cuda::check(cudaEventRecord(on.before_copy, on.kernels), "cudaEventRecord");
-    kernel::cuda::check(cudaStreamWaitEvent(on.back, on.before_copy, 0), "cudaStreamWaitEvent");
-    kernel::cuda::check(cudaMemcpyAsync(job->pinned, from, bytes, cudaMemcpyDeviceToHost, on.back),
-                        "a copy from the GPU");
-    kernel::cuda::check(cudaEventRecord(on.after_copy, on.back), "cudaEventRecord");
-    kernel::cuda::check(cudaStreamWaitEvent(on.kernels, on.after_copy, 0), "cudaStreamWaitEvent");
-    // not cudaLaunchHostFunc: after an error of a kernel that calls nothing, and the host would wait for ever
-    kernel::cuda::check(cudaStreamAddCallback(on.back, &Delivery::deliver, job.get(), 0), "cudaStreamAddCallback");
-    static_cast<void>(job.release());
+    kernel::cuda::send_to_host(to, from, bytes, done);
   }
+  /// Until a copy_out_later() has set `done`. Throws what a kernel has thrown.
+  static void wait_until(const std::atomic<bool>& done) { kernel::cuda::wait_until(done); }
   static void copy_beside(std::byte* to, const std::byte* from, std::size_t bytes, void* after, void* copied) {
     kernel::cuda::Queues& on = kernel::cuda::queues();
     if (on.fresh_memory.exchange(false)) {  // it may have been another tensor's, which kernels still read
@@ -111,7 +103,7 @@ struct Cuda {
   static void gather(const GatheredRows& rows);  // gather_rows.hpp
   static void wait() {
     kernel::cuda::Queues& on = kernel::cuda::queues();
-    for (const cudaStream_t stream : {on.kernels, on.back, on.in})
+    for (const cudaStream_t stream : {on.kernels, on.in})
       kernel::cuda::check(cudaStreamSynchronize(stream), "a kernel or copy");
   }
 
@@ -126,29 +118,6 @@ struct Cuda {
   static void after_fork(bool in_child) {
     if (in_child && kernel::cuda::used) kernel::cuda::lost_in_fork = true;
   }
-
- private:
-  struct Delivery {
-    std::byte* const pinned;
-    std::byte* const to;
-    const std::size_t bytes;
-    std::atomic<bool>& done;
-
-    Delivery(std::byte* host, std::size_t count, std::atomic<bool>& here)
-        : pinned(kernel::cuda::PinnedBlocks::instance().take(count)), to(host), bytes(count), done(here) {}
-    ~Delivery() { kernel::cuda::PinnedBlocks::instance().give_back(pinned); }
-    Delivery(const Delivery&) = delete;
-    Delivery& operator=(const Delivery&) = delete;
-
-    static void CUDART_CB deliver(cudaStream_t, cudaError_t error, void* context) {
-      const std::unique_ptr<Delivery> job(static_cast<Delivery*>(context));
-      std::atomic<bool>& done = job->done;
-      if (error == cudaSuccess) std::memcpy(job->to, job->pinned, job->bytes);
-      else std::memset(job->to, 0, job->bytes);  // the next call of CUDA says what has happened
-      done.store(true, std::memory_order_release);
-      done.notify_all();
-    }
-  };
 };
 
 namespace kernel::cuda {

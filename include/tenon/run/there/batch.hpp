@@ -4,13 +4,12 @@
 #include <tenon/core/config.hpp>
 #if defined(TENON_TARGET)
 #include <cstring>
-#include <new>
 #include <span>
 #include <utility>
 
-#include <tenon/core/memory/aligned_bytes.hpp>
 #include <tenon/core/memory/growing.hpp>
 #include <tenon/core/memory/target_memory.hpp>
+#include <tenon/run/there/pinned_bytes.hpp>
 #include <tenon/target/queue.hpp>
 
 namespace tenon::inline TENON_ABI::detail {
@@ -46,39 +45,6 @@ class OwnedEvent {
  private:
   TargetId target_{};
   TargetEvent event_ = nullptr;
-};
-
-/// Memory of the host from which a target copies: pinned if it has that.
-class PinnedBytes {
- public:
-  PinnedBytes() = default;
-  PinnedBytes(TargetId target, std::size_t bytes) : target_(target) {
-    with_target(target, [&]<class Target>(std::type_identity<Target>) {
-      if constexpr (HasPinnedMemory<Target>) try {
-          data_ = Target::allocate_pinned(bytes);
-        } catch (const std::bad_alloc&) {
-          refuse_memory(double(bytes), "a column of a batch");
-        }
-      else data_ = aligned_memory(bytes, "a column of a batch");
-    });
-  }
-  PinnedBytes(PinnedBytes&& other) noexcept : target_(other.target_), data_(std::exchange(other.data_, nullptr)) {}
-  PinnedBytes& operator=(PinnedBytes other) noexcept {
-    std::swap(target_, other.target_), std::swap(data_, other.data_);
-    return *this;
-  }
-  ~PinnedBytes() {
-    if (data_)
-      with_target(target_, [&]<class Target>(std::type_identity<Target>) {
-        if constexpr (HasPinnedMemory<Target>) Target::free_pinned(data_);
-        else ::operator delete(data_, std::align_val_t(alignment));
-      });
-  }
-  std::byte* data() const { return data_; }
-
- private:
-  TargetId target_{};
-  std::byte* data_ = nullptr;
 };
 
 /// The columns of the batches of one executor. A tensor that the target has stays where it is. On a target with one
@@ -143,7 +109,8 @@ class BatchThere {
       column.copied.wait();
       column = {};
       column.block = TargetBytes(bytes, "a column of a batch", BlockOf::scratch);
-      if (copies_beside()) column.from = PinnedBytes(target_, bytes), column.copied = OwnedEvent(target_);
+      if (copies_beside())
+        column.from = PinnedBytes(target_, bytes, "a column of a batch"), column.copied = OwnedEvent(target_);
       if (copies_beside() && !read_[step_].get()) read_[step_] = OwnedEvent(target_);
       // new memory may be such that kernels still use: their queue has this copy, too
       memory.fill(target_, column.block.address(), data, bytes);

@@ -5,23 +5,33 @@
 #if defined(TENON_TARGET)
 #include <atomic>
 #include <cstring>
+#include <new>
 
 #include <tenon/core/memory/growing.hpp>
 #include <tenon/core/memory/target_memory.hpp>
 #include <tenon/core/tensor/any_tensor.hpp>
 #include <tenon/graph/ir/guard.hpp>
 #include <tenon/run/executor.hpp>
+#include <tenon/run/there/pinned_bytes.hpp>
+#include <tenon/target/queue.hpp>
 
 namespace tenon::inline TENON_ABI::detail {
 
+/// What arrives of one step, in memory that the target writes.
+struct ArrivedValues {
+  alignas(16) std::byte value[sent_bytes];
+  std::int32_t not_finite = 0;   // the flag at losses_state
+  std::int32_t wrong_index = 0;  // Executor::index_flag()
+  std::atomic<bool> values_here{true}, flag_here{true};
+  std::atomic<bool> sent_before{true};  // nobody asks: what comes in order is here when the last one is
+};
+
 /// The outputs of one step.
 struct ArrivingStep {
-  alignas(16) std::byte value[sent_bytes];
-  std::int32_t not_finite = 0;     // the flag at losses_state
-  std::int32_t wrong_index = 0;    // Executor::index_flag()
-  Executor* looks_late = nullptr;  // the one whose flag is sent
-  std::atomic<bool> values_here{true}, flag_here{true};
   TargetId from{};
+  PinnedBytes memory;                            // of that target
+  ArrivedValues* arrived = nullptr;              // in it, from the first time on
+  Executor* looks_late = nullptr;                // the one whose flag is sent
   std::byte* state = nullptr;                    // of the training
   Growing<AnyTensor> view;                       // of `value`, or for a larger output of what the target has
   bool unchecked = false;                        // of a training: its losses are still to be looked at
@@ -29,7 +39,7 @@ struct ArrivingStep {
 
   bool holds(const AnyTensor& output) const {
     const auto* const data = static_cast<const std::byte*>(output.data);
-    return data >= value && data < value + sent_bytes;
+    return data >= arrived->value && data < arrived->value + sent_bytes;
   }
   /// For the steps to come.
   void reset_flag() const {
@@ -37,16 +47,29 @@ struct ArrivingStep {
     std::memcpy(home(state + losses_state, sizeof none, Look::overwrite), &none, sizeof none);
   }
   bool is_here() const {
-    return values_here.load(std::memory_order_acquire) && flag_here.load(std::memory_order_acquire);
+    return arrived->values_here.load(std::memory_order_acquire) && arrived->flag_here.load(std::memory_order_acquire);
   }
   /// Until those that were sent for are here.
   void wait_for_them() const {
-    values_here.wait(false, std::memory_order_acquire);
-    flag_here.wait(false, std::memory_order_acquire);
+    if (!arrived) return;
+    with_target(from, [this]<class Target>(std::type_identity<Target>) {
+      for (const std::atomic<bool>* const here : {&arrived->values_here, &arrived->flag_here})
+        if constexpr (WaitsUntil<Target>) Target::wait_until(*here);
+        else here->wait(false, std::memory_order_acquire);
+    });
   }
   /// The same, until all that is in the queue is done. Throws what a kernel has thrown.
   void wait() const {
     if (!is_here()) with_target(from, []<class Target>(std::type_identity<Target>) { Target::wait(); });
+  }
+  /// For the outputs of another step, after those before are here.
+  void clear(TargetId target) {
+    if (!arrived || target != from) {
+      memory = PinnedBytes(target, sizeof *arrived, "the outputs of a step");
+      arrived = ::new (memory.data()) ArrivedValues;
+    }
+    from = target, arrived->not_finite = arrived->wrong_index = 0;
+    view.clear();
   }
 };
 
@@ -58,7 +81,10 @@ class ArrivingOutputs {
 
   ArrivingOutputs() = default;
   ~ArrivingOutputs() {
-    for (const ArrivingStep& step : step_) step.wait_for_them();
+    try {
+      for (const ArrivingStep& step : step_) step.wait_for_them();
+    } catch (...) {  // a kernel has failed, so that no more comes; the next call of the target says so
+    }
   }
   ArrivingOutputs(const ArrivingOutputs&) = delete;
   ArrivingOutputs& operator=(const ArrivingOutputs&) = delete;
@@ -68,9 +94,9 @@ class ArrivingOutputs {
     ArrivingStep& step = step_[next_];
     step.wait_for_them();
     check_indices(false);
+    step.clear(executor.target());
     next_ = (next_ + 1) % ahead;
-    step.view.clear();
-    step.from = executor.target(), step.state = executor.state(), step.not_finite = 0;
+    step.state = executor.state();
     AnyTensor last;
     std::byte* last_to = nullptr;
     std::size_t used = 0;
@@ -80,16 +106,16 @@ class ArrivingOutputs {
     };
     step.looks_late = executor.index_flag() ? &executor : nullptr;
     if (step.looks_late)
-      send_next(flag_at(executor.index_flag()), reinterpret_cast<std::byte*>(&(step.wrong_index = 0)));
+      send_next(flag_at(executor.index_flag()), reinterpret_cast<std::byte*>(&step.arrived->wrong_index));
     for (int k = 0; k < executor.program().outputs; ++k) {
       AnyTensor& view = step.view.push_back(executor.output_view(k));
       const std::size_t bytes = view.bytes();
       if (bytes == 0 || used + bytes > std::size_t(sent_bytes)) continue;
-      send_next(view, step.value + used);
-      view.data = step.value + used;
+      send_next(view, step.arrived->value + used);
+      view.data = step.arrived->value + used;
       used += in_words(bytes);
     }
-    if (last_to) step.values_here = false, send(step, last, last_to, step.values_here);
+    if (last_to) step.arrived->values_here = false, send(step, last, last_to, step.arrived->values_here);
     return step;
   }
   /// Sends for the flag of the last run's losses, if some of them are not sent.
@@ -98,8 +124,9 @@ class ArrivingOutputs {
     bool all_sent = true;
     for (const AnyTensor& view : step.view) all_sent &= view.bytes() == 0 || step.holds(view);
     if (all_sent) return;
-    step.flag_here = false;
-    send(step, flag_at(step.state + losses_state), reinterpret_cast<std::byte*>(&step.not_finite), step.flag_here);
+    ArrivedValues& to = *step.arrived;
+    to.flag_here = false;
+    send(step, flag_at(step.state + losses_state), reinterpret_cast<std::byte*>(&to.not_finite), to.flag_here);
   }
   /// Throws ValueError if an index was out of range in a step whose flag is here; with `all`, waits for those that are
   /// not.
@@ -107,7 +134,7 @@ class ArrivingOutputs {
     for (ArrivingStep& step : step_) {
       if (!step.looks_late || (!all && !step.is_here())) continue;
       step.wait();
-      if (Executor* const executor = std::exchange(step.looks_late, nullptr); step.wrong_index) {
+      if (Executor* const executor = std::exchange(step.looks_late, nullptr); step.arrived->wrong_index) {
         for (ArrivingStep& other : step_) other.looks_late = nullptr, other.unchecked = false;
         executor->report_index();
       }
@@ -131,8 +158,9 @@ class ArrivingOutputs {
  private:
   static std::size_t in_words(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
   static AnyTensor flag_at(std::byte* flag) { return AnyTensor(type_of<std::int32_t, Shape<>>, 1, flag); }
-  // All that were sent are here when the last one is, as they come in order.
-  void send(ArrivingStep& step, const AnyTensor& output, std::byte* to) { send(step, output, to, sent_before_); }
+  static void send(ArrivingStep& step, const AnyTensor& output, std::byte* to) {
+    send(step, output, to, step.arrived->sent_before);
+  }
   static void send(ArrivingStep& step, const AnyTensor& output, std::byte* to, std::atomic<bool>& here) {
     try {
       TargetMemory::instance().fetch(step.from, to, static_cast<std::byte*>(output.data), output.bytes(), here);
@@ -147,11 +175,10 @@ class ArrivingOutputs {
       with_target(step.from, []<class Target>(std::type_identity<Target>) { Target::wait(); });
     } catch (...) {  // the error that the caller gets is the first one
     }
-    step.values_here = step.flag_here = true;
+    step.arrived->values_here = step.arrived->flag_here = true;
   }
 
   ArrivingStep step_[ahead];
-  std::atomic<bool> sent_before_{true};
   int next_ = 0;
 };
 

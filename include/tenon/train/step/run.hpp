@@ -248,7 +248,7 @@ TENON_INLINE void check_run(std::string_view what, const ParameterList& paramete
     else if (arriving->is_full()) step->wait_for_them();
     else if (!step->is_here()) return true;
     step->unchecked = false;
-    bool finite = !step->not_finite;
+    bool finite = !step->arrived->not_finite;
     for (const AnyTensor& loss : step->view)
       if (step->holds(loss)) finite &= tenon::detail::libm::finite(mean_of(loss));
     if (finite) continue;

@@ -9,7 +9,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <vector>
 
 #include <tenon/backend/cuda/probe.hpp>
 
@@ -43,23 +42,22 @@ class StagingPlaces {
   std::size_t next_ = 0;
 };
 
-/// Streams of one GPU: kernels; copies to it beside them; copies back. They live as long as the program, once made.
+/// Streams of one GPU: kernels; copies to it beside them. They live as long as the program, once made.
 struct Queues {
-  cudaStream_t kernels = nullptr, in = nullptr, back = nullptr;
-  cudaEvent_t before_copy = nullptr, after_copy = nullptr;  // of copies back
-  bool overlaps = false;                                    // Running::overlaps, of Hopper and newer
-  int shared_bytes = 0;                                     // that a block can have
-  bool has_clusters = false;                                // of blocks, of Hopper and newer
-  std::atomic<bool> fresh_memory = false;                   // allocated since the last copy beside
+  cudaStream_t kernels = nullptr, in = nullptr;
+  cudaEvent_t before_copy = nullptr;       // beside kernels
+  bool overlaps = false;                   // Running::overlaps, of Hopper and newer
+  int shared_bytes = 0;                    // that a block can have
+  bool has_clusters = false;               // of blocks, of Hopper and newer
+  std::atomic<bool> fresh_memory = false;  // allocated since the last copy beside
   StagingPlaces staging{};
-  std::mutex mutex;  // of the two events and of the staging places
+  std::mutex mutex;  // of the event and of the staging places
 
   Queues() = default;
   ~Queues() {  // of those that could not be made
-    for (const cudaStream_t stream : {kernels, in, back})
+    for (const cudaStream_t stream : {kernels, in})
       if (stream) forget(cudaStreamDestroy(stream));
-    for (const cudaEvent_t event : {before_copy, after_copy})
-      if (event) forget(cudaEventDestroy(event));
+    if (before_copy) forget(cudaEventDestroy(before_copy));
   }
   Queues(const Queues&) = delete;
   Queues& operator=(const Queues&) = delete;
@@ -108,10 +106,9 @@ inline Queues& make_queues(int device) {
   const std::lock_guard lock(mutex);
   if (Queues* const made = at.load(std::memory_order_acquire)) return *made;
   auto queues = std::make_unique<Queues>();
-  for (cudaStream_t* stream : {&queues->kernels, &queues->in, &queues->back})
+  for (cudaStream_t* stream : {&queues->kernels, &queues->in})
     check(cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking), "cudaStreamCreate");
-  for (cudaEvent_t* event : {&queues->before_copy, &queues->after_copy})
-    check(cudaEventCreateWithFlags(event, cudaEventDisableTiming), "cudaEventCreate");
+  check(cudaEventCreateWithFlags(&queues->before_copy, cudaEventDisableTiming), "cudaEventCreate");
   int generation = 0;
   check(cudaDeviceGetAttribute(&generation, cudaDevAttrComputeCapabilityMajor, device), "cudaDeviceGetAttribute");
   queues->overlaps = queues->has_clusters = generation >= 9;
@@ -135,46 +132,5 @@ inline Queues& queues() {
   if (device_of_thread() < 0) use_device(0);
   return make_queues(device_of_thread());
 }
-
-/// Pinned memory for copies back, kept for the next ones.
-class PinnedBlocks {
- public:
-  static PinnedBlocks& instance() {
-    static PinnedBlocks* const blocks = new PinnedBlocks;
-    return *blocks;
-  }
-  std::byte* take(std::size_t bytes) {
-    {
-      const std::lock_guard lock(mutex_);
-      for (std::size_t i = 0; i < free_.size(); ++i)
-        if (free_[i].bytes >= bytes && free_[i].bytes <= 2 * std::max<std::size_t>(bytes, least)) {
-          std::byte* const block = free_[i].block;
-          taken_.push_back(free_[i]);
-          free_.erase(free_.begin() + long(i));
-          return block;
-        }
-    }
-    void* fresh = nullptr;
-    check(cudaMallocHost(&fresh, std::max(bytes, least)), "cudaMallocHost");
-    const std::lock_guard lock(mutex_);
-    taken_.push_back({static_cast<std::byte*>(fresh), std::max(bytes, least)});
-    return static_cast<std::byte*>(fresh);
-  }
-  void give_back(std::byte* block) {
-    const std::lock_guard lock(mutex_);
-    const auto at = std::find_if(taken_.begin(), taken_.end(), [&](const Block& each) { return each.block == block; });
-    free_.push_back(*at);
-    taken_.erase(at);
-  }
-
- private:
-  static constexpr std::size_t least = 4096;
-  struct Block {
-    std::byte* block;
-    std::size_t bytes;
-  };
-  std::mutex mutex_;
-  std::vector<Block> free_, taken_;
-};
 
 }  // namespace tenon::kernel::cuda

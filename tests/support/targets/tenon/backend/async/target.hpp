@@ -23,13 +23,13 @@ namespace tenon::inline TENON_ABI {
 namespace kernel::async {
 
 /// What tests ask for, and what they find.
-inline std::atomic<bool> waits_for_copies = true;    // false: a mistake, which must show
-inline std::atomic<long> slow_copies = 0;            // microseconds that copy_beside() takes
-inline std::atomic<long> copied_beside = 0;          // copies that are done
-inline std::atomic<long> copies_from_elsewhere = 0;  // copy_beside() from memory that is not pinned
-inline std::atomic<long> foreign = 0;                // buffers of kernels that are not memory of the device
-inline std::atomic<long> steps = 0, replayed = 0;    // of graphs
-inline std::atomic<long> steps_on[2]{};              // by device
+inline std::atomic<bool> waits_for_copies = true;  // false: a mistake, which must show
+inline std::atomic<long> slow_copies = 0;          // microseconds that copy_beside() takes
+inline std::atomic<long> copied_beside = 0;        // copies that are done
+inline std::atomic<long> unpinned_copies = 0;      // whose place on the host is ordinary memory
+inline std::atomic<long> foreign = 0;              // buffers of kernels that are not memory of the device
+inline std::atomic<long> steps = 0, replayed = 0;  // of graphs
+inline std::atomic<long> steps_on[2]{};            // by device
 /// Asked at each step of a graph: the step ends when copy_beside() has done this many copies; 0: at once.
 inline std::function<long()> holds_until;
 inline std::atomic<long> held_in_vain = 0;        // steps, 20 seconds each
@@ -121,15 +121,19 @@ struct Async {
     wait();
   }
   static void copy_out_later(std::byte* to, const std::byte* from, std::size_t bytes, std::atomic<bool>& done) {
+    for (const void* const place : {static_cast<void*>(to), static_cast<void*>(&done)})
+      kernel::async::unpinned_copies += blocks().place_of(place) != kernel::async::Blocks::pinned;
     in_order(queues().back, [to, from, bytes, &done] {
       std::memcpy(to, from, bytes);
       done.store(true, std::memory_order_release);
-      done.notify_all();
     });
+  }
+  static void wait_until(const std::atomic<bool>& done) {
+    while (!done.load(std::memory_order_acquire)) std::this_thread::yield();
   }
   static void copy_beside(std::byte* to, const std::byte* from, std::size_t bytes, TargetEvent after,
                           TargetEvent copied) {
-    kernel::async::copies_from_elsewhere += blocks().place_of(from) != kernel::async::Blocks::pinned;
+    kernel::async::unpinned_copies += blocks().place_of(from) != kernel::async::Blocks::pinned;
     queues().in.wait_for(shared(after));
     queues().in.put([to, from, bytes] {
       std::this_thread::sleep_for(std::chrono::microseconds(kernel::async::slow_copies));
