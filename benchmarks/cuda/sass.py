@@ -6,8 +6,9 @@ It compiles a training of the network twice: by nvcc for its machine code, and b
 The emulator gives the memory before one launch of a kernel, on which the machine code is executed here, and the memory
 after it, which must be the same in each bit. The report says whether it is, which accesses to shared memory race with
 each other (--races), and how long one multiprocessor of an H100 takes, which is an estimate (sass/time_model.py): for
-the cluster of blocks that takes longest, the phases, causes, and the trace for its first block. The process ends with 1
-if a word differs or accesses race.
+the group of blocks that takes longest, which are those of a cluster, or share a multiprocessor (--resident), with
+phases and the trace of its first block; and for all groups, one after the other. The process ends with 1 if a word
+differs or accesses race.
 
 It needs numpy, nvcc, g++, and cuobjdump, and takes about a minute, most of it to compile."""
 import argparse
@@ -16,18 +17,23 @@ import os
 
 from sass import build, dump, machine, report, time_model
 
+NETWORKS = {"lenet": [], "mlp": [], "attention": ["-DSASS_ATTENTION"]}  # flags of the compilers
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sass", "dump.cpp")
 
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     add = parser.add_argument
-    add("network", choices=("lenet", "mlp"), help="of benchmarks/cuda/sass/dump.cpp")
+    add("network", choices=NETWORKS, help="of benchmarks/cuda/sass/dump.cpp")
     add("--batch", type=int, default=1, help="samples of a step (1)")
     add("--blocks-at-once", type=int, default=132, help="how many blocks of clusters the GPU has room for: 132 on an "
         "H100, where small batches get clusters; 1: a block per sample (132)")
     add("--kernel", default="SampleBlocks", help="a part of the name of the kernel's body (SampleBlocks)")
-    add("--launch", type=int, default=2, help="which launch of such a kernel, from 0 (2)")
+    add("--launch", type=int, help="which launch of such a kernel, from 0 (2; of attention: 0)")
+    add("--resident", type=int, default=1, metavar="K", help="K neighbouring blocks, without clusters, share a "
+        "multiprocessor; all of them start together, and the next K when they are done (1)")
+    add("--blocks", type=int, nargs=2, metavar=("FROM", "TO"), help="executes only the blocks FROM .. TO - 1, and "
+        "compares only what they change")
     add("--function", default="", help="a part of the name of the function, if a body has several")
     add("--phases", action="store_true", help="also prints the time between barriers of a block")
     add("--trace", type=int, nargs=3, metavar=("WARP", "FROM", "TO"),
@@ -39,7 +45,10 @@ def arguments():
     add("--no-build", action="store_true", help="uses what the last call has compiled")
     add("--folder", default=build.FOLDER, help="for what it makes (build/benchmarks/sass)")
     add("--cuobjdump", default=os.environ.get("CUOBJDUMP"), help="where this program of NVIDIA is")
-    return parser.parse_args()
+    options = parser.parse_args()
+    if options.launch is None:
+        options.launch = 0 if options.network == "attention" else 2
+    return options
 
 
 def kernel_of(launch, code, part):
@@ -53,18 +62,16 @@ def kernel_of(launch, code, part):
 
 
 def execute(kernel, launch, options, traced_warp=None):
-    """Executes all clusters, one after the other. (how many words differ, races, counts and cycles of the cluster that
-    takes longest)"""
-    memory, races, longest = launch.memory_before(), {}, (None, -1)
-    for number in range(launch.blocks // launch.cluster):
+    """Executes all groups of blocks, one after the other. (how many words differ, races, the groups)"""
+    memory, races, groups = launch.memory_before(), {}, report.Groups()
+    for blocks in launch.groups(options.resident, *(options.blocks or ())):
         statistics = report.Statistics(traced_warp)
         model = time_model.TimeModel(options.instruction_cache)
-        one = machine.Machine(kernel, launch, memory, number, model, statistics, options.races or options.control)
-        cycles = one.run()
+        one = machine.Machine(kernel, launch, memory, blocks, model, statistics, options.races or options.control)
+        groups.add(statistics, one.run())
         races.update(one.races)
-        longest = max(longest, (statistics, cycles), key=lambda each: each[1])
-    differing = report.print_differences(launch.memory_before(), memory, launch.memory_after())
-    return differing, list(races.values()), longest
+    differing = report.print_differences(launch.memory_before(), memory, launch.memory_after(), bool(options.blocks))
+    return differing, list(races.values()), groups
 
 
 def altered(kernel, at, change):
@@ -111,7 +118,8 @@ def control(kernel, launch, options, executed):
 
 def main():
     options = arguments()
-    code, dump_program = build.build(PROGRAM, options.folder, options.cuobjdump, again=not options.no_build)
+    flags = NETWORKS[options.network]
+    code, dump_program = build.build(PROGRAM, options.folder, options.cuobjdump, flags, flags, not options.no_build)
     dumped = os.path.join(options.folder, "launch.bin")
     build.run([dump_program, options.network, str(options.batch), str(options.blocks_at_once), options.kernel,
                str(options.launch), dumped])
@@ -121,18 +129,18 @@ def main():
           f"{launch.threads} threads, {launch.shared_bytes:,} bytes of shared memory, {len(kernel.code):,} "
           "instructions")
     traced_warp = options.trace[0] if options.trace else None
-    differing, races, (statistics, cycles) = execute(kernel, launch, options, traced_warp)
+    differing, races, groups = execute(kernel, launch, options, traced_warp)
     right = differing == 0
     if options.races or options.control:
         report.print_races(races)
         right &= not races
-    report.print_time(statistics, cycles, kernel.code)
+    report.print_time(groups, kernel.code)
     if options.phases:
-        report.print_phases(statistics)
+        report.print_phases(groups.longest)
     if options.trace:
-        report.print_trace(statistics, *options.trace[1:])
+        report.print_trace(groups.longest, *options.trace[1:])
     if options.control:
-        right &= control(kernel, launch, options, statistics.executed)
+        right &= control(kernel, launch, options, groups.executed)
     return 0 if right else 1
 
 

@@ -40,8 +40,8 @@ def compiled(test, folder, options):
 def executed(kernel, launch):
     """(how many words differ, races)"""
     memory, races, begin = launch.memory_before(), {}, time.monotonic()
-    for number in range(launch.blocks // launch.cluster):
-        one = machine.Machine(kernel, launch, memory, number, time_model.TimeModel(False), report.Statistics(None),
+    for blocks in launch.groups():
+        one = machine.Machine(kernel, launch, memory, blocks, time_model.TimeModel(False), report.Statistics(None),
                               finds_races=True)
         one.run()
         races.update(one.races)

@@ -3,7 +3,7 @@
 // device before and after it:
 //   dump NETWORK BATCH BLOCKS_AT_ONCE KERNEL LAUNCH FILE
 // KERNEL is a part of the name of the kernel's body, LAUNCH counts its launches from 0. dumped.hpp says what the file
-// has.
+// has. With SASS_ATTENTION it has the network attention alone, whose kernels others need not compile.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -11,7 +11,11 @@
 #include <string>
 #include <vector>
 
+#if defined(SASS_ATTENTION)
+#include <tenon/tenon.hpp>
+#else
 #include "../../models/lenet.hpp"
+#endif
 #if defined(TENON_CUDA_EMULATOR)
 #include "dumped.hpp"
 #endif
@@ -19,6 +23,35 @@
 using namespace tenon;
 
 namespace {
+std::vector<float> made_numbers(long count) {
+  std::vector<float> numbers(static_cast<std::size_t>(count));
+  std::uint32_t seed = 1;
+  for (float& each : numbers) {
+    seed = seed * 1664525u + 1013904223u;
+    each = float(seed >> 8) / float(1 << 24);
+  }
+  return numbers;
+}
+template <class Network, class Loss, class Data>
+void train(Network network, Loss loss, Data data, long batch) {
+  Model model{network, loss, nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}};
+  model.train(1, std::move(data) | dataset::batch(batch) | dataset::repeat(6));
+}
+
+#if defined(SASS_ATTENTION)
+constexpr auto networks = "attention";
+using Attention = nn::MultiHeadAttention<256, 4, nn::MultiHeadAttentionConfig{.causal = true}>;
+using Text = Shape<128, 256>;
+
+bool train(const std::string& network, long batch) {
+  if (network != "attention") return false;
+  const std::vector<float> numbers = made_numbers(batch * 128 * 256);
+  auto data = dataset::from_arrays(dataset::column<Text>(numbers), dataset::column<Text>(numbers));
+  train(Attention{}, nn::MSELoss{}, std::move(data), batch);
+  return true;
+}
+#else
+constexpr auto networks = "lenet, mlp";
 struct Mlp : nn::Cell<Mlp> {
   nn::Dense<784, 512> fc1;
   nn::Dense<512, 10> fc2;
@@ -27,29 +60,20 @@ struct Mlp : nn::Cell<Mlp> {
 
 template <class Image>
 auto made_data(long samples) {
-  std::vector<float> images(std::size_t(samples * 784));
-  std::uint32_t seed = 1;
-  for (float& each : images) {
-    seed = seed * 1664525u + 1013904223u;
-    each = float(seed >> 8) / float(1 << 24);
-  }
   std::vector<std::int32_t> labels(static_cast<std::size_t>(samples));
   for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = std::int32_t(i % 10);
-  return dataset::from_arrays(dataset::column<Image>(std::move(images)), dataset::column<Shape<>>(std::move(labels)));
+  return dataset::from_arrays(dataset::column<Image>(made_numbers(samples * 784)),
+                              dataset::column<Shape<>>(std::move(labels)));
 }
 
-template <class Network, class Image>
-void train(long batch) {
-  Network network;
-  Model model{network, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.01f, .momentum = 0.9f}};
-  model.train(1, made_data<Image>(batch) | dataset::batch(batch) | dataset::repeat(6));
-}
 bool train(const std::string& network, long batch) {
-  if (network == "lenet") train<models::LeNet, Shape<1, 28, 28>>(batch);
-  else if (network == "mlp") train<Mlp, Shape<784>>(batch);
+  const nn::SoftmaxCrossEntropyWithLogits loss;
+  if (network == "lenet") train(models::LeNet{}, loss, made_data<Shape<1, 28, 28>>(batch), batch);
+  else if (network == "mlp") train(Mlp{}, loss, made_data<Shape<784>>(batch), batch);
   else return false;
   return true;
 }
+#endif
 
 #if defined(TENON_CUDA_EMULATOR)
 struct {
@@ -75,7 +99,7 @@ int main(int argc, char** argv) try {
   emulator::watch = watch;
 #endif
   set_context({.mode = Mode::graph, .device_target = "GPU", .seed = 1});
-  if (!train(argv[1], std::atol(argv[2]))) std::fprintf(stderr, "There is no network %s: lenet, mlp.\n", argv[1]);
+  if (!train(argv[1], std::atol(argv[2]))) std::fprintf(stderr, "There is no network %s: %s.\n", argv[1], networks);
   else std::fprintf(stderr, "No launch %s of a kernel whose name contains %s.\n", argv[5], argv[4]);
   return 1;
 } catch (const Error& error) {

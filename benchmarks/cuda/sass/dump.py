@@ -2,6 +2,7 @@
 import struct
 
 from .memory import DeviceMemory
+from .parse import Failed
 
 
 class Launch:
@@ -22,6 +23,17 @@ class Launch:
 
     def memory(self):
         return [(self.number(), self.bytes()) for _ in range(self.number())]
+
+    def groups(self, resident=1, first=0, last=None):
+        """The numbers of the blocks first .. last - 1 that run at the same time: those of a cluster, or `resident`
+        blocks of a multiprocessor."""
+        last = self.blocks if last is None else min(last, self.blocks)
+        together = self.cluster if self.cluster > 1 else resident
+        if self.cluster > 1 and (resident > 1 or first % self.cluster or last % self.cluster):
+            raise Failed(f"The blocks run in clusters of {self.cluster}, each block on a multiprocessor.")
+        if not 0 <= first < last:
+            raise Failed(f"There are no such blocks: the launch has {self.blocks}.")
+        return [range(begin, min(begin + together, last)) for begin in range(first, last, together)]
 
     def memory_before(self):
         return DeviceMemory(self.before)

@@ -1,6 +1,6 @@
-"""A cluster of blocks, one per multiprocessor, whose warps execute instructions in the order of the time model."""
+"""Blocks that run at the same time: those of a cluster, one per multiprocessor, or some that share a multiprocessor.
+Their warps execute instructions in the order of the time model."""
 import heapq
-import itertools
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from .control import CONTROL, Group
 from .operands import UINT, BadOperand, predicate
 from .operations import OPERATIONS
 from .parse import BYTES, Failed, NotKnown
-from .time_model import QUARTERS, BlockTimes, WarpTimes
+from .time_model import QUARTERS, MultiprocessorTimes, WarpTimes
 
 REGISTERS, UNIFORM_REGISTERS, PREDICATES = 256, 64, 8
 # Where the kernel's constants, c[0x0], have what it is launched with, in bytes.
@@ -71,19 +71,21 @@ class Warp:
 
 
 class Block:
-    def __init__(self, machine, rank, index, launch):
-        self.machine, self.rank, self.index = machine, rank, index
-        self.times = BlockTimes()
-        self.shared = memory.Shared(rank, launch.shared_bytes, machine.finds_races)
+    """`index` is its number in the grid, `rank` in its cluster; `times` are those of its multiprocessor."""
+
+    def __init__(self, machine, index, launch, times):
+        self.machine, self.rank, self.index, self.times = machine, index % launch.cluster, index, times
+        self.is_first = not machine.blocks
+        self.shared = memory.Shared(self.rank, launch.shared_bytes, machine.finds_races)
         self.warps = [Warp(self, k) for k in range(launch.threads // 32)]
 
 
 class Quarter:
-    """The warps of a block that one scheduler serves."""
+    """The warps of a multiprocessor that one scheduler serves."""
 
-    def __init__(self, block, number):
-        self.block, self.number = block, number
-        self.warps = [warp for warp in block.warps if warp.number % QUARTERS == number]
+    def __init__(self, blocks, number):
+        self.number = number
+        self.warps = [warp for block in blocks for warp in block.warps if warp.number % QUARTERS == number]
         self.free_at, self.looks_at, self.last = 0, 0, None
 
 
@@ -100,17 +102,25 @@ def constants_of(launch):
 
 
 class Machine:
-    """Runs cluster `number` of a launch on a memory."""
+    """Runs blocks of a launch, of one group of Launch.groups(), on a memory."""
 
-    def __init__(self, kernel, launch, device_memory, number, time_model, statistics, finds_races):
+    def __init__(self, kernel, launch, device_memory, blocks, time_model, statistics, finds_races):
         self.code, self.jump_table = kernel.code, np.array(kernel.jump_table, UINT)
         self.memory, self.time_model, self.statistics = device_memory, time_model, statistics
         self.finds_races, self.races = finds_races, {}
         self.constants, self.cluster = constants_of(launch), launch.cluster
         self.cluster_barriers = self.cluster_open_at = 0
         self.woken = []  # blocks whose warps may go on, and when
-        self.blocks = [Block(self, rank, number * launch.cluster + rank, launch) for rank in range(launch.cluster)]
-        self.quarters = [Quarter(block, k) for block in self.blocks for k in range(QUARTERS)]
+        self.blocks, self.quarters, self.quarters_of = [], [], {}  # the numbers of quarters, by their times
+        for together in ([each] for each in blocks) if launch.cluster > 1 else [blocks]:
+            self.add_multiprocessor(together, launch)
+
+    def add_multiprocessor(self, indices, launch):
+        times, before = MultiprocessorTimes(), len(self.blocks)
+        for index in indices:
+            self.blocks.append(Block(self, index, launch, times))
+        self.quarters_of[times] = range(len(self.quarters), len(self.quarters) + QUARTERS)
+        self.quarters += [Quarter(self.blocks[before:], k) for k in range(QUARTERS)]
 
     def add_race(self, race):
         """One per instruction is enough."""
@@ -122,7 +132,7 @@ class Machine:
         for warp in quarter.warps:
             if warp.state != "runs":
                 continue
-            start, cause = self.time_model.start_of(quarter.block, quarter.number, warp, self.code[warp.at], now)
+            start, cause = self.time_model.start_of(quarter.number, warp, self.code[warp.at], now)
             if start > now:
                 soonest = min(soonest or (start, cause, warp), (start, cause, warp), key=lambda each: each[0])
             elif chosen is None or warp is quarter.last:
@@ -132,8 +142,8 @@ class Machine:
     def start(self, quarter, warp, now):
         instruction = self.code[warp.at]
         group, mask = warp.execute(instruction)
-        self.statistics.started(quarter.block, warp, instruction, now)
-        self.time_model.started(quarter.block, quarter.number, warp, instruction, now)
+        self.statistics.started(warp, instruction, now)
+        self.time_model.started(quarter.number, warp, instruction, now)
         warp.go_on(group, instruction, mask, now)
         quarter.last, quarter.free_at = warp, now + 1
 
@@ -151,7 +161,7 @@ class Machine:
                 self.start(quarter, warp, now)
                 soonest = (now + 1, "", None)
             elif soonest and soonest[1]:
-                self.statistics.waited(quarter.block, soonest[2], soonest[1], soonest[0] - now)
+                self.statistics.waited(soonest[2], soonest[1], soonest[0] - now)
             quarter.looks_at = soonest[0] if soonest else 0
             if soonest:
                 heapq.heappush(events, (soonest[0], k))
@@ -160,8 +170,7 @@ class Machine:
         return now
 
     def wake(self, events, now):
-        for (block, at), k in itertools.product(self.woken, range(QUARTERS)):
-            index, at = block.rank * QUARTERS + k, max(at, now + 1)
+        for index, at in ((k, max(at, now + 1)) for block, at in self.woken for k in self.quarters_of[block.times]):
             heapq.heappush(events, (at, index))
             self.quarters[index].looks_at = min(self.quarters[index].looks_at, at)
         self.woken.clear()
@@ -170,5 +179,5 @@ class Machine:
         for block in self.blocks:
             for warp in block.warps:
                 if warp.state != "done":
-                    raise Stuck(f"Warp {warp.number} of block {block.rank} waits for a {warp.state} at "
+                    raise Stuck(f"Warp {warp.number} of block {block.index} waits for a {warp.state} at "
                                 f"0x{warp.at * BYTES:x}, to which others do not come.")

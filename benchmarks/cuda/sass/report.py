@@ -11,7 +11,7 @@ OPERATIONS_OF_PHASES = ("FFMA", "FADD", "LDS", "LDG", "IMAD", "ISETP", "BRA")
 
 
 class Phase:
-    """Between two barriers of the first block of a cluster."""
+    """Between two barriers of the first of the blocks that run at the same time."""
 
     def __init__(self, begin):
         self.begin, self.end, self.barrier_at = begin, begin, None
@@ -26,11 +26,11 @@ class Statistics:
         self.phases = [Phase(0)]
         self.wavefronts = 0
 
-    def started(self, block, warp, instruction, now):
+    def started(self, warp, instruction, now):
         self.executed[instruction.address // BYTES] += 1
         of_shared = warp.wavefronts if instruction.opcode in ("LDS", "STS", "SHFL", "LDC", "S2R") else 0
         self.wavefronts += of_shared
-        if block.rank > 0:
+        if not warp.block.is_first:
             return
         phase = self.phases[-1]
         phase.opcodes[instruction.opcode] += 1
@@ -40,31 +40,50 @@ class Statistics:
         if warp.number == self.traced_warp:
             self.trace.append((now, instruction))
 
-    def waited(self, block, warp, cause, cycles):
-        """A quarter of a multiprocessor had nothing to start."""
-        if block.rank == 0:
+    def waited(self, warp, cause, cycles):
+        """A quarter of a multiprocessor had nothing to start, at first because of this warp."""
+        if warp.block.times is warp.block.machine.blocks[0].times:
             self.phases[-1].causes[cause] += cycles
 
     def barrier(self, block, at, now):
-        if block.rank == 0:
+        if block.is_first:
             self.phases[-1].end, self.phases[-1].barrier_at = now, at
             self.phases.append(Phase(now))
 
 
-def print_differences(before, computed, expected):
-    """Compares the memory, piece by piece; returns how many words differ."""
+class Groups:
+    """The groups of blocks that ran one after the other."""
+
+    def __init__(self):
+        self.count = self.cycles = self.wavefronts = self.longest_cycles = 0
+        self.longest = None  # the statistics of the group that takes longest
+        self.executed = collections.Counter()
+
+    def add(self, statistics, cycles):
+        self.count, self.cycles = self.count + 1, self.cycles + cycles
+        self.wavefronts += statistics.wavefronts
+        self.executed += statistics.executed
+        if not self.longest or cycles > self.longest_cycles:
+            self.longest, self.longest_cycles = statistics, cycles
+
+
+def print_differences(before, computed, expected, only_changed=False):
+    """Compares the memory, piece by piece; returns how many words differ. `only_changed`: of those that were changed by
+    some of the blocks alone, which others do not."""
     differing = total = changed = 0
     for (at, data), (_, right), (_, old) in zip(computed.pieces, expected.pieces, before.pieces):
         left, right = data.view(np.uint32), right.view(np.uint32)
         changed += int((right != old.view(np.uint32)).sum())
-        where = np.nonzero(left != right)[0]
-        total += len(left)
+        compared = left != old.view(np.uint32) if only_changed else np.ones(len(left), bool)
+        where = np.nonzero(compared & (left != right))[0]
+        total += int(compared.sum())
         differing += len(where)
         if len(where):
             first = where[0]
             print(f"  at 0x{at:x} + {4 * first}: {len(where)} of {len(left)} words differ, the first one is "
                   f"{left[first].view(np.float32)} and must be {right[first].view(np.float32)}")
-    print(f"words that differ: {differing} of {total:,}, of which the kernel changes {changed:,}")
+    of_these = " that these blocks change; the kernel changes" if only_changed else ", of which the kernel changes"
+    print(f"words that differ: {differing} of {total:,}{of_these} {changed:,}")
     return differing
 
 
@@ -91,12 +110,23 @@ def listed(counter, divisor):
     return ", ".join(f"{cause} {cycles / divisor:.0f}" for cause, cycles in counter.most_common(SHOWN_CAUSES))
 
 
-def print_time(statistics, cycles, code):
+def print_counts(executed, wavefronts, code):
+    products = sum(count for at, count in executed.items() if code[at].opcode == "FFMA")
+    print(f"instructions of warps: {executed.total():,}, of which FFMA: {products:,}; wavefronts of shared memory: "
+          f"{wavefronts:,}; {len(executed):,} of {len(code):,} instructions were reached")
+
+
+def print_time(groups, code):
+    statistics, cycles = groups.longest, groups.longest_cycles
     causes = sum((phase.causes for phase in statistics.phases), collections.Counter())
-    print(f"estimated time: {cycles:,} cycles, {cycles / CLOCK_GHZ / 1000:.1f} us at {CLOCK_GHZ} GHz")
-    print(f"instructions of warps: {statistics.executed.total():,}; wavefronts of shared memory: "
-          f"{statistics.wavefronts:,}; {len(statistics.executed):,} of {len(code):,} instructions were reached")
-    print(f"cycles without an instruction, mean of the quarters of the first block: {listed(causes, QUARTERS)}")
+    print(f"estimated time of the longest group: {cycles:,} cycles, {cycles / CLOCK_GHZ / 1000:.1f} us at {CLOCK_GHZ} "
+          "GHz")
+    print_counts(statistics.executed, statistics.wavefronts, code)
+    print("cycles without an instruction, mean of the quarters of the first multiprocessor: " +
+          listed(causes, QUARTERS))
+    print(f"all {groups.count} groups: {groups.cycles:,} cycles")
+    if groups.count > 1:
+        print_counts(groups.executed, groups.wavefronts, code)
 
 
 def print_phases(statistics):

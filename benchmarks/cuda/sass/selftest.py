@@ -5,7 +5,7 @@ import unittest
 
 import numpy as np
 
-from . import control, memory, parse, uniform_operations  # noqa: F401  the last one adds to OPERATIONS
+from . import control, dump, memory, parse, uniform_operations  # noqa: F401  the last one adds to OPERATIONS
 from .double_operations import fused as fused_doubles
 from .float_operations import fused
 from .operands import FLOAT, LONG, UINT
@@ -107,6 +107,19 @@ class Control(unittest.TestCase):
         self.assertEqual(sorted((group.at, int(group.threads.sum())) for group in warp.groups), [(3, 16), (12, 16)])
 
 
+class Groups(unittest.TestCase):
+    def groups_of(self, blocks, cluster, *arguments):
+        launch = types.SimpleNamespace(blocks=blocks, cluster=cluster)
+        return [list(each) for each in dump.Launch.groups(launch, *arguments)]
+
+    def test_blocks_of_a_cluster_or_of_a_multiprocessor_run_at_the_same_time(self):
+        self.assertEqual(self.groups_of(6, 3), [[0, 1, 2], [3, 4, 5]])
+        self.assertEqual(self.groups_of(5, 1, 2), [[0, 1], [2, 3], [4]])
+        self.assertEqual(self.groups_of(5, 1, 2, 1, 4), [[1, 2], [3]])
+        for resident, first, last in ((2, 0, 6), (1, 1, 6), (1, 6, 9)):
+            self.assertRaises(parse.Failed, self.groups_of, 6, 3, resident, first, last)
+
+
 class SharedMemory(unittest.TestCase):
     lanes, all = np.arange(32, dtype=LONG), np.ones(32, bool)
 
@@ -116,6 +129,17 @@ class SharedMemory(unittest.TestCase):
         self.assertEqual(memory.wavefronts(128 * self.lanes, 4, self.all), 32)
         self.assertEqual(memory.wavefronts(0 * self.lanes, 16, self.all), 2)
         self.assertEqual(memory.wavefronts(16 * self.lanes, 16, self.all), 4)
+
+    def test_wide_accesses_share_turns_if_pairs_of_lanes_access_the_same(self):
+        neighbours, second = self.lanes // 2, self.lanes // 4 * 2 + self.lanes % 2  # T and T ^ 1, T and T ^ 2
+        for pairs in (neighbours, second):
+            self.assertEqual(memory.wavefronts(16 * pairs, 16, self.all), 2)
+            self.assertEqual(memory.wavefronts(32 * pairs, 16, self.all), 4)  # and half of the banks
+            self.assertEqual(memory.wavefronts(8 * pairs, 8, self.all), 1)
+        mixed = np.where(self.lanes < 16, neighbours, second)
+        self.assertEqual(memory.wavefronts(16 * mixed, 16, self.all), 4)
+        self.assertEqual(memory.wavefronts(16 * mixed, 16, self.lanes < 16), 1)
+        self.assertEqual(memory.wavefronts(16 * (self.lanes // 8 * 4 + self.lanes % 4), 16, self.all), 4)  # T and T ^ 4
 
     def races_of(self, *accesses):
         """Each access: block, warp, barriers, barriers of the cluster reached and passed, whether it writes."""

@@ -6,9 +6,10 @@ with its wavefronts; latencies of memory; the first-level cache, without evictio
 
 Not modelled: other multiprocessors, and so contention for the second-level cache and for memory (what a kernel reads
 is assumed to be in the second-level cache); conflicts of register banks; how long a store to distributed shared memory
-is on its way; the start and the end of a kernel. Which warp has the next turn is a guess: the one that was last, while
-it can go on. The instruction cache is a guess altogether, and off unless it is asked for. On the one kernel that was
-measured on an H200, the estimate was within about 10 to 20 %.
+is on its way; the start and the end of a kernel; a block that starts when another one ends (those that share a
+multiprocessor start together). Which warp has the next turn is a guess: the one that was last, while it can go on. The
+instruction cache is a guess altogether, and off unless it is asked for. On the one kernel that was measured on an H200,
+the estimate was within about 10 to 20 %.
 
 Sources: [L] of the size that Luo et al. report, Benchmarking and Dissecting the Nvidia Hopper GPU Architecture, 2024
 (arXiv 2402.13499), without claim to its digits. [N] NVIDIA's programming and tuning guides. [A] an assumption, of the
@@ -77,8 +78,8 @@ def pipe_of(instruction):
     return instruction.pipe
 
 
-class BlockTimes:
-    """When the parts of a multiprocessor, which has one block, are free again."""
+class MultiprocessorTimes:
+    """When the parts of a multiprocessor, which all its blocks share, are free again."""
 
     def __init__(self):
         self.pipes = [dict.fromkeys(PIPE_CYCLES, 0) for _ in range(QUARTERS)]
@@ -123,9 +124,9 @@ class TimeModel:
     def __init__(self, instruction_cache):
         self.instruction_cache = instruction_cache
 
-    def start_of(self, block, quarter, warp, instruction, now):
+    def start_of(self, quarter, warp, instruction, now):
         """When an instruction can start, and what it waits for last."""
-        times, start, cause = warp.times, warp.times.ready, "stall"
+        times, shared, start, cause = warp.times, warp.block.times, warp.times.ready, "stall"
         for k in range(6):
             if instruction.wait_mask >> k & 1 and times.scoreboards[k] > start:
                 start, cause = times.scoreboards[k], times.causes[k]
@@ -135,19 +136,19 @@ class TimeModel:
                 start, cause = times.groups_of_copies[older], "copies"
         pipe = pipe_of(instruction)
         if pipe:
-            if block.times.pipes[quarter][pipe] > start:
-                start, cause = block.times.pipes[quarter][pipe], "pipe " + pipe
-            if pipe == "memory" and block.times.memory_queue - MEMORY_QUEUE > start:
-                start, cause = block.times.memory_queue - MEMORY_QUEUE, "memory queue"
+            if shared.pipes[quarter][pipe] > start:
+                start, cause = shared.pipes[quarter][pipe], "pipe " + pipe
+            if pipe == "memory" and shared.memory_queue - MEMORY_QUEUE > start:
+                start, cause = shared.memory_queue - MEMORY_QUEUE, "memory queue"
         if self.instruction_cache and start <= now:
-            there = block.times.fetched(quarter, warp.at, now)
+            there = shared.fetched(quarter, warp.at, now)
             if there > start:
                 start, cause = there, "instructions"
         return start, cause
 
-    def latency(self, block, warp, instruction, now):
+    def latency(self, warp, instruction, now):
         """Cycles until the result of an instruction is there, for those with a scoreboard."""
-        times, opcode, pipe = block.times, instruction.opcode, instruction.pipe
+        times, opcode, pipe = warp.block.times, instruction.opcode, instruction.pipe
         if opcode in QUEUE_LATENCY:
             times.memory_queue = max(now, times.memory_queue) + warp.wavefronts
             return times.memory_queue - now - 1 + QUEUE_LATENCY[opcode]
@@ -175,13 +176,13 @@ class TimeModel:
             times.l1_sectors |= warp.sectors
         return int(times.l2_path - now) + L2_LOAD
 
-    def started(self, block, quarter, warp, instruction, now):
+    def started(self, quarter, warp, instruction, now):
         """Notes what an instruction that starts now, and was executed, occupies."""
-        times, opcode = warp.times, instruction.opcode
+        times, shared, opcode = warp.times, warp.block.times, instruction.opcode
         pipe = pipe_of(instruction)
         if pipe:
-            block.times.pipes[quarter][pipe] = now + PIPE_CYCLES[pipe]
-        latency = self.latency(block, warp, instruction, now)
+            shared.pipes[quarter][pipe] = now + PIPE_CYCLES[pipe]
+        latency = self.latency(warp, instruction, now)
         times.hold(instruction.write_scoreboard, now + latency, opcode)
         of_read = latency - SHARED_LOAD + SHARED_OPERANDS_READ if opcode in ("LDS", "STS") else OPERANDS_READ_LATEST
         times.hold(instruction.read_scoreboard, now + max(OPERANDS_READ, min(latency, of_read)), opcode + "'s operands")
@@ -190,7 +191,7 @@ class TimeModel:
         elif opcode == "LDGDEPBAR":
             times.groups_of_copies.append(max(times.copies, now))
         elif opcode == "CCTL":
-            block.times.l1_sectors.clear()
+            shared.l1_sectors.clear()
         times.ready = now + max(1, instruction.stall)
         if opcode == "MEMBAR":
             of_block = "CTA" in instruction.modifiers

@@ -2,7 +2,8 @@
 # Executes the machine code of LeNet's training kernels without a GPU (benchmarks/cuda/sass.py): that of a sample, with
 # a block per sample and with a cluster of blocks, and that which adds up over a batch and updates. Fails if memory
 # differs from the emulator's in one word, if accesses to shared memory race, or if an altered instruction, or a wait or
-# a barrier that is left out, is not found. Then the same for the kernels of some tests.
+# a barrier that is left out, is not found. Then the same for a kernel whose blocks share a multiprocessor, and for the
+# kernels of some tests.
 #   sass.sh SOURCE_DIR
 set -eu
 source=$(cd "$1" && pwd)
@@ -22,5 +23,6 @@ trap 'rm -rf "$work"' EXIT
   >"$work/clusters" || { cat "$work/clusters"; exit 1; }
 cat "$work/clusters"
 grep -q 'in clusters of [2-9]' "$work/clusters" || { echo "FAILED: no cluster shared the sample"; exit 1; }
+"$python" "$source/benchmarks/cuda/sass.py" attention --kernel KeyGradients --resident 2 --races --folder "$work"
 "$python" "$source/benchmarks/cuda/sass_tests.py" --folder "$work" \
   elementwise softmax norm pool movement gather reduce optimizer sample_kinds
