@@ -31,6 +31,19 @@ TEST_CASE("causal") {
   check<float, AttentionConfig{.heads = 2, .causal = true}, 50, 50, 16>(2);
   check<float, AttentionConfig{.heads = 1, .causal = true}, 530, 530, 4>();
 }
+TEST_CASE("heads of many widths: threads have other shares of features") {
+  check<float, AttentionConfig{.heads = 2, .causal = true}, 70, 70, 128>(2);
+  check<float, AttentionConfig{.heads = 1}, 40, 90, 33>();
+  check<float, AttentionConfig{.heads = 1, .causal = true}, 40, 40, 130>();
+  check<float, AttentionConfig{.heads = 1}, 33, 50, 257>();
+  check<double, AttentionConfig{.heads = 2, .causal = true}, 45, 45, 70>();
+}
+TEST_CASE("many keys: blocks have fewer queries") {
+  check<float, AttentionConfig{.heads = 1}, 5, 1500, 4>();
+  check<float, AttentionConfig{.heads = 1}, 5, 3000, 4>();
+  check<float, AttentionConfig{.heads = 1}, 5, 5000, 4>();
+  check<float, AttentionConfig{.heads = 1}, 5, 9000, 4>();
+}
 TEST_CASE("side by side, wide heads, other types") {
   both_modes([](const auto& x) { return attention<AttentionConfig{.heads = 2, .causal = true}>(x); },
              random_tensor<float, Shape<dyn, 17, 48>>(1, -1, 1, 3));

@@ -1,13 +1,12 @@
-// Attention: softmax(scale q kᵀ) v. A block has some queries of a head, and their rows of scores in shared memory, a
-// half warp for each; no matrix of scores goes through memory.
+// Attention: softmax(scale q kᵀ) v. A block has some queries of a head, and their rows of scores in shared memory; no
+// matrix of scores goes through memory.
 #pragma once
 #include <bit>
 #include <limits>
 
 #include <tenon/backend/cpu/attention/attention_kernel.hpp>
-#include <tenon/backend/cuda/reduce/tree.hpp>
+#include <tenon/backend/cuda/attention/scores.hpp>
 #include <tenon/backend/cuda/step/neighbours.hpp>
-#include <tenon/core/math/elementary.hpp>
 
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::cuda {
@@ -22,18 +21,16 @@ struct Heads {
   static constexpr long queries = Layout::shape.queries, keys = Layout::shape.keys, width = Layout::shape.width,
                         pitch = Layout::pitch, features = Layout::features;
   static constexpr bool causal = Layout::shape.causal, packed = Layout::packed;
-  static constexpr int threads = 256;
-  /// Features that a pass of the threads over the columns of a product has.
-  static constexpr int across = int(std::bit_ceil(std::size_t(width < threads ? width : threads)));
-  /// Rows of scores, and of features in shared memory: apart by a multiple of 16 bytes, features so that 8 neighbouring
-  /// rows are in different banks.
-  static constexpr int together = together_of<A>;
-  static constexpr long score_pitch = (keys + together - 1) / together * together,
-                        feature_pitch = ((width + together - 1) / together | 1) * together;
-  /// Keys that are staged at a time.
+  static constexpr int threads = 128;
+  /// Features, in groups of 16 bytes, and how many groups there are.
+  static constexpr int together = together_of<A>, feature_groups = int((width + together - 1) / together);
+  /// Rows of scores, which end with a multiple of 32 keys, and of features in shared memory: apart by a multiple of 16
+  /// bytes, so that neighbouring rows are in different banks: 4 of scores, 8 of features.
+  static constexpr long score_pitch = (keys + 31) / 32 * 32 + 8, feature_pitch = (feature_groups | 1) * together;
+  /// Keys that a half of the block has at a time.
   static constexpr int tile = [] {
-    int rows = 128;
-    while (rows > 1 && rows * feature_pitch * long(sizeof(A)) > 64 * 1024) rows /= 2;
+    int rows = 32;
+    while (rows > 1 && 2 * rows * feature_pitch * long(sizeof(A)) > 64 * 1024) rows /= 2;
     return rows;
   }();
 
@@ -60,80 +57,49 @@ struct SegmentedSum {
   /// After `terms` terms.
   __device__ void end_segment(long terms) { total = terms <= segment_units<A> ? chain : total + chain, chain = 0; }
 };
-/// products[i][j] = the sum over p = 0 .. count - 1 of x[i][p] y[j][p], rows aligned to 16 bytes: each value that is
-/// read is a factor of several products.
-template <class A, int rows, int columns>
-__device__ void row_products(long count, const A* const (&x)[rows], const A* const (&y)[columns],
-                             A (&products)[rows][columns]) {
-  constexpr int together = together_of<A>;
-  using Group = Neighbours<A, together>;
-  SegmentedSum<A> sum[rows][columns];
-  const auto add = [&](const auto& a, const auto& b) {
-#pragma unroll
-    for (int i = 0; i < rows; ++i)
-#pragma unroll
-      for (int j = 0; j < columns; ++j) sum[i][j].add(a(i), b(j));
-  };
-  for (long first = 0; first < count || first == 0; first += segment_units<A>) {
-    const long last = count < first + segment_units<A> ? count : first + segment_units<A>;
-    long p = first;
-#pragma unroll 2
-    for (; p + together <= last; p += together) {
-      Group a[rows], b[columns];
-#pragma unroll
-      for (int i = 0; i < rows; ++i) a[i] = *reinterpret_cast<const Group*>(x[i] + p);
-#pragma unroll
-      for (int j = 0; j < columns; ++j) b[j] = *reinterpret_cast<const Group*>(y[j] + p);
-#pragma unroll
-      for (int q = 0; q < together; ++q)
-        add([&](int i) { return a[i].element[q]; }, [&](int j) { return b[j].element[q]; });
+/// The place of a thread among `groups` groups of a block, or a part of it, and in its group. Lanes T and T ^ 1 are in
+/// the same group, T and T ^ 2 have the same place in it. Where all lanes have such a neighbour with the same address,
+/// loads of 16 bytes take half as many turns.
+template <int threads, int groups>
+struct InGroups {
+  static constexpr int members = threads / groups;
+  static_assert(groups == 1 || members > 1);
+  int group, member;
+  __device__ explicit InGroups(int thread) : group(0), member(thread) {
+    if constexpr (groups > 1) {
+      constexpr int rest = threads / groups * 2;  // threads with the same bits of the group above the first one
+      group = thread / 2 % 2 + thread / rest * 2;
+      member = thread % 2 + thread % rest / 4 * 2;
     }
-    for (; p < last; ++p) add([&](int i) { return x[i][p]; }, [&](int j) { return y[j][p]; });
-#pragma unroll
-    for (int i = 0; i < rows; ++i)
-#pragma unroll
-      for (int j = 0; j < columns; ++j) sum[i][j].end_segment(last);
   }
-#pragma unroll
-  for (int i = 0; i < rows; ++i)
-#pragma unroll
-    for (int j = 0; j < columns; ++j) products[i][j] = sum[i][j].total;
-}
-
-/// The sum of term(0) .. term(count - 1) for a half warp, as by lane_sum. `most` is no less than any count of the warp.
-template <class A, class Term>
-__device__ A half_warp_sum(long count, long most, Term term) {
-  Tree<A> tree;
-  A total = 0;
-  for (long first = 0; first < most || first == 0; first += lane_piece) {
-    const long last = count < first + lane_piece ? count : first + lane_piece;
-    A piece = 0;
-    for (long i = first + lane_of_row(); i < last; i += lanes) piece += term(i);
-    piece = sum_of_lanes(piece);
-    if (first + lane_piece < count) tree.add(piece, Add());
-    else if (first < count || first == 0) total = tree.finish(piece, Add());
-  }
-  return total;
-}
-
-/// Queries of a block, as many as half warps, or fewer if their rows of scores need more shared memory than there is;
-/// rows that are too long are in the workspace. Of each query there are `arrays` rows of keys, and of features.
+};
+/// Queries of a block: 32, or fewer if their rows of scores need more shared memory than there is; rows that are too
+/// long are in the workspace. Of each query there are `arrays` rows of keys, and of features.
 template <class H, int arrays>
 struct QueryBlock {
   using A = typename H::A;
   static constexpr int most_bytes = std::min(200 << 10, most_shared_bytes);
   static constexpr long elements(long queries, bool with_rows) {
-    return queries * arrays * (H::feature_pitch + (with_rows ? H::score_pitch : 0)) + H::tile * H::feature_pitch;
+    return queries * arrays * (H::feature_pitch + (with_rows ? H::score_pitch : 0)) + 2 * H::tile * H::feature_pitch;
   }
   static constexpr bool in_memory = elements(2, true) * long(sizeof(A)) > most_bytes;
   static constexpr int queries = [] {
-    int fit = H::threads / lanes;
+    int fit = 32;
     while (fit > 2 && elements(fit, !in_memory) * long(sizeof(A)) > most_bytes) fit /= 2;
     return fit;
   }();
   static constexpr int bytes = int(elements(queries, !in_memory) * long(sizeof(A)));
   static constexpr long blocks_of_head = (H::queries + queries - 1) / queries;
+  /// Sums of a thread in weigh_rows(), and for how many blocks at a time there are registers then.
+  static constexpr long sums = queries * H::feature_groups * H::together / H::threads;
+  static constexpr int resident = sums <= 16 ? 5 : sums <= 32 ? 4 : 2;
   static long blocks(long n) { return H::count(n) * blocks_of_head; }
+  /// Blocks that see many keys start first, so that short ones fill the gaps at the end.
+  __device__ static long head(const Arguments& a) { return blockIdx.x % unsigned(H::count(a.n)); }
+  __device__ static long first(const Arguments& a) {
+    const int part = int(blockIdx.x / unsigned(H::count(a.n)));
+    return (H::causal ? int(blocks_of_head) - 1 - part : part) * queries;
+  }
   /// Of the workspace, from which rows(a, scratch) gives a block its own.
   TENON_DEVICE static constexpr long row_bytes(long n) {
     return in_memory ? H::count(n) * blocks_of_head * queries * arrays * H::score_pitch * long(sizeof(A)) : 0;
@@ -147,123 +113,231 @@ struct QueryBlock {
   }
 };
 
-/// Copies rows 0 .. rows - 1 of features to shared memory; zeros for those that are not there.
-template <class H, class Row>
-__device__ void stage_rows(typename H::A* to, int rows, long existing, Row row) {
-  for (long i = threadIdx.x; i < rows * H::width; i += H::threads) {
-    const long own = i / H::width, f = i % H::width;
-    to[own * H::feature_pitch + f] = own < existing ? static_cast<typename H::A>(row(own)[f]) : typename H::A(0);
-  }
-}
-/// to[query][j] = x[query] · row j of operand `which`, for the keys j that some query of the block sees. `staged` has
-/// room for a tile of rows. A warp has some queries, and two keys a lane.
-template <class H, int queries>
-__device__ void dot_rows(const Arguments& a, const typename H::A* x, int which, long head, long keys,
-                         typename H::A* staged, typename H::A* to) {
+/// Copies `rows` rows of features to shared memory, which are `row_pitch` apart; zeros for those that do not exist.
+template <class H, long row_pitch>
+__device__ void stage_rows(typename H::A* to, int rows, long existing, const typename H::T* from) {
   using A = typename H::A;
-  constexpr int rows = queries < 4 ? queries : 4, groups = queries / rows, warps = H::threads / warp;
-  const int group = int(threadIdx.x) / warp % groups, part = int(threadIdx.x) / warp / groups;
-  for (long first = 0; first < keys; first += H::tile) {
-    const long own = keys - first < H::tile ? keys - first : H::tile;
-    __syncthreads();
-    stage_rows<H>(staged, int(own), own, [&](long i) { return H::row(a, which, head, first + i); });
-    __syncthreads();
-    for (long key = part * 2 * warp + threadIdx.x % warp; key < own; key += warps / groups * 2 * warp) {
-      const long other = key + warp;
-      const A* query[rows];
+  using T = typename H::T;
+  constexpr int together = H::together, groups = H::feature_groups;
+  using Given = Neighbours<T, together>;
+  const int there = existing < rows ? int(existing) : rows;
+  const auto stage = [=](auto group_of) {
+    const auto move = [=](int row, int f) {
+      Neighbours<A, together> group{};
+      if (row < there) {
+        const Given given = group_of(from + row * row_pitch, f);
 #pragma unroll
-      for (int i = 0; i < rows; ++i) query[i] = x + (group * rows + i) * H::feature_pitch;
-      const A* const pair[2]{staged + key * H::feature_pitch, staged + (other < own ? other : key) * H::feature_pitch};
-      A product[rows][2];
-      row_products<A, rows, 2>(H::width, query, pair, product);
-#pragma unroll
-      for (int i = 0; i < rows; ++i) {
-        A* const scores = to + (group * rows + i) * H::score_pitch + first;
-        scores[key] = product[i][0];
-        if (other < own) scores[other] = product[i][1];
+        for (int e = 0; e < together; ++e) group.element[e] = static_cast<A>(given.element[e]);
       }
+      *reinterpret_cast<Neighbours<A, together>*>(to + row * H::feature_pitch + f) = group;
+    };
+    const int first = int(threadIdx.x) / groups, f = int(threadIdx.x) % groups * together;
+    if constexpr (H::threads % groups == 0) {
+#pragma unroll 4
+      for (int row = first; row < rows; row += H::threads / groups) move(row, f);
+    } else
+      for (int i = int(threadIdx.x); i < rows * groups; i += H::threads) move(i / groups, i % groups * together);
+  };
+  if constexpr (H::width % together == 0 && row_pitch % together == 0)
+    if (reinterpret_cast<std::uintptr_t>(from) % sizeof(Given) == 0)
+      return stage([](const T* row, int f) { return *reinterpret_cast<const Given*>(row + f); });
+  stage([](const T* row, int f) {
+    Given given{};
+#pragma unroll
+    for (int e = 0; e < together; ++e)
+      if (f + e < H::width) given.element[e] = row[f + e];
+    return given;
+  });
+}
+/// A half of the block computes products of rows x with rows y, which are 8 apart for a thread: `each` of them.
+template <class H, int x_rows, int y_rows>
+struct RowsOfHalf {
+  static constexpr int threads = H::threads / 2, x_each = x_rows < 8 ? 1 : x_rows / 8,
+                       y_each = y_rows < 8 ? 1 : y_rows / 8;
+  using A = typename H::A;
+  const InGroups<threads, 8> at{int(threadIdx.x) % threads};
+  A product[x_each][y_each];
+
+  __device__ int x_row(int i) const { return at.group + i * 8; }
+  __device__ int y_row(int j) const { return at.member + j * 8; }
+  /// Constant distances between rows are a part of the instructions that load them.
+  __device__ void multiply(const A* x, const A* y) {
+    constexpr int width = int(H::width), together = H::together, segment = int(segment_units<A>);
+    using Group = Neighbours<A, together>;
+    const A* const of_x = x + (x_rows < 8 && at.group >= x_rows ? 0 : at.group) * H::feature_pitch;
+    const A* const of_y = y + (y_rows < 8 && at.member >= y_rows ? 0 : at.member) * H::feature_pitch;
+    SegmentedSum<A> sum[x_each][y_each];
+#pragma unroll 1
+    for (int first = 0; first < width || first == 0; first += segment) {
+      const int last = width < first + segment ? width : first + segment, groups = (last - first) / together;
+      const auto add = [&](int p, int in_group) {
+        Group from_x[x_each], from_y[y_each];
+#pragma unroll
+        for (int i = 0; i < x_each; ++i)
+          from_x[i] = *reinterpret_cast<const Group*>(of_x + i * 8 * H::feature_pitch + p);
+#pragma unroll
+        for (int j = 0; j < y_each; ++j)
+          from_y[j] = *reinterpret_cast<const Group*>(of_y + j * 8 * H::feature_pitch + p);
+#pragma unroll
+        for (int e = 0; e < together; ++e)
+#pragma unroll
+          for (int i = 0; i < x_each; ++i)
+#pragma unroll
+            for (int j = 0; j < y_each; ++j)
+              if (e < in_group) sum[i][j].add(from_x[i].element[e], from_y[j].element[e]);
+      };
+#pragma unroll 1
+      for (int g = 0; g < groups; ++g) add(first + g * together, together);
+      if (width % together && last == width) add(first + groups * together, width % together);
+#pragma unroll
+      for (int i = 0; i < x_each; ++i)
+#pragma unroll
+        for (int j = 0; j < y_each; ++j) sum[i][j].end_segment(last);
     }
+#pragma unroll
+    for (int i = 0; i < x_each; ++i)
+#pragma unroll
+      for (int j = 0; j < y_each; ++j) product[i][j] = sum[i][j].total;
+  }
+};
+__device__ inline int half_of_block(int threads) { return int(threadIdx.x) / (threads / 2); }
+
+/// scores[query][j] = x[query] · key j for the keys j that some query of the block sees; with `other`, by the second
+/// half of the block, others[query][j] = other[query] · value j. `staged` has room for two tiles of rows.
+template <class H, int queries, bool with_others>
+__device__ void dot_rows(const Arguments& a, long head, long keys, const typename H::A* x, const typename H::A* other,
+                         typename H::A* staged, typename H::A* scores, typename H::A* others) {
+  constexpr int tile = H::tile;
+  const int half = half_of_block(H::threads);
+  typename H::A* const second = staged + tile * H::feature_pitch;
+  for (long first = 0; first < keys; first += with_others ? tile : 2 * tile) {
+    __syncthreads();
+    stage_rows<H, H::pitch>(staged, tile, keys - first, H::row(a, 1, head, first));
+    if constexpr (with_others) stage_rows<H, H::pitch>(second, tile, keys - first, H::row(a, 2, head, first));
+    else stage_rows<H, H::pitch>(second, tile, keys - first - tile, H::row(a, 1, head, first + tile));
+    __syncthreads();
+    const long begin = with_others ? first : first + half * tile;
+    if (begin >= keys) continue;
+    RowsOfHalf<H, queries, tile> own;
+    own.multiply(with_others && half ? other : x, half ? second : staged);
+    typename H::A* const to = with_others && half ? others : scores;
+#pragma unroll
+    for (int i = 0; i < own.x_each; ++i)
+#pragma unroll
+      for (int j = 0; j < own.y_each; ++j)
+        if (own.x_row(i) < queries && own.y_row(j) < tile && begin + own.y_row(j) < keys)
+          to[own.x_row(i) * H::score_pitch + begin + own.y_row(j)] = own.product[i][j];
   }
   __syncthreads();
 }
-/// store(query, f, sum over keys of weights[query][key] times feature f of row `key` of operand `which`).
+/// store(query, f, sums, left): sums over keys of weights[query][key] times features f, f + 1, ... of row `key` of
+/// operand `which`; `left` of these features exist. A thread has groups of features of some queries.
 template <class H, int queries, class Store>
 __device__ void weigh_rows(const Arguments& a, const typename H::A* weights, int which, long head, long keys,
-                           Store store) {
+                           typename H::A* staged, Store store) {
   using A = typename H::A;
-  constexpr int groups = H::threads / H::across, each = queries > groups ? queries / groups : 1;
-  constexpr int together = H::together;
+  constexpr int together = H::together, rows = 2 * H::tile, wide = int(std::bit_ceil(unsigned(H::feature_groups))),
+                wanted = queries * wide / H::threads, each = std::min({wanted < 1 ? 1 : wanted, 8, queries}),
+                groups = queries / each;
+  using Place = InGroups<H::threads, groups>;
   using Group = Neighbours<A, together>;
-  const int group = int(threadIdx.x) / H::across;
-  if (group >= queries) return;
-  for (long f = int(threadIdx.x) % H::across; f < H::width; f += H::across) {
-    SegmentedSum<A> sum[each];
-    const auto value = [&](long key) { return static_cast<A>(H::row(a, which, head, key)[f]); };
-    const auto row = [&](int m) { return weights + (group + m * groups) * H::score_pitch; };
-    for (long first = 0; first < keys; first += segment_units<A>) {
-      const long last = keys < first + segment_units<A> ? keys : first + segment_units<A>;
-      long key = first;
-#pragma unroll 2
-      for (; key + together <= last; key += together) {
-        A own[together];
+  constexpr int all_passes = (H::feature_groups + Place::members - 1) / Place::members,
+                passes = all_passes < 2 ? all_passes : 2;  // at a time: their sums are in registers
+  const Place at(int(threadIdx.x));
+  for (int first_pass = 0; first_pass < all_passes; first_pass += passes) {
+    SegmentedSum<A> sum[passes][each][together];
+    const auto feature = [&](int pass) { return ((first_pass + pass) * Place::members + at.member) * together; };
+    const auto add = [&](int pass, int m, A weight, const Group& value) {
 #pragma unroll
-        for (int k = 0; k < together; ++k) own[k] = value(key + k);
+      for (int e = 0; e < together; ++e) sum[pass][m][e].add(weight, value.element[e]);
+    };
+    for (long first = 0; first < keys; first += rows) {
+      const int own = int(keys - first < rows ? keys - first : rows);
+      __syncthreads();
+      stage_rows<H, H::pitch>(staged, rows, own, H::row(a, which, head, first));
+      __syncthreads();
 #pragma unroll
-        for (int m = 0; m < each; ++m) {
-          const Group weight = *reinterpret_cast<const Group*>(row(m) + key);
+      for (int pass = 0; pass < passes; ++pass) {
+        if (feature(pass) >= H::width) continue;
+        const auto row = [&](int m) { return weights + (at.group + m * groups) * H::score_pitch + first; };
+        const auto value = [&](int key) {
+          return *reinterpret_cast<const Group*>(staged + key * H::feature_pitch + feature(pass));
+        };
+        int key = 0;
+        for (; key + together <= own; key += together) {
+          Group values[together];
 #pragma unroll
-          for (int k = 0; k < together; ++k) sum[m].add(weight.element[k], own[k]);
+          for (int k = 0; k < together; ++k) values[k] = value(key + k);
+#pragma unroll
+          for (int m = 0; m < each; ++m) {
+            const Group weight = *reinterpret_cast<const Group*>(row(m) + key);
+#pragma unroll
+            for (int k = 0; k < together; ++k) add(pass, m, weight.element[k], values[k]);
+          }
         }
+        for (; key < own; ++key)
+#pragma unroll
+          for (int m = 0; m < each; ++m) add(pass, m, row(m)[key], value(key));
       }
-      for (; key < last; ++key)
+      const long end = first + own;
+      if (end % segment_units<A> == 0 || end == keys)
 #pragma unroll
-        for (int m = 0; m < each; ++m) sum[m].add(row(m)[key], value(key));
-#pragma unroll
-      for (int m = 0; m < each; ++m) sum[m].end_segment(last);
+        for (int i = 0; i < passes * each * together; ++i)
+          sum[i / (each * together)][i / together % each][i % together].end_segment(end);
     }
 #pragma unroll
-    for (int m = 0; m < each; ++m) store(group + m * groups, f, sum[m].total);
+    for (int pass = 0; pass < passes; ++pass)
+#pragma unroll
+      for (int m = 0; m < each; ++m) {
+        Group sums;
+#pragma unroll
+        for (int e = 0; e < together; ++e) sums.element[e] = sum[pass][m][e].total;
+        if (const long f = feature(pass); f < H::width) store(at.group + m * groups, f, sums, H::width - f);
+      }
   }
 }
-/// What makes a weight of a score: exp(scale score - most) / total.
-template <class A>
-struct RowOfScores {
-  A most, total;
-};
-/// x = softmax(scale x) over the `seen` first elements, zeros up to `keys`. For a half warp.
-template <class A>
-__device__ RowOfScores<A> softmax_of_scores(A* x, long seen, long keys, A scale) {
-  const auto larger = [](A a, A b) { return b > a ? b : a; };
-  A most = -std::numeric_limits<A>::infinity();
-  for (long i = lane_of_row(); i < seen; i += lanes) most = larger(most, x[i] *= scale);
-  most = __shfl_sync(~0u, fold_half_warp(most, larger), 0, lanes);
-  const A total = half_warp_sum<A>(seen, keys, [=](long i) { return x[i] = math::exp(x[i] - most); });
-  for (long i = lane_of_row(); i < keys; i += lanes) x[i] = i < seen ? x[i] / total : A(0);
-  return {most, total};
+/// Stores some neighbouring features as elements of another type.
+template <class T, class A, int together>
+__device__ void store_features(T* row, long f, const Neighbours<A, together>& sums, long left) {
+  Neighbours<T, together> own;
+#pragma unroll
+  for (int e = 0; e < together; ++e) own.element[e] = static_cast<T>(sums.element[e]);
+  store_neighbours(own, row, f, left);
+}
+/// Makes weights of the scores of a query, and zeros up to `keys`.
+template <class H>
+__device__ void weights_of_row(typename H::A* x, long seen, long keys) {
+  using A = typename H::A;
+  const A scale = H::Layout::template scale<A>();
+  if constexpr (constexpr int most = kept_of_lane<H::keys>; most > 0) {
+    LaneElements<A, most> row;
+    row.each(int(keys), [&](int k, int i) { row.value[k] = x[i]; });
+    softmax_of_lanes(row, int(seen), int(keys), scale);
+    row.each(int(keys), [&](int k, int i) { x[i] = row.value[k]; });
+  } else softmax_of_scores(x, seen, keys, scale);
 }
 
 template <class C>
 struct AttentionRows {
   using H = Heads<C, 0>;
   using Block = QueryBlock<H, 1>;
-  static constexpr int threads = H::threads;
+  static constexpr int threads = H::threads, resident = Block::resident;
   __device__ static void block(const Arguments& a) {
     using A = typename H::A;
     using T = typename H::T;
     constexpr int queries = Block::queries;
     A* q = nullptr;
     A *const x = Block::rows(a, q), *const staged = q + queries * H::feature_pitch;
-    const long head = blockIdx.x / Block::blocks_of_head, first = blockIdx.x % Block::blocks_of_head * queries;
+    const long head = Block::head(a), first = Block::first(a);
     const long last = first + queries < H::queries ? first + queries : H::queries, keys = H::seen(last - 1);
-    stage_rows<H>(q, queries, last - first, [&](long i) { return H::row(a, 0, head, first + i); });
-    dot_rows<H, queries>(a, q, 1, head, keys, staged, x);
-    if (const int own = row_of_block(); own < queries) {  // whole warps
+    stage_rows<H, H::pitch>(q, queries, last - first, H::row(a, 0, head, first));
+    dot_rows<H, queries, false>(a, head, keys, q, nullptr, staged, x, nullptr);
+    for (int own = row_of_block(); own < queries; own += threads / lanes) {  // whole warps
       const long query = first + own < last ? first + own : last - 1;
-      softmax_of_scores(x + own * H::score_pitch, H::seen(query), keys, H::Layout::template scale<A>());
+      weights_of_row<H>(x + own * H::score_pitch, H::seen(query), keys);
     }
-    __syncthreads();
-    weigh_rows<H, queries>(a, x, 2, head, keys, [&](int query, long f, A value) {
-      if (first + query < last) a.result<T>()[H::result_offset(head, first + query) + f] = static_cast<T>(value);
+    weigh_rows<H, queries>(a, x, 2, head, keys, staged, [&](int query, long f, const auto& sums, long left) {
+      if (first + query < last) store_features(a.result<T>() + H::result_offset(head, first + query), f, sums, left);
     });
   }
 };
