@@ -130,6 +130,7 @@ Work forward(const std::string& weights, tenon::Mode mode, long batch, tenon::Sh
   auto state =
       std::make_shared<State>(mode, numbers(static_cast<std::size_t>(batch * tenon::Shape<E...>::dims.count(1))));
   tenon::load_checkpoint(weights, state->net);
+  if (is_asynchronous()) state->x = state->x * 1;  // which that target has, as the rivals' target has theirs
   state->result = state->model.predict(state->x);
   const auto call = [state] {
     hide(state->x.data());

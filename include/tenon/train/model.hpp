@@ -465,6 +465,7 @@ class Model {
     if constexpr (fits) {
       training_.refuse_others("Model.predict");
       const long n = detail::batch_size_of(x...);
+      const detail::StepTarget scope(runner_.target());
       const auto into = detail::addresses_of(results, n);
       runner_.predict(into.data(), n, x...);
     }

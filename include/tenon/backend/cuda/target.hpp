@@ -83,6 +83,10 @@ struct Cuda {
   }
   /// Until a copy_out_later() has set `done`. Throws what a kernel has thrown.
   static void wait_until(const std::atomic<bool>& done) { kernel::cuda::wait_until(done); }
+  static void copy_within(std::byte* to, const std::byte* from, std::size_t bytes) {
+    kernel::cuda::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, kernel::cuda::queues().kernels),
+                        "a copy on the GPU");
+  }
   static void copy_beside(std::byte* to, const std::byte* from, std::size_t bytes, void* after, void* copied) {
     kernel::cuda::Queues& on = kernel::cuda::queues();
     if (on.fresh_memory.exchange(false)) {  // it may have been another tensor's, which kernels still read

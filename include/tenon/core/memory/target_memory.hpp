@@ -148,6 +148,18 @@ class TargetMemory {
     at->second.move(begin, end, Place::target);
     close_pages(at->first, at->second, begin, end);
   }
+  /// Copies within a target, after what is in its queue, so that it has the copy. False if one of the two is none of
+  /// these blocks, or if the target cannot do that.
+  bool copy_within(TargetId target, std::byte* to, std::byte* from, std::size_t bytes) {
+    return with_target(target, [&]<class Target>(std::type_identity<Target>) {
+      if constexpr (CopiesWithin<Target>) {
+        if (!knows(to) || !knows(from)) return false;
+        const std::byte* const source = there(target, from, Use::read, bytes);
+        Target::copy_within(there(target, to, Use::overwrite, bytes), source, bytes);
+        return true;
+      } else return false;
+    });
+  }
   /// Copies `bytes` of what is known as `data` to other memory of the host, without waiting for it: `done` becomes true
   /// when they are there.
   template <class Done>

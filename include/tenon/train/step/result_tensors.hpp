@@ -45,6 +45,13 @@ auto empty_results(long n) {
 template <class Graph, class... R>
 inline constexpr bool takes_results = std::is_same_v<typename OutputTensors<Graph>::type, std::tuple<R...>> ||
                                       std::is_same_v<std::tuple<typename OutputTensors<Graph>::type>, std::tuple<R...>>;
+/// For a target that computes, where a tensor's elements are known; for the host, where they are.
+template <class T, class S>
+void* address_here(const Tensor<T, S>& x) {
+  if constexpr (several_targets)
+    if (computes_there() && !x.storage().made_in_nchw16n()) return x.storage().address();
+  return const_cast<T*>(x.data());
+}
 /// Where the results of a prediction go. Throws ValueError if one has another batch size.
 template <class... R>
 std::array<void*, sizeof...(R)> addresses_of(const std::tuple<R&...>& results, long n) {
@@ -54,14 +61,27 @@ std::array<void*, sizeof...(R)> addresses_of(const std::tuple<R&...>& results, l
                               ", the inputs' batch size is ", n, ": make it with empty(n).");
   };
   spread([&](const auto&... one) { (check(one), ...); }, results);
-  return spread([](auto&... one) { return std::array<void*, sizeof...(R)>{one.data()...}; }, results);
+  return spread([](auto&... one) { return std::array<void*, sizeof...(R)>{address_here(one)...}; }, results);
 }
 
+/// Copies a result of a prediction from where the target of this thread computed it. That may have the copy, too, until
+/// the host looks at it.
+inline void copy_result(void* to, const void* from, std::size_t bytes) {
+  if (bytes == 0) return;
+#if defined(TENON_TARGET)
+  auto* const source = static_cast<std::byte*>(const_cast<void*>(from));
+  if (computes_there() &&
+      TargetMemory::instance().copy_within(TargetScope::current(), static_cast<std::byte*>(to), source, bytes))
+    return;
+  from = home(source, bytes, Look::read);
+  to = home(static_cast<std::byte*>(to));
+#endif
+  std::memcpy(to, from, bytes);
+}
 /// Copies the results of a prediction, one tensor or a tuple of them, to the addresses from `to` on.
 template <class T, class S>
 void copy_results(void* const*& to, const Tensor<T, S>& value) {
-  const AnyTensor view = value.view();
-  std::memcpy(*to++, view.data, view.bytes());
+  copy_result(*to++, address_here(value), std::size_t(Tensor<T, S>::dims.bytes(value.n())));
 }
 template <class... V>
 void copy_results(void* const*& to, const std::tuple<V...>& values) {

@@ -74,6 +74,7 @@ class StepRunner {
   }
 
   Mode mode() const { return mode_; }
+  TargetId target() const { return target_; }
   /// The target that may gather the rows of a data set. Ranks look at them on the host.
   TargetId gathers_on() const {
     return std::is_same_v<Parallel, OneProcess> && !has_slices<Net> ? target_ : TargetId::cpu;
@@ -237,14 +238,14 @@ class StepRunner {
       }
     if constexpr (options.graph || compiled)
       if (compiled || mode_here() == Mode::graph) {
-        const void* inputs[]{x.data()...};
+        const void* inputs[]{address_here(x)...};
         check_members(*net_);
         find_parameters();
         const ExecutorPool::Lease lease(*predictors_, program_here<PredictGraph<X...>>());
         Executor& executor = bound(*lease);
         executor.run(inputs, n);
         for (int k = 0; k < executor.program().outputs; ++k)
-          std::memcpy(results[k], executor.output(k), std::size_t(executor.output_type(k).bytes(n)));
+          copy_result(results[k], executor.output_view(k).data, std::size_t(executor.output_type(k).bytes(n)));
       }
   }
   Executor& bound(Executor& executor) const {

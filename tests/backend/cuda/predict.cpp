@@ -1,0 +1,99 @@
+// Predictions of the target Cuda: the CPU's bits, and nobody waits before the host looks at them.
+#define TENON_TARGET cuda
+#define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
+#include <doctest/doctest.h>
+
+#include <vector>
+
+#include <tenon/tenon.hpp>
+
+#include "../../support/models.hpp"
+#include "../../support/tensors.hpp"
+
+using namespace tenon;
+
+namespace {
+using Image = Tensor<float, Shape<dyn, 1, 28, 28>>;
+using Logits = Tensor<float, Shape<dyn, 10>>;
+struct Two : nn::Cell<Two> {
+  nn::Dense<6, 4> fc;
+  constexpr auto construct(auto x) const { return std::tuple(fc(x), x, relu(x)); }
+};
+std::vector<float> elements(const auto& x) { return {x.values().begin(), x.values().end()}; }
+/// Predictions of one network on a device, in a mode.
+template <class Net, class F>
+auto on(std::string_view device, Mode mode, F f) {
+  const ContextScope scope({.mode = mode, .device_target = device, .seed = 7});
+  Net net;
+  net.init_parameters();
+  Model model{net};
+  return f(model);
+}
+template <class Net, class F>
+void check_equal(F f) {
+  const auto expected = on<Net>("CPU", Mode::graph, f);
+  for (const Mode mode : {Mode::graph, Mode::pynative}) {
+    CAPTURE(name(mode));
+    CHECK(on<Net>("GPU", mode, f) == expected);
+  }
+}
+}  // namespace
+
+TEST_CASE("again and again into one tensor, also while its last elements are looked at, for other batches, for none") {
+  check_equal<support::LeNet>([](auto& model) {
+    std::vector<float> all;
+    for (const long n : {2l, 5l, 2l, 0l}) {
+      const auto x = support::random_tensor<float, Shape<dyn, 1, 28, 28>>(int(n), -1, 1, n);
+      auto result = model.predict(x);
+      for (int turn = 0; turn < 3; ++turn) {
+        model.predict_into(result, x);
+        const auto seen = elements(result);
+        all.insert(all.end(), seen.begin(), seen.end());
+      }
+    }
+    return all;
+  });
+}
+TEST_CASE("several outputs, of which one is an input; results go on to an operator and to a further prediction") {
+  check_equal<Two>([](auto& model) {
+    const auto x = support::random_tensor<float, Shape<dyn, 6>>(1, -1, 1, 3);
+    const auto [y, same, positive] = model.predict(x);
+    const auto [z, unused, rest] = model.predict(positive);
+    return std::vector{elements(y), elements(same), elements(positive + same), elements(z), elements(x)};
+  });
+}
+TEST_CASE("into a part of a tensor") {
+  check_equal<support::LeNet>([](auto& model) {
+    auto all = Tensor<float, Shape<2, 3, 10>>::full(7.0f);
+    const auto x = support::random_tensor<float, Shape<3, 1, 28, 28>>(1, -1, 1);
+    auto part = all[1];
+    model.predict_into(part, x);
+    return elements(all);
+  });
+}
+TEST_CASE("a result that the host changes afterwards") {
+  check_equal<support::LeNet>([](auto& model) {
+    const auto x = support::random_tensor<float, Shape<dyn, 1, 28, 28>>(1, -1, 1, 2);
+    auto result = model.predict(x);
+    result.values()[3] = 5;
+    auto before = elements(result);
+    model.predict_into(result, x);
+    result.values()[4] = 6;
+    for (const float each : elements(result)) before.push_back(each);
+    return before;
+  });
+}
+
+#if defined(TENON_CUDA_EMULATOR)
+TEST_CASE("in graph mode a prediction is two calls of CUDA, and none of them waits") {
+  const ContextScope scope({.mode = Mode::graph, .device_target = "GPU", .seed = 7});
+  support::LeNet net;
+  Model model{net};
+  const auto x = support::random_tensor<float, Shape<dyn, 1, 28, 28>>(1, -1, 1, 2) * 2;  // made by the GPU
+  auto result = model.predict(x);
+  for (int turn = 0; turn < 2; ++turn) model.predict_into(result, x);
+  const long before = emulator::calls;
+  for (int turn = 0; turn < 5; ++turn) model.predict_into(result, x);
+  CHECK(emulator::calls - before == 5 * 2);  // the graph, and a copy of the result within the GPU
+}
+#endif
