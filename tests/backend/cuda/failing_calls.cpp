@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include <tenon/dataset/map/map.hpp>
 #include <tenon/nn/layer/dense.hpp>
 #include <tenon/nn/loss/softmax_cross_entropy.hpp>
 #include <tenon/nn/optim/momentum.hpp>
@@ -36,8 +37,10 @@ std::vector<float> trained(std::string_view target) {
   const ContextScope scope({.device_target = target, .seed = 3});
   Net<kind> net;
   Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f}};
-  model.train(1, target_test::images<4>(20, 4, 3));
-  static_cast<void>(model.predict(Tensor<float, Shape<dyn, 4>>::from({1, 2, 3, 4})));
+  const auto data = target_test::images<4>(20, 4, 3);  // whose rows the GPU gathers
+  model.train(1, data);
+  model.train(1, data | dataset::map<0>([](float x) { return x; }));  // copies of rows
+  static_cast<void>(model.predict(Tensor<float, Shape<dyn, 4>>::from({1, 2, 3, 4})).data());
   std::vector<float> weights;
   for (const auto& [name, tensor] : named_parameters(net))
     weights.insert(weights.end(), static_cast<const float*>(tensor.data),
