@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include <tenon/backend/cuda/fast/fast_math.hpp>
-#include <tenon/backend/cuda/step/send_to_host.hpp>
+#include <tenon/backend/cuda/step/few_bytes.hpp>
 #include <tenon/backend/cuda/step/step.hpp>
 #include <tenon/core/memory/row_gather.hpp>
 
@@ -63,14 +63,13 @@ struct Cuda {
     kernel::cuda::check(cudaEventSynchronize(static_cast<cudaEvent_t>(event)), "a kernel or copy");
   }
 
+  /// Copies up to this size are one call, and wait for nothing.
+  static constexpr std::size_t few_bytes = kernel::cuda::most_put_bytes;
   /// From memory that the host may change at once: of a large copy the runtime has taken all when this returns.
   static void copy_in(std::byte* to, const std::byte* from, std::size_t bytes) {
-    kernel::cuda::Queues& on = kernel::cuda::queues();
-    if (bytes > kernel::cuda::StagingPlaces::bytes)
-      return kernel::cuda::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, on.kernels),
-                                 "a copy to the GPU");
-    const std::lock_guard lock(on.mutex);
-    on.staging.copy(to, from, bytes, on.kernels);
+    if (bytes <= few_bytes) return kernel::cuda::put_bytes(to, from, int(bytes));
+    kernel::cuda::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, kernel::cuda::queues().kernels),
+                        "a copy to the GPU");
   }
   static void copy_out(std::byte* to, const std::byte* from, std::size_t bytes) {
     const cudaStream_t stream = kernel::cuda::queues().kernels;

@@ -81,7 +81,8 @@ class BatchThere {
     Growing<Column>& columns = column_[copies_beside() && step_];
     columns.fill(std::size_t(column) + 1);
     memory.home(host, std::size_t(bytes), Look::read);
-    return now = bring_to(columns[std::size_t(column)], data, std::size_t(bytes));
+    const bool beside = copies_beside() && bytes > few_bytes();
+    return now = bring_to(columns[std::size_t(column)], data, std::size_t(bytes), beside);
   }
   /// What kernels that read columns wait for, since the last call.
   template <class F>
@@ -102,19 +103,25 @@ class BatchThere {
   bool copies_beside() const {
     return with_target(target_, []<class Target>(std::type_identity<Target>) { return CopiesBeside<Target>; });
   }
-  void* bring_to(Column& column, const void* data, std::size_t bytes) {
+  // What takes no copy of its own: that would cost more calls.
+  long few_bytes() const {
+    return with_target(target_, []<class Target>(std::type_identity<Target>) {
+      if constexpr (requires { Target::few_bytes; }) return long(Target::few_bytes);
+      else return 0l;
+    });
+  }
+  void* bring_to(Column& column, const void* data, std::size_t bytes, bool beside) {
     TargetMemory& memory = TargetMemory::instance();
     std::byte* const block = column.block.address();
     if (column.block.bytes() < bytes) {
       column.copied.wait();
       column = {};
       column.block = TargetBytes(bytes, "a column of a batch", BlockOf::scratch);
-      if (copies_beside())
-        column.from = PinnedBytes(target_, bytes, "a column of a batch"), column.copied = OwnedEvent(target_);
-      if (copies_beside() && !read_[step_].get()) read_[step_] = OwnedEvent(target_);
+      if (beside) column.from = PinnedBytes(target_, bytes, "a column of a batch"), column.copied = OwnedEvent(target_);
+      if (beside && !read_[step_].get()) read_[step_] = OwnedEvent(target_);
       // new memory may be such that kernels still use: their queue has this copy, too
       memory.fill(target_, column.block.address(), data, bytes);
-    } else if (copies_beside()) {
+    } else if (beside) {
       column.copied.wait();
       std::memcpy(column.from.data(), data, bytes);
       std::byte* const to = memory.there(target_, block, TargetMemory::Use::overwrite, bytes);

@@ -35,7 +35,9 @@ struct Heads {
   }();
 
   TENON_DEVICE static constexpr long count(long n) {
-    return queries ? operand_count<C, 0>(n) / (queries * pitch) * heads : 0;
+    constexpr TensorType type = C::operand(0);
+    constexpr long of_one = queries ? type.count(1) / (queries * pitch) * heads : 0;
+    return type.batched() ? n * of_one : of_one;
   }
   TENON_DEVICE static long seen(long query) { return causal ? query + 1 : keys; }
   /// Row `row` of query, key, or value (which: 0, 1, 2) of a head.

@@ -1,4 +1,4 @@
-// The queues of each GPU, and what copies need beside them.
+// The queues of each GPU.
 #pragma once
 #include <algorithm>
 #include <array>
@@ -14,34 +14,6 @@
 
 namespace tenon::inline TENON_ABI::kernel::cuda {
 
-/// Pinned places from which few bytes are copied to a GPU, in turn: a copy from ordinary memory would wait until all
-/// queued kernels have run.
-class StagingPlaces {
- public:
-  static constexpr std::size_t bytes = 4096;
-
-  void copy(void* to, const std::byte* from, std::size_t count, cudaStream_t stream) {
-    if (!memory_) {
-      void* memory = nullptr;
-      check(cudaMallocHost(&memory, places * bytes), "cudaMallocHost");
-      memory_ = static_cast<std::byte*>(memory);
-    }
-    const std::size_t place = next_++ % places;
-    cudaEvent_t& copied = copied_[place];
-    if (copied) check(cudaEventSynchronize(copied), "a kernel or copy");
-    else check(cudaEventCreateWithFlags(&copied, cudaEventDisableTiming), "cudaEventCreate");
-    std::memcpy(memory_ + place * bytes, from, count);
-    check(cudaMemcpyAsync(to, memory_ + place * bytes, count, cudaMemcpyHostToDevice, stream), "a copy to the GPU");
-    check(cudaEventRecord(copied, stream), "cudaEventRecord");
-  }
-
- private:
-  static constexpr std::size_t places = 64;
-  std::byte* memory_ = nullptr;
-  cudaEvent_t copied_[places]{};
-  std::size_t next_ = 0;
-};
-
 /// Streams of one GPU: kernels; copies to it beside them. They live as long as the program, once made.
 struct Queues {
   cudaStream_t kernels = nullptr, in = nullptr;
@@ -50,8 +22,7 @@ struct Queues {
   int shared_bytes = 0;                    // that a block can have
   bool has_clusters = false;               // of blocks, of Hopper and newer
   std::atomic<bool> fresh_memory = false;  // allocated since the last copy beside
-  StagingPlaces staging{};
-  std::mutex mutex;  // of the event and of the staging places
+  std::mutex mutex;                        // of the event
 
   Queues() = default;
   ~Queues() {  // of those that could not be made
