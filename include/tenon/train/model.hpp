@@ -143,7 +143,7 @@ class Model {
       static_cast<void>(Wrong::corrected);
     } else {
       if (!check_run("Model.train", epochs, data)) return;
-      auto rows = detail::opened(runner_.gathers_on(), data, callbacks...);
+      auto rows = detail::opened(gathers_on(), data, callbacks...);
       run_epochs<typename Data::columns>(
           epochs, data.size(), [&](std::uint64_t epoch, long row) { detail::start_rows(rows, epoch, row); },
           [&](const auto*& row) { row = rows.next(); }, {}, callbacks...);
@@ -181,7 +181,7 @@ class Model {
       static_cast<void>(Wrong::corrected);
     } else {
       detail::check_size("Model.eval", data.size());
-      auto rows = detail::opened(runner_.gathers_on(), data, callbacks...);
+      auto rows = detail::opened(gathers_on(), data, callbacks...);
       rows.start(0);
       run_evaluation<typename Data::columns>(
           result, data.size(), [&](const auto*& row) { row = rows.next(); }, nullptr, {}, callbacks...);
@@ -217,8 +217,8 @@ class Model {
     } else {
       if (!check_run("Model.fit", epochs, data)) return;
       detail::check_size("Model.fit", valid.size());
-      auto rows = detail::opened(runner_.gathers_on(), data, callbacks...);
-      auto valid_rows = detail::opened(runner_.gathers_on(), valid);
+      auto rows = detail::opened(gathers_on(), data, callbacks...);
+      auto valid_rows = detail::opened(gathers_on(), valid);
       EvalResult result;
       run_epochs<typename Data::columns>(
           epochs, data.size(), [&](std::uint64_t epoch, long row) { detail::start_rows(rows, epoch, row); },
@@ -456,6 +456,8 @@ class Model {
     if (in) result.add("eval_loss", losses / counted);
   }
 
+  // The target that may gather the rows of a data set. Ranks look at them on the host.
+  TargetId gathers_on() const { return has_ranks ? TargetId::cpu : runner_.target(); }
   // `results` is a tuple of references to tensors, one per output.
   template <class Graph, class... R, class... X>
   void write_results(const std::tuple<R&...>& results, const X&... x) const {

@@ -43,10 +43,11 @@ struct GatherRows {
   }
   __device__ static void copy(std::byte* to, const std::byte* from, long bytes, unsigned unit) {
     const long begin = long(unit) * long(sizeof(Unit));
-    if (bytes % long(sizeof(Unit)) == 0)
+    if (bytes % long(sizeof(Unit)) == 0) {
       *reinterpret_cast<Unit*>(to + begin) = *reinterpret_cast<const Unit*>(from + begin);
-    else
+    } else {
       for (long b = begin; b < bytes && b < begin + long(sizeof(Unit)); ++b) to[b] = from[b];
+    }
   }
   __device__ static void make(const GatheredColumn& column, long to, const std::uint8_t* from, unsigned unit) {
     for (long e = long(unit) * 4; e < column.sample_elements && e < long(unit) * 4 + 4; ++e)

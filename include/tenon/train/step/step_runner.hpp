@@ -75,10 +75,6 @@ class StepRunner {
 
   Mode mode() const { return mode_; }
   TargetId target() const { return target_; }
-  /// The target that may gather the rows of a data set. Ranks look at them on the host.
-  TargetId gathers_on() const {
-    return std::is_same_v<Parallel, OneProcess> && !has_slices<Net> ? target_ : TargetId::cpu;
-  }
   /// In which mode a step runs now.
   Mode mode_here() const { return every_value_observed() ? Mode::pynative : mode_; }
   TrainState& state() { return state_; }

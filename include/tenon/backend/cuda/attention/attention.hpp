@@ -137,8 +137,9 @@ __device__ void stage_rows(typename H::A* to, int rows, long existing, const typ
     if constexpr (H::threads % groups == 0) {
 #pragma unroll 4
       for (int row = first; row < rows; row += H::threads / groups) move(row, f);
-    } else
+    } else {
       for (int i = int(threadIdx.x); i < rows * groups; i += H::threads) move(i / groups, i % groups * together);
+    }
   };
   if constexpr (H::width % together == 0 && row_pitch % together == 0)
     if (reinterpret_cast<std::uintptr_t>(from) % sizeof(Given) == 0)

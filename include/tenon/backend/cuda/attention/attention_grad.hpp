@@ -91,8 +91,8 @@ struct QueryGradients {
 };
 
 /// Some keys of a head: the queries that see them come in tiles. A half of the block computes scores, the other half
-/// the products of gradients and values, each thread for rows that are 8 apart. They exchange half of them, make weights
-/// and slopes, and add up the gradients of the keys, and of the values.
+/// the products of gradients and values, each thread for rows that are 8 apart. They exchange some of these, so that
+/// all threads make weights and slopes, and add up the gradients of the keys, and of the values.
 template <class C>
 struct KeyGradients {
   using H = HeadGradients<C>;

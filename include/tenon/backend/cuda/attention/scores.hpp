@@ -49,7 +49,8 @@ template <class A, int most>
 struct LaneElements {
   A value[most];
 
-  /// f(k, i), where i is the place in the row of value[k], for those before `end`, which is the same for the whole warp, and up to 31 after it.
+  /// f(k, i), where i is the place in the row of value[k], for those before `end`, which is the same for the whole
+  /// warp, and up to 31 after it.
   template <class F>
   __device__ void each(int end, F f) {
 #pragma unroll

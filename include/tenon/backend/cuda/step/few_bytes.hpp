@@ -1,5 +1,5 @@
-// A few bytes on their way between the host and a GPU, which a kernel takes along: a copy of the runtime would be several
-// calls, and one from ordinary memory would wait until all queued kernels have run.
+// A few bytes on their way between the host and a GPU, which a kernel takes along: a copy of the runtime would be
+// several calls, and one from ordinary memory would wait until all queued kernels have run.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -15,16 +15,16 @@ namespace tenon::inline TENON_ABI::kernel::cuda {
 namespace detail {
 /// Starts a block after all kernels in the queue: this is no programmatic launch, which could start before they end.
 template <class... Parameters, class... Values>
-void start_in_order(void (*kernel)(Parameters...), int threads, const Values&... values) {
+void start_in_order(void (*function)(Parameters...), int threads, const Values&... values) {
   const cudaStream_t stream = queues().kernels;
 #if defined(TENON_CUDA_EMULATOR)
   emulator::next_body = nullptr;
-  emulator::launch(stream, 1, threads, 0, 1, kernel, values...);
+  emulator::launch(stream, 1, threads, 0, 1, function, values...);
   check(cudaGetLastError(), "the launch of a kernel");
 #else
   cudaLaunchConfig_t config{};
   config.gridDim = 1, config.blockDim = unsigned(threads), config.stream = stream;
-  check(cudaLaunchKernelEx(&config, kernel, values...), "the launch of a kernel");
+  check(cudaLaunchKernelEx(&config, function, values...), "the launch of a kernel");
 #endif
 }
 }  // namespace detail
@@ -38,10 +38,11 @@ template <int most, int threads>
 __global__ void __launch_bounds__(threads)
     run_put_bytes(std::byte* to, const __grid_constant__ BytesToPut<most> given, int bytes) {
   const auto* const from = reinterpret_cast<const std::byte*>(given.word);
-  if (reinterpret_cast<std::uintptr_t>(to) % 4 == 0)
+  if (reinterpret_cast<std::uintptr_t>(to) % 4 == 0) {
     for (int i = int(threadIdx.x); i < bytes / 4; i += threads) reinterpret_cast<std::uint32_t*>(to)[i] = given.word[i];
-  else
+  } else {
     for (int i = int(threadIdx.x); i < bytes / 4 * 4; i += threads) to[i] = from[i];
+  }
   for (int i = bytes / 4 * 4 + int(threadIdx.x); i < bytes; i += threads) to[i] = from[i];
 }
 /// More bytes need more kernels: what a kernel has as arguments is 4 KB.
