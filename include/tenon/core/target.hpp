@@ -75,9 +75,8 @@ concept HasDevices = requires(int device) {
 };
 /// A target that copies within its memory, after the work that is in its queue.
 template <class Target>
-concept CopiesWithin = requires(std::byte* to, const std::byte* from, std::size_t bytes) {
-  Target::copy_within(to, from, bytes);
-};
+concept CopiesWithin =
+    requires(std::byte* to, const std::byte* from, std::size_t bytes) { Target::copy_within(to, from, bytes); };
 namespace detail {
 /// For how many calls memory that is free again is left alone. Where calls run side by side, one that took it at once
 /// would have to wait for all who have read what was there.
