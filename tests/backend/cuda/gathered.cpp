@@ -160,6 +160,34 @@ TEST_CASE("callbacks see the rows") {
   for (const Mode mode : {Mode::graph, Mode::pynative}) CHECK(looked_at("GPU", mode) == expected);
 }
 
+TEST_CASE("a callback that changes the rows changes the training") {
+  struct Change {
+    std::vector<double>& losses;
+    void step_begin(RunInfo& run) {
+      auto* const pixels = static_cast<float*>(run.dataset_element()[0].data);
+      for (int i = 0; i < 20; ++i) pixels[i] *= float(run.cur_step_num);
+    }
+    void step_end(RunInfo& run) {
+      losses.push_back(run.loss());
+      static_cast<std::int32_t*>(run.dataset_element()[1].data)[0] = 99;  // too late
+    }
+  };
+  const auto losses = [](std::string_view target, Mode mode, bool changed) {
+    const ContextScope scope({.mode = mode, .device_target = target, .seed = 7});
+    Small<20> net;
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, momentum};
+    std::vector<double> all;
+    Change change{all};
+    cuda_test::Losses only{all};
+    if (changed) model.train(2, samples<20>(20) | shuffle(20) | batch(8), change);
+    else model.train(2, samples<20>(20) | shuffle(20) | batch(8), only);
+    return all;
+  };
+  const std::vector<double> expected = losses("CPU", Mode::graph, true);
+  CHECK(expected != losses("CPU", Mode::graph, false));
+  for (const Mode mode : {Mode::graph, Mode::pynative}) CHECK(losses("GPU", mode, true) == expected);
+}
+
 TEST_CASE("evaluations: targets that are floats, and fit() with both data sets there") {
   const auto data =
       from_arrays(column<Shape<5>>(numbers<float>(100, 11, 7)), column<Shape<20>>(numbers<float>(400, 13, 5)));

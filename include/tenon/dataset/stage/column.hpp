@@ -153,7 +153,8 @@ struct Row {
         const RaggedValue& value = *static_cast<const RaggedValue*>(column[i]);
         return AnyTensor(List::types[i].dtype, value.extents(), const_cast<void*>(value.data()));
       }
-    return AnyTensor(List::types[i], n, const_cast<void*>(here(i)));
+    // another target may have gathered the column, and a callback may change it before the step
+    return AnyTensor(List::types[i], n, tenon::detail::home(static_cast<std::byte*>(const_cast<void*>(column[i]))));
   }
   /// The elements of column I: n samples, one after the other.
   template <int I>
@@ -162,7 +163,10 @@ struct Row {
     using C = ColumnAt<List, I>;
     using T = typename C::type;
     if constexpr (C::ragged) return SampleView<C>(column[I]).values();
-    else return std::span<const T>(static_cast<const T*>(here(I)), static_cast<std::size_t>(List::types[I].count(n)));
+    else {
+      const auto count = static_cast<std::size_t>(List::types[I].count(n));
+      return std::span<const T>(static_cast<const T*>(tenon::detail::home(column[I], count * sizeof(T))), count);
+    }
   }
   /// The same by a column's name: `row.values<"label">()`.
   template <ColumnKey Key>
@@ -191,8 +195,6 @@ struct Row {
   }
 
  private:
-  // Another target may have gathered the column.
-  const void* here(int i) const { return tenon::detail::home(column[i], std::size_t(List::types[i].bytes(n))); }
   template <class C, int I>
   auto tensor() const {
     using Result = Tensor<typename C::type, typename C::shape>;
