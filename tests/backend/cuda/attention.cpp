@@ -37,6 +37,7 @@ TEST_CASE("heads of many widths: threads have other shares of features") {
   check<float, AttentionConfig{.heads = 1, .causal = true}, 40, 40, 130>();
   check<float, AttentionConfig{.heads = 1}, 33, 50, 257>();
   check<double, AttentionConfig{.heads = 2, .causal = true}, 45, 45, 70>();
+  check<double, AttentionConfig{.heads = 1}, 9, 10, 530>();
 }
 TEST_CASE("many keys: blocks have fewer queries") {
   check<float, AttentionConfig{.heads = 1}, 5, 1500, 4>();

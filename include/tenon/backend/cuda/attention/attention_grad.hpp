@@ -162,22 +162,25 @@ struct KeyGradients {
     const bool second = half_of_block(threads);
     A* const given = second ? slopes : weights;
     const auto place = [&](int i, int j) { return own.x_row(i) * weight_pitch(tile) + own.y_row(j); };
+    // a tile has fewer rows than threads beside each other if heads are very wide
+    const auto exists = [&](int i, int j) { return tile >= 8 || (own.x_row(i) < tile && own.y_row(j) < tile); };
 #pragma unroll
     for (int i = 0; i < rows; ++i)
 #pragma unroll
       for (int j = 0; j < columns; ++j)
-        if (second == (i < of_first)) given[place(i, j)] = own.product[i][j];
+        if (second == (i < of_first) && exists(i, j)) given[place(i, j)] = own.product[i][j];
     __syncthreads();
     const A scale = H::Layout::template scale<A>();
 #pragma unroll
     for (int i = 0; i < rows; ++i) {
       if (second == (i < of_first)) continue;
       const long query = first_query + own.x_row(i);
-      const bool exists = query < H::queries;
-      const typename H::Kept row = exists ? H::kept(a, head, query) : typename H::Kept{};
-      const int seen = exists ? int(H::seen(query) - first_key) : 0;  // of the keys of the tile
+      const bool is_query = query < H::queries;
+      const typename H::Kept row = is_query ? H::kept(a, head, query) : typename H::Kept{};
+      const int seen = is_query ? int(H::seen(query) - first_key) : 0;  // of the keys of the tile
 #pragma unroll
       for (int j = 0; j < columns; ++j) {
+        if (!exists(i, j)) continue;
         const int at = place(i, j);
         const A mine = own.product[i][j], score = second ? weights[at] : mine, product = second ? mine : slopes[at];
         A weight = 0, slope = 0;
