@@ -164,8 +164,8 @@ struct Row {
     using T = typename C::type;
     if constexpr (C::ragged) return SampleView<C>(column[I]).values();
     else {
-      const auto count = static_cast<std::size_t>(List::types[I].count(n));
-      return std::span<const T>(static_cast<const T*>(tenon::detail::home(column[I], count * sizeof(T))), count);
+      const auto elements = static_cast<std::size_t>(List::types[I].count(n));
+      return std::span<const T>(static_cast<const T*>(tenon::detail::home(column[I], elements * sizeof(T))), elements);
     }
   }
   /// The same by a column's name: `row.values<"label">()`.
