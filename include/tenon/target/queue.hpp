@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstddef>
 
+#include <tenon/core/memory/row_gather.hpp>
 #include <tenon/core/target.hpp>
 
 namespace tenon::inline TENON_ABI {
@@ -50,6 +51,9 @@ constexpr void check_optional_members() {
   static_assert(
       HasPinnedMemory<Target> || !requires { &Target::allocate_pinned; },
       "a target with allocate_pinned() needs free_pinned(), too (target/queue.hpp)");
+  static_assert(
+      GathersRows<Target> || !requires { &Target::gather; },
+      "a target with gather() needs free_bytes(), too (core/memory/row_gather.hpp)");
   static_assert(
       HasDevices<Target> || !requires { &Target::devices; },
       "a target with devices() needs use_device(), too (core/target.hpp)");
