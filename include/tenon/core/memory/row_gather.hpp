@@ -1,10 +1,10 @@
 // What a target is asked for that keeps the samples of a data set: the rows of a batch, gathered in its own memory.
 #pragma once
-#include <tenon/core/config.hpp>
-#if defined(TENON_TARGET)
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+
+#include <tenon/core/config.hpp>
 
 namespace tenon::inline TENON_ABI {
 
@@ -35,4 +35,3 @@ concept GathersRows = requires(const GatheredRows& rows) {
 };
 
 }  // namespace tenon
-#endif
