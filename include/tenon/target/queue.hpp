@@ -34,7 +34,7 @@ concept HasPinnedMemory = requires(std::byte* block, std::size_t bytes) {
   Target::free_pinned(block);
 };
 
-/// A target whose copy_out_later() sets `done` and notifies nobody, such as one whose kernels write it. On others the
+/// A target whose copy_out_later() sets `done` without a notification, for example by a kernel. On other targets the
 /// host waits for the notification.
 template <class Target>
 concept WaitsUntil = requires(const std::atomic<bool>& done) {

@@ -69,8 +69,9 @@ TEST_CASE("any number of bytes from any place") {
 
 #if defined(TENON_CUDA_EMULATOR)  // which counts calls, and fails when it is told to
 namespace {
-struct Net : nn::Cell<Net> {
-  nn::Dense<4, 3> fc;
+template <int features>
+struct Net : nn::Cell<Net<features>> {
+  nn::Dense<features, 3> fc;
   constexpr auto construct(auto x) const { return fc(x); }
 };
 /// Calls a function after a step.
@@ -82,9 +83,10 @@ struct After {
   }
 };
 /// The weights after a training of 20 steps.
+template <int features = 4>
 std::vector<float> trained_with(const auto& data, std::string_view target, const auto&... callbacks) {
   const ContextScope scope({.device_target = target, .seed = 3});
-  Net net;
+  Net<features> net;
   Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f}};
   model.train(1, data, callbacks...);
   std::vector<float> weights;
@@ -148,13 +150,19 @@ TEST_CASE("a training whose losses come no more, since a kernel has failed, ends
 
 TEST_CASE("how many calls of the runtime a step of graph mode makes") {
   static long begin = 0, end = 0;
-  const auto calls_per_step = [](const auto& data) {
-    trained_with(data, "GPU", After{10, [] { begin = emulator::calls; }}, After{18, [] { end = emulator::calls; }});
+  const auto calls_per_step = [](auto features, const auto& data) {
+    trained_with<features.value>(data, "GPU", After{10, [] { begin = emulator::calls; }},
+                                 After{18, [] { end = emulator::calls; }});
     return double(end - begin) / 8;
   };
-  const auto data = target_test::images<4>(80, 4, 3);
-  CHECK(calls_per_step(data) == 3);  // rows that the GPU gathers, the graph, the loss
-  const auto moved = [](const auto& rows) { return rows | dataset::map<0>([](float x) { return x; }); };
-  CHECK(calls_per_step(moved(data)) == 4);  // few bytes of each column
+  const auto changed = [](const auto& rows) { return rows | dataset::map<0>([](float x) { return x; }); };
+  const std::integral_constant<int, 4> few;
+  const std::integral_constant<int, 300> many;
+  const auto data = target_test::images<few>(80, 4, 3);
+  CHECK(calls_per_step(few, data) == 3);           // rows that the GPU gathers, the graph, the loss
+  CHECK(calls_per_step(few, changed(data)) == 4);  // few bytes of each of the two columns
+  // Of a large column: the wait for its pinned place, that for the step before the last one, the copy, its event, and the
+  // wait for this. And an event after the step.
+  CHECK(calls_per_step(many, changed(target_test::images<many>(80, 4, 3))) == 9);
 }
 #endif

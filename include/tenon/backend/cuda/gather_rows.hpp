@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include <tenon/backend/cuda/device.hpp>
+#include <tenon/backend/cuda/step/neighbours.hpp>
 #include <tenon/backend/cuda/target.hpp>
 #include <tenon/core/memory/row_gather.hpp>
 
@@ -13,14 +14,12 @@ namespace kernel::cuda {
 /// A thread moves 16 bytes of a column, or makes 4 elements of bytes.
 struct GatherRows {
   static constexpr int threads = 256;
-  struct alignas(16) Unit {
-    std::uint32_t word[4];
-  };
+  static constexpr int unit_bytes = 16;
   GatheredRows rows;
 
   /// Threads for a sample of a column: a data set that is kept has less than 2^30 bytes.
   TENON_DEVICE static constexpr unsigned units(const GatheredColumn& column) {
-    const long together = column.as == GatherAs::same ? long(sizeof(Unit)) : 4;
+    const long together = column.as == GatherAs::same ? unit_bytes : 4;
     return unsigned((column.sample_elements + together - 1) / together);
   }
   __device__ void block(const Arguments&) const {
@@ -38,16 +37,14 @@ struct GatherRows {
   __device__ void move(const GatheredColumn& column, int sample, unsigned unit) const {
     const long elements = column.sample_elements;
     const long from = rows.index[sample] * elements, to = (rows.first + sample) * elements;
-    if (column.as == GatherAs::same) copy(column.to + to, column.from + from, elements, unit);
-    else make(column, to, reinterpret_cast<const std::uint8_t*>(column.from) + from, unit);
+    const auto* const sample_bytes = reinterpret_cast<const std::uint8_t*>(column.from) + from;
+    if (column.as == GatherAs::same)
+      copy(reinterpret_cast<std::uint8_t*>(column.to) + to, sample_bytes, elements, unit);
+    else make(column, to, sample_bytes, unit);
   }
-  __device__ static void copy(std::byte* to, const std::byte* from, long bytes, unsigned unit) {
-    const long begin = long(unit) * long(sizeof(Unit));
-    if (bytes % long(sizeof(Unit)) == 0) {
-      *reinterpret_cast<Unit*>(to + begin) = *reinterpret_cast<const Unit*>(from + begin);
-    } else {
-      for (long b = begin; b < bytes && b < begin + long(sizeof(Unit)); ++b) to[b] = from[b];
-    }
+  __device__ static void copy(std::uint8_t* to, const std::uint8_t* from, long bytes, unsigned unit) {
+    const long first = long(unit) * unit_bytes;
+    store_neighbours(load_neighbours<unit_bytes>(from, first, bytes - first), to, first, bytes - first);
   }
   __device__ static void make(const GatheredColumn& column, long to, const std::uint8_t* from, unsigned unit) {
     for (long e = long(unit) * 4; e < column.sample_elements && e < long(unit) * 4 + 4; ++e)

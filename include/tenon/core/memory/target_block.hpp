@@ -22,7 +22,7 @@ class TargetBlock {
   const bool whole;            // one value, which is not divided
   TargetId target{};           // the last one that used it
   std::byte* there = nullptr;  // in its memory, from the first use on
-  bool written_twice = false;  // by the host and by the target, each on its side: the pages of both stay open
+  bool both_write = false;     // the same values, each on its side: the pages stay open
 
   TargetBlock(std::size_t size, BlockOf what)
       : bytes(size),
@@ -48,7 +48,7 @@ class TargetBlock {
   }
   void move(std::size_t begin, std::size_t end, Place place) {
     if (begin == end) return;
-    written_twice = false;
+    both_write = false;
     const std::size_t first = cut(begin), last = cut(end);
     borders_.erase(borders_.begin() + long(first) + 1, borders_.begin() + long(last));
     borders_[first].place = place;

@@ -108,21 +108,21 @@ class TargetMemory {
     }
     return block.there + (data - at->first);
   }
-  /// For a block that the host writes at `data` while the target gets the same by other means: where it goes there.
-  /// First the host's side, which is like home() for overwriting, then the target's.
-  std::byte* home_of_two(std::byte* data) {
+  /// For a block that the host and the target fill with the same values, each on its side: where the host writes them.
+  /// The second function follows, and says where the target does.
+  std::byte* home_where_both_write(std::byte* data) {
     {
       const std::lock_guard lock(mutex_);
-      if (around(data)->second.written_twice) return data;
+      if (around(data)->second.both_write) return data;
     }
     return home(data, 0, Look::overwrite);
   }
-  std::byte* there_of_two(TargetId target, std::byte* data) {
+  std::byte* there_where_both_write(TargetId target, std::byte* data) {
     const std::lock_guard lock(mutex_);
     const auto at = around(data);
     TargetBlock& block = at->second;
     make_there(at, target);
-    if (!block.written_twice) block.move(0, block.bytes, Place::both), block.written_twice = true;
+    if (!block.both_write) block.move(0, block.bytes, Place::both), block.both_write = true;
     return block.there + (data - at->first);
   }
   /// Whether memory is a part of one of these blocks.

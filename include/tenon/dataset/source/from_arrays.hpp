@@ -71,14 +71,13 @@ struct Arrays : Source<Arrays<A...>>, detail::SamplesMayBeThere {
   }
 #if defined(TENON_TARGET)
   detail::ColumnInMemory in_memory(int column) const {
-    detail::ColumnInMemory found[sizeof...(A)];
-    std::apply(
-        [&](const A&... array) {
-          int place = 0;
-          ((found[place] = detail::column_in_memory<typename A::column>(array.values->data(), size()), ++place), ...);
+    return std::apply(
+        [=, this](const A&... array) {
+          const detail::ColumnInMemory all[]{
+              detail::column_in_memory<typename A::column>(array.values->data(), size())...};
+          return all[column];
         },
         arrays);
-    return found[column];
   }
   void sample_on_host(long index, void* const* out) const {
     [&]<std::size_t... I>(std::index_sequence<I...>) {

@@ -164,7 +164,7 @@ class RowGathering {
   /// Where a column of the next row goes; on the host only if it needs that column.
   void* place(const Storage& memory, int column) const {
     if (!there_) return memory.data();
-    return on_host_[column] ? TargetMemory::instance().home_of_two(memory.address()) : memory.address();
+    return on_host_[column] ? TargetMemory::instance().home_where_both_write(memory.address()) : memory.address();
   }
   void begin(Scratch& scratch) {
     picked_.clear();
@@ -177,7 +177,7 @@ class RowGathering {
     for (int c = 0; c < rows_.columns; ++c) {
       std::byte* const address = memory[c].address();
       rows_.column[c].to =
-          on_host_[c] ? all.there_of_two(target_, address)
+          on_host_[c] ? all.there_where_both_write(target_, address)
                       : all.there(target_, address, TargetMemory::Use::overwrite, std::size_t(type[c].bytes(n)));
     }
     there_->gather(target_, rows_, picked_.begin(), long(picked_.size()));

@@ -23,7 +23,7 @@ struct ArrivedValues {
   std::int32_t not_finite = 0;   // the flag at losses_state
   std::int32_t wrong_index = 0;  // Executor::index_flag()
   std::atomic<bool> values_here{true}, flag_here{true};
-  std::atomic<bool> sent_before{true};  // nobody asks: what comes in order is here when the last one is
+  std::atomic<bool> sent_before{true};  // of values before the last one: they arrive before it
 };
 
 /// The outputs of one step.

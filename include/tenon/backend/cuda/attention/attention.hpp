@@ -233,69 +233,85 @@ __device__ void dot_rows(const Arguments& a, long head, long keys, const typenam
   }
   __syncthreads();
 }
-/// store(query, f, sums, left): sums over keys of weights[query][key] times features f, f + 1, ... of row `key` of
-/// operand `which`; `left` of these features exist. A thread has groups of features of some queries.
+/// Sums over keys of weights[query][key] times the features of row `key`: a thread has groups of features of some
+/// queries, in some passes over the features.
+template <class H, int queries>
+struct WeighedRows {
+  using A = typename H::A;
+  using Group = Neighbours<A, H::together>;
+  static constexpr int together = H::together, wide = int(std::bit_ceil(unsigned(H::feature_groups))),
+                       wanted = queries * wide / H::threads, each = std::min({wanted < 1 ? 1 : wanted, 8, queries}),
+                       groups = queries / each;
+  using Place = InGroups<H::threads, groups>;
+  static constexpr int all_passes = (H::feature_groups + Place::members - 1) / Place::members,
+                       passes = std::min(all_passes, 2);  // at a time: their sums are in registers
+  const Place at{int(threadIdx.x)};
+  int first_pass = 0;
+  SegmentedSum<A> sum[passes][each][together];
+
+  __device__ long feature(int pass) const { return ((first_pass + pass) * Place::members + at.member) * together; }
+  __device__ int query(int m) const { return at.group + m * groups; }
+  /// Rows that are staged, with the weights of the first one.
+  __device__ void add_rows(const A* staged, int rows, const A* weights) {
+#pragma unroll
+    for (int pass = 0; pass < passes; ++pass)
+      if (feature(pass) < H::width) add_to(pass, staged + feature(pass), rows, weights);
+  }
+  __device__ void end_segment(long terms) {
+#pragma unroll
+    for (int i = 0; i < passes * each * together; ++i)
+      sum[i / (each * together)][i / together % each][i % together].end_segment(terms);
+  }
+
+ private:
+  __device__ void add_to(int pass, const A* features, int rows, const A* weights) {
+    const auto value = [=](int key) { return *reinterpret_cast<const Group*>(features + key * H::feature_pitch); };
+    const auto add = [&](int m, A weight, const Group& values) {
+#pragma unroll
+      for (int e = 0; e < together; ++e) sum[pass][m][e].add(weight, values.element[e]);
+    };
+    int key = 0;
+    for (; key + together <= rows; key += together) {
+      Group values[together];
+#pragma unroll
+      for (int k = 0; k < together; ++k) values[k] = value(key + k);
+#pragma unroll
+      for (int m = 0; m < each; ++m) {
+        const Group weight = *reinterpret_cast<const Group*>(weights + query(m) * H::score_pitch + key);
+#pragma unroll
+        for (int k = 0; k < together; ++k) add(m, weight.element[k], values[k]);
+      }
+    }
+    for (; key < rows; ++key)
+#pragma unroll
+      for (int m = 0; m < each; ++m) add(m, weights[query(m) * H::score_pitch + key], value(key));
+  }
+};
+/// store(query, f, sums, left) for such sums of features f, f + 1, ... of operand `which`; `left` of them exist.
 template <class H, int queries, class Store>
 __device__ void weigh_rows(const Arguments& a, const typename H::A* weights, int which, long head, long keys,
                            typename H::A* staged, Store store) {
-  using A = typename H::A;
-  constexpr int together = H::together, rows = 2 * H::tile, wide = int(std::bit_ceil(unsigned(H::feature_groups))),
-                wanted = queries * wide / H::threads, each = std::min({wanted < 1 ? 1 : wanted, 8, queries}),
-                groups = queries / each;
-  using Place = InGroups<H::threads, groups>;
-  using Group = Neighbours<A, together>;
-  constexpr int all_passes = (H::feature_groups + Place::members - 1) / Place::members,
-                passes = all_passes < 2 ? all_passes : 2;  // at a time: their sums are in registers
-  const Place at(int(threadIdx.x));
-  for (int first_pass = 0; first_pass < all_passes; first_pass += passes) {
-    SegmentedSum<A> sum[passes][each][together];
-    const auto feature = [&](int pass) { return ((first_pass + pass) * Place::members + at.member) * together; };
-    const auto add = [&](int pass, int m, A weight, const Group& value) {
-#pragma unroll
-      for (int e = 0; e < together; ++e) sum[pass][m][e].add(weight, value.element[e]);
-    };
+  using Weighed = WeighedRows<H, queries>;
+  constexpr int rows = 2 * H::tile;
+  for (int first_pass = 0; first_pass < Weighed::all_passes; first_pass += Weighed::passes) {
+    Weighed own{.first_pass = first_pass};
     for (long first = 0; first < keys; first += rows) {
-      const int own = int(keys - first < rows ? keys - first : rows);
+      const int count = int(keys - first < rows ? keys - first : rows);
       __syncthreads();
-      stage_rows<H, H::pitch>(staged, rows, own, H::row(a, which, head, first));
+      stage_rows<H, H::pitch>(staged, rows, count, H::row(a, which, head, first));
       __syncthreads();
-#pragma unroll
-      for (int pass = 0; pass < passes; ++pass) {
-        if (feature(pass) >= H::width) continue;
-        const auto row = [&](int m) { return weights + (at.group + m * groups) * H::score_pitch + first; };
-        const auto value = [&](int key) {
-          return *reinterpret_cast<const Group*>(staged + key * H::feature_pitch + feature(pass));
-        };
-        int key = 0;
-        for (; key + together <= own; key += together) {
-          Group values[together];
-#pragma unroll
-          for (int k = 0; k < together; ++k) values[k] = value(key + k);
-#pragma unroll
-          for (int m = 0; m < each; ++m) {
-            const Group weight = *reinterpret_cast<const Group*>(row(m) + key);
-#pragma unroll
-            for (int k = 0; k < together; ++k) add(pass, m, weight.element[k], values[k]);
-          }
-        }
-        for (; key < own; ++key)
-#pragma unroll
-          for (int m = 0; m < each; ++m) add(pass, m, row(m)[key], value(key));
-      }
-      const long end = first + own;
-      if (end % segment_units<A> == 0 || end == keys)
-#pragma unroll
-        for (int i = 0; i < passes * each * together; ++i)
-          sum[i / (each * together)][i / together % each][i % together].end_segment(end);
+      own.add_rows(staged, count, weights + first);
+      const long end = first + count;
+      if (end % segment_units<typename H::A> == 0 || end == keys) own.end_segment(end);
     }
 #pragma unroll
-    for (int pass = 0; pass < passes; ++pass)
+    for (int pass = 0; pass < Weighed::passes; ++pass)
 #pragma unroll
-      for (int m = 0; m < each; ++m) {
-        Group sums;
+      for (int m = 0; m < Weighed::each; ++m) {
+        typename Weighed::Group sums;
 #pragma unroll
-        for (int e = 0; e < together; ++e) sums.element[e] = sum[pass][m][e].total;
-        if (const long f = feature(pass); f < H::width) store(at.group + m * groups, f, sums, H::width - f);
+        for (int e = 0; e < H::together; ++e) sums.element[e] = own.sum[pass][m][e].total;
+        if (const long f = own.feature(pass); f < H::width) store(own.query(m), f, sums, H::width - f);
       }
   }
 }

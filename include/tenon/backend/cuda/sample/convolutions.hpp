@@ -6,7 +6,7 @@
 TENON_EXACT_BEGIN
 namespace tenon::inline TENON_ABI::kernel::cuda {
 
-/// The bytes of that many floats; 0, if a step may not have that much shared memory.
+/// How many bytes the floats have; 0 if a step may not use so much shared memory.
 constexpr int bytes_to_stage(long floats) {
   return floats * long(sizeof(float)) <= most_staged_bytes ? int(floats * long(sizeof(float))) : 0;
 }

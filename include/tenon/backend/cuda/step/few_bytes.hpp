@@ -80,8 +80,8 @@ inline void send_to_host(std::byte* to, const std::byte* from, std::size_t bytes
   constexpr int threads = 32;
   detail::start_in_order(run_send_to_host<threads>, threads, to, from, bytes, &done);
 }
-/// The kernel notifies nobody: the thread looks again and again, and sleeps in between if that takes long. After an
-/// error of a kernel `done` would never come; the queue says so.
+/// A kernel cannot notify a thread of the host, so the thread polls `done`, and sleeps between two polls after a while.
+/// If a kernel has failed, `done` is never set: then the queue reports the error.
 inline void wait_until(const std::atomic<bool>& done) {
   const cudaStream_t stream = queues().kernels;
   for (long turn = 1; !done.load(std::memory_order_acquire); ++turn) {
