@@ -161,8 +161,8 @@ TEST_CASE("how many calls of the runtime a step of graph mode makes") {
   const auto data = target_test::images<few>(80, 4, 3);
   CHECK(calls_per_step(few, data) == 3);           // rows that the GPU gathers, the graph, the loss
   CHECK(calls_per_step(few, changed(data)) == 4);  // few bytes of each of the two columns
-  // Of a large column: the wait for its pinned place, that for the step before the last one, the copy, its event, and the
-  // wait for this. And an event after the step.
+  // Five more for a large column: the wait for its pinned place, that for the step before the last one, its event, the
+  // wait for this, and an event after the step.
   CHECK(calls_per_step(many, changed(target_test::images<many>(80, 4, 3))) == 9);
 }
 #endif
