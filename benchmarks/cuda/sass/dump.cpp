@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#if defined(SASS_ATTENTION)
+#if defined(SASS_ATTENTION) || defined(SASS_CONV)
 #include <tenon/tenon.hpp>
 #else
 #include "../../models/lenet.hpp"
@@ -48,6 +48,21 @@ bool train(const std::string& network, long batch) {
   const std::vector<float> numbers = made_numbers(batch * 128 * 256);
   auto data = dataset::from_arrays(dataset::column<Text>(numbers), dataset::column<Text>(numbers));
   train(Attention{}, nn::MSELoss{}, std::move(data), batch);
+  return true;
+}
+#elif defined(SASS_CONV)
+constexpr auto networks = "conv";
+struct Convolutions : nn::Cell<Convolutions> {
+  nn::Conv2d<64, 64, 3> first, second;
+  constexpr auto construct(auto x) const { return second(first(x)); }
+};
+using Images = Shape<64, 32, 32>;
+
+bool train(const std::string& network, long batch) {
+  if (network != "conv") return false;
+  const std::vector<float> numbers = made_numbers(batch * 64 * 32 * 32);
+  auto data = dataset::from_arrays(dataset::column<Images>(numbers), dataset::column<Images>(numbers));
+  train(Convolutions{}, nn::MSELoss{}, std::move(data), batch);
   return true;
 }
 #else

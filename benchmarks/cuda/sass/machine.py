@@ -143,9 +143,8 @@ class Machine:
         instruction = self.code[warp.at]
         group, mask = warp.execute(instruction)
         self.statistics.started(warp, instruction, now)
-        self.time_model.started(quarter.number, warp, instruction, now)
+        quarter.last, quarter.free_at = warp, self.time_model.started(quarter.number, warp, instruction, now)
         warp.go_on(group, instruction, mask, now)
-        quarter.last, quarter.free_at = warp, now + 1
 
     def run(self):
         """Each quarter is looked at when something can start there: the events of a queue ordered by time."""
@@ -159,7 +158,7 @@ class Machine:
             warp, soonest = self.choose(quarter, now) if now >= quarter.free_at else (None, (quarter.free_at, "", None))
             if warp:
                 self.start(quarter, warp, now)
-                soonest = (now + 1, "", None)
+                soonest = (quarter.free_at, "", None)
             elif soonest and soonest[1]:
                 self.statistics.waited(soonest[2], soonest[1], soonest[0] - now)
             quarter.looks_at = soonest[0] if soonest else 0

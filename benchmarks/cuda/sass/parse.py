@@ -6,7 +6,9 @@ LINE = re.compile(r"\s+/\*([0-9a-f]{4,6})\*/\s+(.*?)\s*;?\s+/\* (0x[0-9a-f]{16})
 SECOND_LINE = re.compile(r"\s+/\* (0x[0-9a-f]{16}) \*/")
 PREDICATE = re.compile(r"@(!?U?P(?:\d|T))\s+(.*)")
 BYTES = 16  # of an instruction
+READ_REGISTER = re.compile(r"(?<!U)R(\d+)(?:\.64)?(\.reuse)?")
 JUMPS = {"BRA", "CALL"}
+WITHOUT_RESULT = {"ST", "STG", "STS", "STL", "LDGSTS", "RED"}
 NO_SCOREBOARD = 7
 
 
@@ -40,7 +42,7 @@ class Instruction:
     """
 
     __slots__ = ("address", "text", "name", "opcode", "modifiers", "operands", "predicate", "stall",
-                 "write_scoreboard", "read_scoreboard", "wait_mask", "target", "pipe")
+                 "write_scoreboard", "read_scoreboard", "wait_mask", "target", "pipe", "reads")
 
     def __init__(self, address, text, upper_bits):
         self.address, self.text = address, text.rstrip(" ;")
@@ -54,7 +56,11 @@ class Instruction:
         name, _, operands = (match.group(2) if match else self.text).partition(" ")
         self.name = name
         self.opcode, *self.modifiers = name.split(".")
-        self.operands = [each.strip().replace(".reuse", "") for each in operands.split(",")] if operands.strip() else []
+        texts = [each.strip() for each in operands.split(",")] if operands.strip() else []
+        self.operands = [each.replace(".reuse", "") for each in texts]
+        # registers of operands: (where the operand is, number, whether it is kept for the next reader)
+        self.reads = [(k, int(found.group(1)), bool(found.group(2))) for k, each in enumerate(texts)
+                      if (found := READ_REGISTER.search(each)) and (k > 0 or self.opcode in WITHOUT_RESULT)]
         addresses = [each for each in self.operands if re.fullmatch(r"0x[0-9a-f]+", each)]
         self.target = int(addresses[0], 16) // BYTES if self.opcode in JUMPS and addresses else None
         self.pipe = None  # the time model sets it

@@ -1,18 +1,20 @@
 """An estimate of the time of a multiprocessor of an H100, cycle by cycle.
 
 Modelled: a scheduler per quarter of the multiprocessor, which starts an instruction of one of its warps per cycle; what
-the compiler wrote into the instructions (stall cycles and scoreboards); pipes that are busy; the queue of shared memory
-with its wavefronts; latencies of memory; the first-level cache, without evictions; barriers.
+the compiler wrote into the instructions (stall cycles and scoreboards); pipes that are busy; banks of registers; the
+queue of shared memory with its wavefronts; latencies of memory; the first-level cache, without evictions; barriers.
 
 Not modelled: other multiprocessors, and so contention for the second-level cache and for memory (what a kernel reads
-is assumed to be in the second-level cache); conflicts of register banks; how long a store to distributed shared memory
+is assumed to be in the second-level cache); the second register of a pair; how long a store to distributed shared memory
 is on its way; the start and the end of a kernel; a block that starts when another one ends (those that share a
 multiprocessor start together). Which warp has the next turn is a guess: the one that was last, while it can go on. The
 instruction cache is a guess altogether, and off unless it is asked for. On the one kernel that was measured on an H200,
 the estimate was within about 10 to 20 %.
 
 Sources: [L] of the size that Luo et al. report, Benchmarking and Dissecting the Nvidia Hopper GPU Architecture, 2024
-(arXiv 2402.13499), without claim to its digits. [N] NVIDIA's programming and tuning guides. [A] an assumption, of the
+(arXiv 2402.13499), without claim to its digits. [H] the rules that Huerta et
+al. found for earlier GPUs, Analyzing Modern NVIDIA GPU Cores, 2025 (arXiv 2503.20481): of loops of 64 sums that were
+measured on an H100 they give the speeds by 2 %. [N] NVIDIA's programming and tuning guides. [A] an assumption, of the
 size that microbenchmarks of NVIDIA's recent GPUs report."""
 from .parse import NO_SCOREBOARD
 
@@ -47,6 +49,12 @@ PIPE_CYCLES = {"fma": 1, "fma heavy": 2, "alu": 2, "special": 8, "double": 2, "m
 MEMORY_QUEUE = 8  # wavefronts that may wait before a quarter has to wait [A]
 SECTORS_PER_CYCLE = 4  # of the first-level cache, 32 bytes each [N]
 L2_SECTORS_PER_CYCLE = 2  # from the second-level cache to a multiprocessor, 64 bytes [A]
+
+# Registers of a quarter [H]. A bank gives one operand per cycle, to an instruction within some cycles after it has
+# started; otherwise the quarter waits. What is marked `reuse` stays at its place, for the next instruction that reads
+# the same bank there.
+REGISTER_BANKS = 2
+READ_WITHIN = 2  # cycles; 3 in [H]
 
 # The instruction cache [A].
 CACHE_LINE = 8  # instructions: 128 bytes
@@ -87,6 +95,23 @@ class MultiprocessorTimes:
         self.l1_sectors = set()
         self.l0_lines = [{} for _ in range(QUARTERS)]  # line -> when it is there
         self.l1_lines = {}
+        self.banks_free = [[0] * REGISTER_BANKS for _ in range(QUARTERS)]
+        self.kept_operands = [{} for _ in range(QUARTERS)]  # (bank, place) -> (warp, register)
+
+    def read_registers(self, quarter, warp, instruction, now):
+        """Notes the operands that an instruction reads. How many cycles the quarter has to wait for them."""
+        free, kept, needed = self.banks_free[quarter], self.kept_operands[quarter], [0] * REGISTER_BANKS
+        for place, register, is_kept in instruction.reads:
+            bank = register % REGISTER_BANKS
+            needed[bank] += kept.pop((bank, place), None) != (warp, register)
+            if is_kept:
+                kept[bank, place] = warp, register
+        waits = 0
+        for bank, count in enumerate(needed):
+            if count:
+                free[bank] = max(free[bank], now + 1) + count
+                waits = max(waits, free[bank] - 1 - now - READ_WITHIN)
+        return waits
 
     def fetched(self, quarter, at, now):
         """When the line of an instruction is in the cache of its quarter."""
@@ -177,7 +202,7 @@ class TimeModel:
         return int(times.l2_path - now) + L2_LOAD
 
     def started(self, quarter, warp, instruction, now):
-        """Notes what an instruction that starts now, and was executed, occupies."""
+        """Notes what an instruction that starts now, and was executed, occupies. When the quarter can go on."""
         times, shared, opcode = warp.times, warp.block.times, instruction.opcode
         pipe = pipe_of(instruction)
         if pipe:
@@ -192,7 +217,9 @@ class TimeModel:
             times.groups_of_copies.append(max(times.copies, now))
         elif opcode == "CCTL":
             shared.l1_sectors.clear()
-        times.ready = now + max(1, instruction.stall)
+        waits = shared.read_registers(quarter, warp, instruction, now)
+        times.ready = now + max(1, instruction.stall) + waits
         if opcode == "MEMBAR":
             of_block = "CTA" in instruction.modifiers
             times.ready = max([now + FENCE_OF_BLOCK, *times.scoreboards]) if of_block else now + FENCE_OF_DEVICE
+        return now + 1 + waits

@@ -79,9 +79,9 @@ struct ConvPlace {
   /// groups, and parts.
   __device__ static ConvPlace of(const ConvPlan& plan, const Arguments& a, int index, int tile_channels) {
     const ConvSides& s = plan.sides;
-    const auto next = [&](int count) {
-      const int own = index % count;
-      index /= count;
+    const auto next = [&](int count) {  // mostly 1, and all threads wait for these divisions
+      const int own = count == 1 ? 0 : index % count;
+      if (count > 1) index /= count;
       return own;
     };
     const PixelAxis all_y = s.rows(0), all_x = s.columns(0);

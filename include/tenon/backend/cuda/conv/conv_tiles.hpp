@@ -15,6 +15,7 @@ struct ConvBlock {
   static constexpr int threads = Tile::threads, tc = Tile::thread_channels, tr = Tile::thread_runs,
                        pixels = Tile::thread_pixels, run = ImageTile::run, side = Taps::side;
   using Run = Neighbours<float, run>;
+  using Four = Neighbours<float, 4>;
 
   const Arguments& a;
   const ConvPlan& plan;
@@ -22,7 +23,7 @@ struct ConvBlock {
   ConvPlace& at;
   float *const kept, *const stages;
   int base[tr];  // of a thread's runs: where they begin in shared memory
-  float sum[tc][pixels];
+  float sum[pixels][tc];
 
   __device__ ConvBlock(const Arguments& arguments, const ConvPlan& of)
       : a(arguments),
@@ -94,10 +95,19 @@ struct ConvBlock {
   }
   __device__ void clear() {
 #pragma unroll
-    for (int c = 0; c < tc; ++c)
+    for (int p = 0; p < pixels; ++p)
 #pragma unroll
-      for (int p = 0; p < pixels; ++p) sum[c][p] = 0;
+      for (int c = 0; c < tc; ++c) sum[p][c] = 0;
   }
+  /// body(number, sums of four neighbouring channels) of all fours of a thread.
+  template <class Body>
+  __device__ void each_four(Body body) {
+#pragma unroll
+    for (int p = 0; p < pixels; ++p)
+#pragma unroll
+      for (int c = 0; c < tc; c += 4) body((p * tc + c) / 4, sum[p] + c);
+  }
+  __device__ Four& kept_four(int q) const { return reinterpret_cast<Four*>(kept)[q * threads + thread]; }
   __device__ void find_places() {
     const ConvSides& s = plan.sides;
     const PixelAxis y = at.y, x = at.x;
@@ -196,14 +206,16 @@ struct ConvBlock {
         // with a step of 2 even rows are before odd ones
         const float* const row =
             images + (Taps::step == 1 ? (Taps::mirrored ? side - 1 - r : r) * pitch : r / 2 * pitch + r % 2 * odd_rows);
-        float pixel[tr][(run - 1) * Taps::step + side];
+        // Weights before pixels: then nvcc finds an order of products with fewer conflicts of registers' banks.
+        float w[side][tc], pixel[tr][(run - 1) * Taps::step + side];
+#pragma unroll
+        for (int k = 0; k < side; ++k) load_channels(factors + (r * side + k) * Tile::pitch, w[k]);
 #pragma unroll
         for (int k = 0; k < tr; ++k) load_pixels(row + base[k], odd_columns, pixel[k]);
 #pragma unroll
         for (int k = 0; k < side; ++k) {
           const int first = Taps::mirrored ? side - 1 - k : k;
-          add_tap(factors + (r * side + k) * Tile::pitch,
-                  [&](int own, int j) { return pixel[own][first + j * Taps::step]; });
+          add_tap(w[k], [&](int own, int j) { return pixel[own][first + j * Taps::step]; });
         }
       }
     } else {
@@ -219,7 +231,9 @@ struct ConvBlock {
         for (int k = 0; k < tr; ++k)
 #pragma unroll
           for (int j = 0; j < run; ++j) pixel[k][j] = from[base[k] + j];
-        add_tap(factors, [&](int own, int j) { return pixel[own][j]; });
+        float w[tc];
+        load_channels(factors, w);
+        add_tap(w, [&](int own, int j) { return pixel[own][j]; });
       }
     }
   }
@@ -244,7 +258,7 @@ struct ConvBlock {
 #pragma unroll
         for (int i = 0; i < run; ++i) {
           const int j = c % 2 ? run - 1 - i : i, p = first + 2 * j + odd;
-          sum[c][p] = fmadd(w[c], pixel[down][j + right], sum[c][p]);
+          sum[p][c] = fmadd(w[c], pixel[down][j + right], sum[p][c]);
         }
     }
   }
@@ -265,17 +279,18 @@ struct ConvBlock {
       pixel[2 * run] = row[run];
     }
   }
-  template <class Pixel>
-  __device__ void add_tap(const float* factors, Pixel pixel) {
-    float w[tc];
+  __device__ static void load_channels(const float* factors, float (&w)[tc]) {
 #pragma unroll
     for (int c = 0; c < tc; c += 4) load<4>(factors + c, w + c);
+  }
+  template <class Pixel>
+  __device__ void add_tap(const float (&w)[tc], Pixel pixel) {
 #pragma unroll
     for (int c = 0; c < tc; ++c)
 #pragma unroll
       for (int i = 0; i < tr * run; ++i) {  // to and fro, as in ProductBlocks
         const int p = c % 2 ? tr * run - 1 - i : i;
-        sum[c][p] = fmadd(w[c], pixel(p / run, p % run), sum[c][p]);
+        sum[p][c] = fmadd(w[c], pixel(p / run, p % run), sum[p][c]);
       }
   }
   template <int count>
@@ -291,24 +306,25 @@ struct ConvBlock {
       each_run([&](int c, int r, long i, int, int count, int next) {
         Run own;
 #pragma unroll
-        for (int j = 0; j < run; ++j) own.element[j] = sum[c][r * run + j];
+        for (int j = 0; j < run; ++j) own.element[j] = sum[r * run + j][c];
         store(sums_of(slot) + i, own, count, next);
       });
     } else {
+      each_four([&](int q, const float* sums) {
+        Four own = kept_four(q);
 #pragma unroll
-      for (int q = 0; q < Tile::sums; ++q) {
-        float& own = kept[q * threads + thread];
-        const float added = sum[q / pixels][q % pixels];
-        own = is_first ? added : own + added;
-      }
+        for (int i = 0; i < 4; ++i) own.element[i] = is_first ? sums[i] : own.element[i] + sums[i];
+        kept_four(q) = own;
+      });
     }
     clear();
   }
   __device__ void put() {
+    each_four([&](int q, float* sums) { load<4>(kept_four(q).element, sums); });
     each_run([&](int c, int r, long i, int channel, int count, int next) {
       Run own;
 #pragma unroll
-      for (int j = 0; j < run; ++j) own.element[j] = kept[(c * pixels + r * run + j) * threads + thread];
+      for (int j = 0; j < run; ++j) own.element[j] = sum[r * run + j][c];
       if (plan.parts > 1) return store(sums_of(0) + i, own, count, next);
 #pragma unroll
       for (int j = 0; j < run; ++j)

@@ -197,22 +197,30 @@ struct ProductSums {
       for (int d = 0; d < count; d += unit) steps<unit>(lefts, rights, d);
     }
   }
-  // Some steps; those of a unit from the last one on.
+  // Some steps; those of a unit from the last one on. A thread of many elements reads the factors of columns first: then
+  // nvcc finds an order of products with fewer conflicts of registers' banks.
   template <int count>
   __device__ void steps(const A* lefts, const A* rights, int first) {
     constexpr int left_many = std::min(count, Left::together), right_many = std::min(count, Right::together);
-    A x[left_many][tr], y[right_many][tc];
+    constexpr bool columns_first = elements > 16;
+    A x[left_many][tr], y[count / right_many][right_many][tc];
+    const auto step = [&](int k) { return first + (unit > 1 ? count - 1 - k : k); };
+    const auto read_columns = [&](int k) {
+      if (k % right_many == 0)
+        Right::template read<right_many, column_chunk, 8 * column_chunk>(rights, step(k), y[k / right_many]);
+    };
+#pragma unroll
+    for (int k = 0; k < (columns_first ? count : 0); ++k) read_columns(k);
 #pragma unroll
     for (int k = 0; k < count; ++k) {
-      const int step = first + (unit > 1 ? count - 1 - k : k);
-      if (k % left_many == 0) Left::template read<left_many, row_chunk, 4 * row_chunk>(lefts, step, x);
-      if (k % right_many == 0) Right::template read<right_many, column_chunk, 8 * column_chunk>(rights, step, y);
+      if (k % left_many == 0) Left::template read<left_many, row_chunk, 4 * row_chunk>(lefts, step(k), x);
+      if (!columns_first) read_columns(k);
 #pragma unroll
       for (int i = 0; i < tr; ++i)
 #pragma unroll
         for (int u = 0; u < tc; ++u) {  // to and fro: a factor that is used twice in a row is read from a register once
           const int j = i % 2 ? tc - 1 - u : u;
-          sum[i][j] = fmadd(x[k % left_many][i], y[k % right_many][j], sum[i][j]);
+          sum[i][j] = fmadd(x[k % left_many][i], y[k / right_many][k % right_many][j], sum[i][j]);
         }
     }
   }
