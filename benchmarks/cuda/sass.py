@@ -17,7 +17,7 @@ import os
 
 from sass import build, dump, machine, report, time_model
 
-NETWORKS = {"lenet": [], "mlp": [], "attention": ["-DSASS_ATTENTION"], "conv": ["-DSASS_CONV"]}  # flags of the compilers
+NETWORKS = {"lenet": [], "mlp": [], **{name: ["-DSASS_" + name.upper()] for name in ("attention", "conv", "dense")}}  # flags of the compilers
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sass", "dump.cpp")
 
 
@@ -29,7 +29,7 @@ def arguments():
     add("--blocks-at-once", type=int, default=132, help="how many blocks of clusters the GPU has room for: 132 on an "
         "H100, where small batches get clusters; 1: a block per sample (132)")
     add("--kernel", default="SampleBlocks", help="a part of the name of the kernel's body (SampleBlocks)")
-    add("--launch", type=int, help="which launch of such a kernel, from 0 (2; of attention and conv: 0)")
+    add("--launch", type=int, help="which launch of such a kernel, from 0 (2; of attention, conv, dense: 0)")
     add("--resident", type=int, default=1, metavar="K", help="K neighbouring blocks, without clusters, share a "
         "multiprocessor; all of them start together, and the next K when they are done (1)")
     add("--blocks", type=int, nargs=2, metavar=("FROM", "TO"), help="executes only the blocks FROM .. TO - 1, and "

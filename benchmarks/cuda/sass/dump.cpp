@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#if defined(SASS_ATTENTION) || defined(SASS_CONV)
+#if defined(SASS_ATTENTION) || defined(SASS_CONV) || defined(SASS_DENSE)
 #include <tenon/tenon.hpp>
 #else
 #include "../../models/lenet.hpp"
@@ -63,6 +63,21 @@ bool train(const std::string& network, long batch) {
   const std::vector<float> numbers = made_numbers(batch * 64 * 32 * 32);
   auto data = dataset::from_arrays(dataset::column<Images>(numbers), dataset::column<Images>(numbers));
   train(Convolutions{}, nn::MSELoss{}, std::move(data), batch);
+  return true;
+}
+#elif defined(SASS_DENSE)
+constexpr auto networks = "dense";
+struct TwoLayers : nn::Cell<TwoLayers> {
+  nn::Dense<256, 1024> first;
+  nn::Dense<1024, 256> second;
+  constexpr auto construct(auto x) const { return second(first(x)); }
+};
+
+bool train(const std::string& network, long batch) {
+  if (network != "dense") return false;
+  const std::vector<float> numbers = made_numbers(batch * 256);
+  auto data = dataset::from_arrays(dataset::column<Shape<256>>(numbers), dataset::column<Shape<256>>(numbers));
+  train(TwoLayers{}, nn::MSELoss{}, std::move(data), batch);
   return true;
 }
 #else

@@ -149,24 +149,34 @@ struct CopiedLines<lines, chunk, Tile, false> : LinesOfSteps<float, lines> {
 
   const float* from;
   int left, matrix_pitch, mine, other;  // left: lines from the thread's first one on
-  bool by_fours;
+  bool by_fours, whole;                 // whole: all lines of the tile exist
 
   __device__ CopiedLines(const MatrixLines<float, false>& matrix, long first_line, int thread)
       : matrix_pitch(matrix.pitch),
         mine(thread % fours * 4),
         other(thread / fours),
-        by_fours((matrix.pitch | matrix.lines) % 4 == 0 && reinterpret_cast<std::uintptr_t>(matrix.from) % 16 == 0) {
+        by_fours((matrix.pitch | matrix.lines) % 4 == 0 && reinterpret_cast<std::uintptr_t>(matrix.from) % 16 == 0),
+        whole(by_fours && first_line + lines <= matrix.lines) {
     const long line = first_line + mine;
     left = int(matrix.lines - line);
     from = matrix.from + other * long(matrix_pitch) + line;
   }
   __device__ void fetch(float* to, int step, int end) const {
-    const float* next = from + long(step) * matrix_pitch;
+    const float* const next = from + long(step) * matrix_pitch;
+    to += other * pitch + mine;
+    const auto each_four = [&](auto copy) {
 #pragma unroll
-    for (int s = 0; s < Tile::depth; s += fours_down, next += long(fours_down) * matrix_pitch) {
-      if (fours_down > Tile::depth && other >= Tile::depth) continue;
-      copy_neighbours(to + (other + s) * pitch + mine, next, step + other + s < end ? left : 0, by_fours);
-    }
+      for (int s = 0; s < Tile::depth; s += fours_down) {
+        if (fours_down > Tile::depth && other >= Tile::depth) continue;
+        copy(s, to + s * pitch, next + long(s) * matrix_pitch);
+      }
+    };
+    if (whole && step + Tile::depth <= end)
+      each_four([](int, float* own, const float* at) { copy_four_async(own, at, true); });
+    else
+      each_four([&](int s, float* own, const float* at) {
+        copy_neighbours(own, at, step + other + s < end ? left : 0, by_fours);
+      });
   }
 };
 
@@ -180,13 +190,14 @@ struct CopiedLines<lines, chunk, Tile, true> : StepsOfLines<float, lines, chunk,
 
   const float* from;
   int left, matrix_pitch, mine, other;  // left: lines from the thread's first one on
-  bool by_fours;
+  bool by_fours, whole;                 // whole: all lines of the tile exist
 
   __device__ CopiedLines(const MatrixLines<float, true>& matrix, long first_line, int thread)
       : matrix_pitch(matrix.pitch),
         mine(thread % fours * 4),
         other(thread / fours),
-        by_fours(matrix.pitch % 4 == 0 && reinterpret_cast<std::uintptr_t>(matrix.from) % 16 == 0) {
+        by_fours(matrix.pitch % 4 == 0 && reinterpret_cast<std::uintptr_t>(matrix.from) % 16 == 0),
+        whole(by_fours && first_line + lines <= matrix.lines) {
     const long line = first_line + Places::line_at(other);
     left = int(matrix.lines - line);
     from = matrix.from + line * matrix_pitch + mine;
@@ -194,13 +205,21 @@ struct CopiedLines<lines, chunk, Tile, true> : StepsOfLines<float, lines, chunk,
   __device__ void fetch(float* to, int step, int end) const {
     const float* const next = from + step;
     const bool together = by_fours && step % 4 == 0;
+    to += other * Places::pitch + mine;
+    const auto each_four = [&](auto copy) {
 #pragma unroll
-    for (int place = 0; place < lines; place += lines_down) {
-      if (lines_down > lines && other >= lines) continue;
-      const int line = Places::line_at(place);
-      copy_neighbours(to + (other + place) * Places::pitch + mine, next + long(line) * matrix_pitch,
-                      line < left ? end - step - mine : 0, together);
-    }
+      for (int place = 0; place < lines; place += lines_down) {
+        if (lines_down > lines && other >= lines) continue;
+        const int line = Places::line_at(place);
+        copy(line, to + place * Places::pitch, next + long(line) * matrix_pitch);
+      }
+    };
+    if (whole && together && step + Tile::depth <= end)
+      each_four([](int, float* own, const float* at) { copy_four_async(own, at, true); });
+    else
+      each_four([&](int line, float* own, const float* at) {
+        copy_neighbours(own, at, line < left ? end - step - mine : 0, together);
+      });
   }
 };
 }  // namespace detail
