@@ -172,12 +172,16 @@ struct ConvBlock {
   /// Four channels of a tap per thread.
   __device__ void fetch_turned(float* to, const float* from, int count) {
     constexpr int across = Tile::channels / run, down = threads / across;
-    const int first = thread % across * run;
-    const bool there = at.channel0 + first < plan.line();
+    const int first = thread % across * run, line = plan.line();
+    const bool there = at.channel0 + first < line;
     const int* const places = weight_places();
-    to += thread / across * Tile::pitch + first, from += first;
-    for (int i = thread / across; i < count; i += down, to += down * Tile::pitch)
-      copy_four_async(to, there ? from + places[i] : at.image, there);
+    const float* const own = there ? from + first : at.image;
+    to += thread / across * Tile::pitch + first;
+#pragma unroll 4
+    for (int i = thread / across; i < count; i += down, to += down * Tile::pitch) {
+      const int place = side > 1 ? i * line : places[i];  // taps of all sizes that are known are neighbours
+      copy_four_async(to, own + (there ? place : 0), there);
+    }
   }
   /// Four channels of eight taps per warp: no two lanes write to the same bank, and neighbours read neighbours.
   __device__ void fetch_weights(float* to, const float* from, int count) {
