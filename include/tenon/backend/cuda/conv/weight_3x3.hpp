@@ -199,15 +199,18 @@ struct Weight3x3Block {
       const int sample = from.sample + place.sample, y = from.y + place.y, x = from.x + place.x;
       const bool inside =
           sample < plan.samples && unsigned(y) < unsigned(from.height) && unsigned(x) < unsigned(from.width);
-      int c = thread >> log;
+      const int c = thread >> log, left = channels - 1 - c,  // channels: c and every `down`th one from there
+          count = left < 0 ? 0 : (left >> (log_threads - log)) + 1;
       const float* at = a.operand<float>(from.operand);
       if (inside) at += (long(sample) * from.channels + from.channel + c) * plane + y * from.width + x;
       float* own = to + place.own + c * lines.channel;
       const int next = inside ? down * plane : 0, next_own = down * lines.channel;
       if (lines.quads) {
-        for (; c < channels; c += down, at += next, own += next_own) copy_four_async(own, at, inside);
+#pragma unroll 4
+        for (int k = 0; k < count; ++k) copy_four_async(own + k * next_own, at + k * next, inside);
       } else {
-        for (; c < channels; c += down, at += next, own += next_own) copy_async(own, at, inside);
+#pragma unroll 4
+        for (int k = 0; k < count; ++k) copy_async(own + k * next_own, at + k * next, inside);
       }
     }
   }
