@@ -31,10 +31,12 @@ struct ConvTaps {
   static constexpr bool mirrored = Mirrored, fourfold = Mirrored && Step == 2;
 };
 
-/// Where the parts of the work of a convolution are.
+/// Where the parts of the work of a convolution are. Blocks compute no quotients of what is known before.
 struct ConvPlan {
   ConvSides sides;
   ImageTile tile;
+  PixelAxis y, x;                       // of the first phase, which has the most pixels
+  int columns, rows, stacks, channels;  // tiles: beside and below each other, of samples, of results
   int samples;
   int planes;      // that are in shared memory at a time
   int parts;       // blocks that share the segments of a tile; with several, sums of segments go to the workspace
@@ -59,11 +61,8 @@ struct ConvPlan {
   }
   /// Sums per element in the workspace: one of the first part, those of all later segments.
   TENON_DEVICE constexpr int slots() const { return parts > 1 ? 1 + sides.segments() - first_segment(1) : 0; }
-  constexpr long blocks(int channels) const {
-    const PixelAxis y = sides.rows(0), x = sides.columns(0);
-    return blocks_for(x.count, ImageTile::run * tile.across) * blocks_for(y.count, tile.rows) *
-           blocks_for(samples, tile.samples) * blocks_for(sides.results, channels) * sides.groups * sides.phases_h() *
-           sides.phases_w() * parts;
+  constexpr long blocks() const {
+    return long(columns) * rows * stacks * channels * sides.groups * sides.phases_h() * sides.phases_w() * parts;
   }
 };
 
@@ -84,15 +83,11 @@ struct ConvPlace {
       if (count > 1) index /= count;
       return own;
     };
-    const PixelAxis all_y = s.rows(0), all_x = s.columns(0);
-    const int width = ImageTile::run * plan.tile.across, height = plan.tile.rows, together = plan.tile.samples;
-    const int column0 = next((all_x.count + width - 1) / width) * width,
-              row0 = next((all_y.count + height - 1) / height) * height,
-              sample0 = next((plan.samples + together - 1) / together) * together,
-              channel0 = next((s.results + tile_channels - 1) / tile_channels) * tile_channels,
-              phase_w = s.phases_w() - 1 - next(s.phases_w()), phase_h = s.phases_h() - 1 - next(s.phases_h()),
-              group = next(s.groups), part = index;
-    const PixelAxis y = s.rows(phase_h), x = s.columns(phase_w);
+    const int column0 = next(plan.columns) * ImageTile::run * plan.tile.across, row0 = next(plan.rows) * plan.tile.rows,
+              sample0 = next(plan.stacks) * plan.tile.samples, channel0 = next(plan.channels) * tile_channels,
+              phases_w = s.phases_w(), phases_h = s.phases_h(), phase_w = phases_w - 1 - next(phases_w),
+              phase_h = phases_h - 1 - next(phases_h), group = next(s.groups), part = index;
+    const PixelAxis y = phases_h == 1 ? plan.y : s.rows(phase_h), x = phases_w == 1 ? plan.x : s.columns(phase_w);
     const float* const image = a.operand<float>(s.input_gradient ? 1 : 0) + sample0 * s.image() +
                                long(group) * s.planes * s.image_h * s.image_w;
     const float* const weights =

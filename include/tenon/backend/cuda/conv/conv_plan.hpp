@@ -17,7 +17,12 @@ struct PlannedTile {
 [[gnu::noinline]] constexpr ConvPlan plan_by(const PlannedTile& tile, const ConvSides& s, long n, int parts,
                                              bool turns) {
   constexpr int most_planes = 32;
-  ConvPlan plan{s, ImageTile::of(s, n, tile.runs), int(n), 1, parts, 0, 0, false, turns};
+  const ImageTile pixels = ImageTile::of(s, n, tile.runs);
+  ConvPlan plan{s, pixels, s.rows(0), s.columns(0), 0, 0, 0, 0, int(n), 1, parts, 0, 0, false, turns};
+  plan.columns = int(ceil_div(plan.x.count, ImageTile::run * pixels.across));
+  plan.rows = int(ceil_div(plan.y.count, pixels.rows));
+  plan.stacks = int(ceil_div(n, pixels.samples));
+  plan.channels = int(ceil_div(s.results, tile.channels));
   for (int h = 0; h < s.phases_h(); ++h)
     for (int w = 0; w < s.phases_w(); ++w) {
       const PixelAxis y = s.rows(h), x = s.columns(w);
@@ -26,10 +31,10 @@ struct PlannedTile {
       const int taps = s.side() > 1 ? s.kernel_taps() : y.taps * x.taps;
       if (taps > plan.taps) plan.taps = taps;
     }
-  const int place = s.columns(0).lowest() - s.unused();
-  plan.quads = s.side() > 0 && s.columns(0).step == 1 && s.image_w % ImageTile::run == 0 && place % ImageTile::run == 0;
+  const int place = plan.x.lowest() - s.unused();
+  plan.quads = s.side() > 0 && plan.x.step == 1 && s.image_w % ImageTile::run == 0 && place % ImageTile::run == 0;
   const long most = std::min(most_planes, s.planes),
-             stage_bytes = plan.blocks(tile.channels) > 2 * multiprocessors ? tile.stage_bytes : tile.large_stage_bytes,
+             stage_bytes = plan.blocks() > 2 * multiprocessors ? tile.stage_bytes : tile.large_stage_bytes,
              room = stage_bytes / ((plan.size + plan.taps * tile.pitch) * long(sizeof(float)));
   plan.planes = int(room < 1 ? 1 : room < most ? room : most);
   return plan;
@@ -57,8 +62,7 @@ constexpr long conv_cost(const ConvPlan& p) {
   constexpr long bytes_per_cycle = 15, join_cycles = 4000, turned_percent = 107;  // of the speed with other weights
   constexpr long memory_of_multiprocessor = 228 << 10, reserved = 1 << 10;
   const ConvSides& s = p.sides;
-  const long phases = s.input_gradient ? s.stride_h * s.stride_w : 1,
-             rounds = ceil_div(p.blocks(Tile::channels), multiprocessors),
+  const long phases = s.input_gradient ? s.stride_h * s.stride_w : 1, rounds = ceil_div(p.blocks(), multiprocessors),
              fit = memory_of_multiprocessor / (conv_shared_bytes<Tile>(p) + reserved),
              at_once = std::max(1l, std::min({rounds, long(Tile::resident), fit}));
   const long work = long(s.planes) * s.kernel_h * s.kernel_w / phases * Tile::sums,  // of a thread for a tile
@@ -155,8 +159,7 @@ struct ConvInTiles {
   static void run_plan(const Arguments& a, ConvPlan plan) {
     plan.quads = plan.quads && has_fours(a.operand<float>(plan.sides.input_gradient ? 1 : 0));
     if (plan.turns) turn_weights(a, plan);
-    launch_blocks(ConvTiles<Taps, Tile, Steps>{plan}, a, plan.blocks(Tile::channels),
-                  int(conv_shared_bytes<Tile>(plan)));
+    launch_blocks(ConvTiles<Taps, Tile, Steps>{plan}, a, plan.blocks(), int(conv_shared_bytes<Tile>(plan)));
     if (plan.parts == 1) return;
     const ConvSides& s = plan.sides;
     const long count = plan.samples * s.result();

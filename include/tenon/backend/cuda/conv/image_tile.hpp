@@ -36,7 +36,7 @@ struct PixelAxis {
   TENON_DEVICE constexpr int lowest() const { return tap_step < 0 ? image - reach() : image; }
   TENON_DEVICE constexpr int remainders() const { return step < reach() + 1 ? step : reach() + 1; }
   /// Places of a remainder that `pixels` pixels meet.
-  TENON_DEVICE constexpr int length(int pixels) const { return pixels + reach() / step; }
+  TENON_DEVICE constexpr int length(int pixels) const { return pixels + (step == 1 ? reach() : reach() / step); }
   /// Where the first pixel meets a tap, if a remainder has `pitch` places.
   TENON_DEVICE constexpr int place(int tap, int pitch) const {
     const int at = image + tap * tap_step - lowest();
