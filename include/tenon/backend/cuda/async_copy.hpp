@@ -11,6 +11,15 @@ __device__ inline void wait_for_loads() {
   asm volatile("membar.cta;" ::: "memory");
 #endif
 }
+/// The value, which nvcc keeps in a register. Else it computes it again wherever it is needed, to save registers.
+template <class T>
+__device__ T kept_in_register(T value) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (sizeof(T) == 8) asm volatile("" : "+l"(value));
+  else asm volatile("" : "+r"(value));
+#endif
+  return value;
+}
 /// Starts to copy a float, or a zero if it is not `there`. Nothing is read then.
 __device__ inline void copy_async(float* to, const float* from, bool there) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800

@@ -149,17 +149,18 @@ struct CopiedLines<lines, chunk, Tile, false> : LinesOfSteps<float, lines> {
 
   const float* from;
   int left, matrix_pitch, mine, other;  // left: lines from the thread's first one on
-  bool by_fours, whole;                 // whole: all lines of the tile exist
+  bool by_fours;
+  int whole;  // all lines of the tile exist, and are copied by fours
 
   __device__ CopiedLines(const MatrixLines<float, false>& matrix, long first_line, int thread)
       : matrix_pitch(matrix.pitch),
         mine(thread % fours * 4),
         other(thread / fours),
         by_fours((matrix.pitch | matrix.lines) % 4 == 0 && reinterpret_cast<std::uintptr_t>(matrix.from) % 16 == 0),
-        whole(by_fours && first_line + lines <= matrix.lines) {
+        whole(kept_in_register(int(by_fours && first_line + lines <= matrix.lines))) {
     const long line = first_line + mine;
     left = int(matrix.lines - line);
-    from = matrix.from + other * long(matrix_pitch) + line;
+    from = kept_in_register(matrix.from + other * long(matrix_pitch) + line);
   }
   __device__ void fetch(float* to, int step, int end) const {
     const float* const next = from + long(step) * matrix_pitch;
@@ -190,21 +191,21 @@ struct CopiedLines<lines, chunk, Tile, true> : StepsOfLines<float, lines, chunk,
 
   const float* from;
   int left, matrix_pitch, mine, other;  // left: lines from the thread's first one on
-  bool by_fours, whole;                 // whole: all lines of the tile exist
+  bool by_fours;
+  int whole;  // all lines of the tile exist, and are copied by fours
 
   __device__ CopiedLines(const MatrixLines<float, true>& matrix, long first_line, int thread)
       : matrix_pitch(matrix.pitch),
         mine(thread % fours * 4),
         other(thread / fours),
         by_fours(matrix.pitch % 4 == 0 && reinterpret_cast<std::uintptr_t>(matrix.from) % 16 == 0),
-        whole(by_fours && first_line + lines <= matrix.lines) {
+        whole(kept_in_register(int(by_fours && first_line + lines <= matrix.lines))) {
     const long line = first_line + Places::line_at(other);
     left = int(matrix.lines - line);
-    from = matrix.from + line * matrix_pitch + mine;
+    from = kept_in_register(matrix.from + line * matrix_pitch + mine);
   }
   __device__ void fetch(float* to, int step, int end) const {
     const float* const next = from + step;
-    const bool together = by_fours && step % 4 == 0;
     to += other * Places::pitch + mine;
     const auto each_four = [&](auto copy) {
 #pragma unroll
@@ -214,11 +215,11 @@ struct CopiedLines<lines, chunk, Tile, true> : StepsOfLines<float, lines, chunk,
         copy(line, to + place * Places::pitch, next + long(line) * matrix_pitch);
       }
     };
-    if (whole && together && step + Tile::depth <= end)
+    if (whole && step % 4 == 0 && step + Tile::depth <= end)
       each_four([](int, float* own, const float* at) { copy_four_async(own, at, true); });
     else
       each_four([&](int line, float* own, const float* at) {
-        copy_neighbours(own, at, line < left ? end - step - mine : 0, together);
+        copy_neighbours(own, at, line < left ? end - step - mine : 0, by_fours && step % 4 == 0);
       });
   }
 };
