@@ -112,7 +112,9 @@ struct ConvBlock {
     const ConvSides& s = plan.sides;
     const PixelAxis y = at.y, x = at.x;
     const ImagePart lies = at.lies;
-    int *const images = image_places(), *const weights = weight_places(), count = taps();
+    int* const images = image_places();
+    [[maybe_unused]] int* const weights = weight_places();
+    const int count = taps();
     if (count == 0) return;  // the image's part may have no columns then
     const int apart = plan.quads ? run : 1;
     for (int i = thread; i * apart < lies.size; i += threads) {
@@ -125,10 +127,12 @@ struct ConvBlock {
                           unsigned(place_y) < unsigned(s.image_h) && unsigned(place_x) < unsigned(s.image_w);
       images[i] = inside ? sample * int(s.image()) + place_y * s.image_w + place_x : -1;
     }
-    for (int i = thread; i < plan.planes * count; i += threads) {
-      const int tap = i % count, r = tap / x.taps, k = tap % x.taps,
-                own = side > 1 ? tap : (y.first_tap + r * y.next_tap) * s.kernel_w + x.first_tap + k * x.next_tap;
-      weights[i] = i / count * int(plan.plane_step()) + own * plan.tap_step();
+    if constexpr (side <= 1) {
+      for (int i = thread; i < plan.planes * count; i += threads) {
+        const int tap = i % count, r = tap / x.taps, k = tap % x.taps,
+                  own = (y.first_tap + r * y.next_tap) * s.kernel_w + x.first_tap + k * x.next_tap;
+        weights[i] = i / count * int(plan.plane_step()) + own * plan.tap_step();
+      }
     }
     if constexpr (side == 0) {
       for (int tap = thread; tap <= count; tap += threads) {
@@ -169,35 +173,33 @@ struct ConvBlock {
     if (plan.turns) fetch_turned(weights, of_plane, count * taps());
     else fetch_weights(weights, of_plane, count * taps());
   }
+  /// Where weights that are not turned begin, of tap i of the planes of a stage.
+  __device__ int weight_place(int i) const {
+    if constexpr (side > 1) return i / (side * side) * int(plan.plane_step()) + i % (side * side) * plan.tap_step();
+    else return weight_places()[i];
+  }
   /// Four channels of a tap per thread.
   __device__ void fetch_turned(float* to, const float* from, int count) {
     constexpr int across = Tile::channels / run, down = threads / across;
     const int first = thread % across * run, line = plan.line();
     const bool there = at.channel0 + first < line;
-    const int* const places = weight_places();
     const float* const own = there ? from + first : at.image;
     to += thread / across * Tile::pitch + first;
 #pragma unroll 4
-    for (int i = thread / across; i < count; i += down, to += down * Tile::pitch) {
-      const int place = side > 1 ? i * line : places[i];  // taps of all sizes that are known are neighbours
-      copy_four_async(to, own + (there ? place : 0), there);
-    }
+    for (int i = thread / across; i < count; i += down, to += down * Tile::pitch)
+      copy_four_async(to, own + (!there ? 0 : side > 1 ? i * line : weight_places()[i]), there);
   }
   /// Four channels of eight taps per warp: no two lanes write to the same bank, and neighbours read neighbours.
   __device__ void fetch_weights(float* to, const float* from, int count) {
     constexpr int groups = Tile::channels / (4 * threads / warp);
     const int lane = thread % warp, channel = thread / warp * groups * 4 + lane / 8,
-              left = plan.sides.results - at.channel0 - channel;
-    const long step = plan.sides.result_step();
-    const int* const places = weight_places();
+              left = plan.sides.results - at.channel0 - channel, step = int(plan.sides.result_step());
     to += channel, from += channel * step;
+#pragma unroll 4
     for (int i = lane % 8; i < count; i += 8) {
-      const float* const tap = from + places[i];
+      const float* const tap = from + weight_place(i);
 #pragma unroll
-      for (int g = 0; g < groups; ++g) {
-        const bool there = 4 * g < left;
-        copy_async(to + i * Tile::pitch + 4 * g, there ? tap + 4 * g * step : at.weights, there);
-      }
+      for (int g = 0; g < groups; ++g) copy_async(to + i * Tile::pitch + 4 * g, tap + 4 * g * step, 4 * g < left);
     }
   }
   /// Adds the products of a plane.
