@@ -36,6 +36,15 @@ TEST_CASE("as products: strides, whose phases may have no taps, dilations, group
   check<Conv2dOptions{}, float, 130, 3, 3, 130, 3>(37);
 }
 
+TEST_CASE("3 x 3 as products, where rows of a tile share a border of zeros, and where they may not") {
+  check<Conv2dOptions{.pad_mode = PadMode::pad, .padding = {1, 1, 0, 2}}, float, 16, 4, 4, 16, 3>(9);
+  check<Conv2dOptions{.pad_mode = PadMode::pad, .padding = {0, 2, 2, 0}}, float, 16, 5, 8, 16, 3>(3);
+  check<Conv2dOptions{.pad_mode = PadMode::pad, .padding = {2, 2, 3, 3}}, float, 16, 3, 4, 16, 3>(2);
+  check<Conv2dOptions{.pad_mode = PadMode::pad, .padding = {5, 5, 5, 5}}, float, 16, 4, 6, 16, 3>(2);
+  check<valid, float, 16, 6, 6, 16, 3>(5);
+  check<Conv2dOptions{.stride = 2}, float, 16, 4, 4, 16, 3>(5);
+}
+
 TEST_CASE("groups, depthwise, and one tap") {
   check<Conv2dOptions{.groups = 2}, float, 4, 6, 7, 6, 3>(2);
   check<Conv2dOptions{.groups = 5}, float, 5, 6, 7, 5, 3>(2);

@@ -94,8 +94,7 @@ struct ConvPlace {
         plan.turns ? reinterpret_cast<const float*>(a.workspace) + long(group) * s.planes * plan.plane_step() + channel0
                    : a.operand<float>(s.input_gradient ? 0 : 1) + long(group) * s.planes * s.results * s.kernel_taps() +
                          channel0 * s.result_step();
-    return {y,     x,      ImagePart(plan.tile, y, x, s.unused()), part, group, row0, column0, sample0, channel0,
-            image, weights};
+    return {y, x, ImagePart::of(s, plan.tile, y, x), part, group, row0, column0, sample0, channel0, image, weights};
   }
   __device__ bool is_empty() const { return row0 >= y.count || column0 >= x.count; }
 };

@@ -26,7 +26,7 @@ struct PlannedTile {
   for (int h = 0; h < s.phases_h(); ++h)
     for (int w = 0; w < s.phases_w(); ++w) {
       const PixelAxis y = s.rows(h), x = s.columns(w);
-      const ImagePart part(plan.tile, y, x, s.unused());
+      const ImagePart part = ImagePart::of(s, plan.tile, y, x);
       if (part.size > plan.size) plan.size = part.size;
       const int taps = s.side() > 1 ? s.kernel_taps() : y.taps * x.taps;
       if (taps > plan.taps) plan.taps = taps;

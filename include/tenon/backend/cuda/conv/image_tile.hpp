@@ -139,15 +139,23 @@ struct ImagePart {
   int row_length, column_length;  // places of a remainder
   int pitch, sample, size;        // floats from one row to the next, from one sample to the next, and of all
 
-  /// A row begins with some `unused` places.
-  TENON_DEVICE constexpr ImagePart(const ImageTile& tile, const PixelAxis& y, const PixelAxis& x, int unused = 0)
+  /// A row begins with some `unused` places. `shares`: the last place of a row is the first one of the next.
+  TENON_DEVICE constexpr ImagePart(const ImageTile& tile, const PixelAxis& y, const PixelAxis& x, int unused = 0,
+                                   bool shares = false)
       : row_length(y.length(tile.rows)),
-        column_length((unused + x.length(ImageTile::run * tile.across) + 3) / 4 * 4),
+        column_length((unused + x.length(ImageTile::run * tile.across) - (shares ? 1 : 0) + 3) / 4 * 4),
         pitch(x.remainders() * column_length),
-        sample(y.remainders() * row_length * pitch),
+        sample(y.remainders() * row_length * pitch + (shares ? 4 : 0)),
         size(0) {
     if (tile.samples > 1 && sample % 8 == 0) sample += 4;  // other banks for the next sample
     size = tile.samples * sample;
+  }
+  /// Of a convolution. After the pixels of a whole row comes a zero, as before the next one.
+  TENON_DEVICE static constexpr ImagePart of(const ConvSides& s, const ImageTile& tile, const PixelAxis& y,
+                                             const PixelAxis& x) {
+    const int pixels = ImageTile::run * tile.across, unused = s.unused();
+    const bool shares = unused > 0 && pixels >= x.count && x.lowest() + pixels + 1 >= s.image_w && x.lowest() < unused;
+    return {tile, y, x, unused, shares};
   }
 };
 
