@@ -17,7 +17,9 @@ import os
 
 from sass import build, dump, machine, report, time_model
 
-NETWORKS = {"lenet": [], "mlp": [], **{name: ["-DSASS_" + name.upper()] for name in ("attention", "conv", "dense")}}  # flags of the compilers
+ONE_PROGRAM, OWN_PROGRAMS = ("lenet", "mlp"), ("attention", "conv", "dense")
+NETWORKS = {**{name: [] for name in ONE_PROGRAM},  # flags of the compilers
+            **{name: ["-DSASS_" + name.upper()] for name in OWN_PROGRAMS}}
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "sass", "dump.cpp")
 
 
@@ -29,7 +31,7 @@ def arguments():
     add("--blocks-at-once", type=int, default=132, help="how many blocks of clusters the GPU has room for: 132 on an "
         "H100, where small batches get clusters; 1: a block per sample (132)")
     add("--kernel", default="SampleBlocks", help="a part of the name of the kernel's body (SampleBlocks)")
-    add("--launch", type=int, help="which launch of such a kernel, from 0 (2; of attention, conv, dense: 0)")
+    add("--launch", type=int, help="which launch of such a kernel, from 0 (2 of lenet and mlp, else 0)")
     add("--resident", type=int, default=1, metavar="K", help="K neighbouring blocks, without clusters, share a "
         "multiprocessor; all of them start together, and the next K when they are done (1)")
     add("--blocks", type=int, nargs=2, metavar=("FROM", "TO"), help="executes only the blocks FROM .. TO - 1, and "
@@ -47,7 +49,7 @@ def arguments():
     add("--cuobjdump", default=os.environ.get("CUOBJDUMP"), help="where this program of NVIDIA is")
     options = parser.parse_args()
     if options.launch is None:
-        options.launch = 2 if options.network in ("lenet", "mlp") else 0
+        options.launch = 2 if options.network in ONE_PROGRAM else 0
     return options
 
 

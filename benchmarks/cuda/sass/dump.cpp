@@ -3,7 +3,7 @@
 // device before and after it:
 //   dump NETWORK BATCH BLOCKS_AT_ONCE KERNEL LAUNCH FILE
 // KERNEL is a part of the name of the kernel's body, LAUNCH counts its launches from 0. dumped.hpp says what the file
-// has. With SASS_ATTENTION it has the network attention alone, whose kernels others need not compile.
+// has. With SASS_ATTENTION, SASS_CONV, or SASS_DENSE it has that network alone, whose kernels others need not compile.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -6,9 +6,9 @@ LINE = re.compile(r"\s+/\*([0-9a-f]{4,6})\*/\s+(.*?)\s*;?\s+/\* (0x[0-9a-f]{16})
 SECOND_LINE = re.compile(r"\s+/\* (0x[0-9a-f]{16}) \*/")
 PREDICATE = re.compile(r"@(!?U?P(?:\d|T))\s+(.*)")
 BYTES = 16  # of an instruction
-READ_REGISTER = re.compile(r"(?<!U)R(\d+)(?:\.64)?(\.reuse)?")
+REGISTER = re.compile(r"(?<!U)R(\d+)(?:\.64)?(\.reuse)?")
 JUMPS = {"BRA", "CALL"}
-WITHOUT_RESULT = {"ST", "STG", "STS", "STL", "LDGSTS", "RED"}
+STORES = {"ST", "STG", "STS", "STL", "LDGSTS", "RED"}  # whose first operand is read, too
 NO_SCOREBOARD = 7
 
 
@@ -58,9 +58,9 @@ class Instruction:
         self.opcode, *self.modifiers = name.split(".")
         texts = [each.strip() for each in operands.split(",")] if operands.strip() else []
         self.operands = [each.replace(".reuse", "") for each in texts]
-        # registers of operands: (where the operand is, number, whether it is kept for the next reader)
+        # the registers that it reads: (place of the operand, number, whether it is marked as reused)
         self.reads = [(k, int(found.group(1)), bool(found.group(2))) for k, each in enumerate(texts)
-                      if (found := READ_REGISTER.search(each)) and (k > 0 or self.opcode in WITHOUT_RESULT)]
+                      if (found := REGISTER.search(each)) and (k > 0 or self.opcode in STORES)]
         addresses = [each for each in self.operands if re.fullmatch(r"0x[0-9a-f]+", each)]
         self.target = int(addresses[0], 16) // BYTES if self.opcode in JUMPS and addresses else None
         self.pipe = None  # the time model sets it

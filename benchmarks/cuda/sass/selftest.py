@@ -5,7 +5,7 @@ import unittest
 
 import numpy as np
 
-from . import control, dump, memory, parse, uniform_operations  # noqa: F401  the last one adds to OPERATIONS
+from . import control, dump, memory, parse, time_model, uniform_operations  # noqa: F401  the last one adds to OPERATIONS
 from .double_operations import fused as fused_doubles
 from .float_operations import fused
 from .operands import FLOAT, LONG, UINT
@@ -28,6 +28,30 @@ class Parse(unittest.TestCase):
         body = "N5tenon3abi6kernel4cuda4BodyINS2_3KeyENS0_4CallEE"
         names = ["_ZN5tenon3abi6kernel4cuda10run_blocksINS2_4BodyINS3_3KeyENS0_4CallEEEEvv", "_Zother"]
         self.assertEqual(parse.functions_of(body, names), names[:1])
+
+
+class Registers(unittest.TestCase):
+    def waits(self, *texts):
+        """For how many cycles a quarter waits for registers of instructions that start one after the other."""
+        times, all_waits, now = time_model.MultiprocessorTimes(), [], 0
+        for text in texts:
+            all_waits.append(times.read_registers(0, "a warp", parse.Instruction(0, text, 0), now))
+            now += 1 + all_waits[-1]
+        return all_waits
+
+    def test_what_an_instruction_reads(self):
+        reads = parse.Instruction(0, "FFMA.FTZ R1, R2.reuse, -R4, c[0x0][0x210]", 0).reads
+        self.assertEqual(reads, [(1, 2, True), (2, 4, False)])
+        reads = parse.Instruction(0, "STS.128 [R9+UR4], R16", 0).reads
+        self.assertEqual(reads, [(0, 9, False), (1, 16, False)])
+
+    def test_a_bank_gives_one_operand_per_cycle(self):
+        self.assertEqual(self.waits(*["FFMA R0, R1, R2, R4"] * 6)[2:], [1, 1, 1, 1])
+        self.assertEqual(self.waits(*["FFMA R0, R1, R2, RZ"] * 6), [0] * 6)
+
+    def test_a_reused_operand_is_not_read_again(self):
+        self.assertEqual(self.waits(*["FFMA R0, R1, R2.reuse, R4"] * 6), [0] * 6)
+        self.assertEqual(self.waits(*["FFMA R0, R1, R2.reuse, R4", "FFMA R0, R1, R6.reuse, R4"] * 3)[2:], [1, 1, 1, 1])
 
 
 class Floats(unittest.TestCase):
