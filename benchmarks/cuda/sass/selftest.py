@@ -5,7 +5,8 @@ import unittest
 
 import numpy as np
 
-from . import control, dump, memory, parse, time_model, uniform_operations  # noqa: F401  the last one adds to OPERATIONS
+from . import control, dump, memory, parse, time_model
+from . import uniform_operations  # noqa: F401  adds to OPERATIONS
 from .double_operations import fused as fused_doubles
 from .float_operations import fused
 from .operands import FLOAT, LONG, UINT

@@ -113,7 +113,6 @@ struct ConvBlock {
     const PixelAxis y = at.y, x = at.x;
     const ImagePart lies = at.lies;
     int* const images = image_places();
-    [[maybe_unused]] int* const weights = weight_places();
     const int count = taps();
     if (count == 0) return;  // the image's part may have no columns then
     const int apart = plan.quads ? run : 1;
@@ -131,7 +130,7 @@ struct ConvBlock {
       for (int i = thread; i < plan.planes * count; i += threads) {
         const int tap = i % count, r = tap / x.taps, k = tap % x.taps,
                   own = (y.first_tap + r * y.next_tap) * s.kernel_w + x.first_tap + k * x.next_tap;
-        weights[i] = i / count * int(plan.plane_step()) + own * plan.tap_step();
+        weight_places()[i] = i / count * int(plan.plane_step()) + own * plan.tap_step();
       }
     }
     if constexpr (side == 0) {

@@ -197,8 +197,8 @@ struct ProductSums {
       for (int d = 0; d < count; d += unit) steps<unit>(lefts, rights, d);
     }
   }
-  // Some steps; those of a unit from the last one on. A thread of many elements reads the factors of columns first: then
-  // nvcc finds an order of products with fewer conflicts of registers' banks.
+  // Some steps; those of a unit from the last one on. A thread of many elements reads the factors of columns first:
+  // then nvcc finds an order of products with fewer conflicts of registers' banks.
   template <int count>
   __device__ void steps(const A* lefts, const A* rights, int first) {
     constexpr int left_many = std::min(count, Left::together), right_many = std::min(count, Right::together);
