@@ -94,10 +94,7 @@ struct ConvBlock {
     return {line / t.rows, line % t.rows, own % t.across * run};
   }
   __device__ void clear() {
-#pragma unroll
-    for (int p = 0; p < pixels; ++p)
-#pragma unroll
-      for (int c = 0; c < tc; ++c) sum[p][c] = 0;
+    each_four([](int, float* sums) { sums[0] = sums[1] = sums[2] = sums[3] = 0; });
   }
   /// body(number, sums of four neighbouring channels) of all fours of a thread.
   template <class Body>
@@ -220,7 +217,7 @@ struct ConvBlock {
 #pragma unroll
         for (int k = 0; k < side; ++k) {
           const int first = Taps::mirrored ? side - 1 - k : k;
-          add_tap(w[k], [&](int own, int j) { return pixel[own][first + j * Taps::step]; });
+          add_tap(w[k], [&](int own, int j) { return pixel[own][first + j * Taps::step]; }, Tile::wide && (r + k) % 2);
         }
       }
     } else {
@@ -288,13 +285,14 @@ struct ConvBlock {
 #pragma unroll
     for (int c = 0; c < tc; c += 4) load<4>(factors + c, w + c);
   }
+  /// To and fro, as in ProductBlocks: `backwards` from the last channel on.
   template <class Pixel>
-  __device__ void add_tap(const float (&w)[tc], Pixel pixel) {
+  __device__ void add_tap(const float (&w)[tc], Pixel pixel, bool backwards = false) {
 #pragma unroll
-    for (int c = 0; c < tc; ++c)
+    for (int k = 0; k < tc; ++k)
 #pragma unroll
-      for (int i = 0; i < tr * run; ++i) {  // to and fro, as in ProductBlocks
-        const int p = c % 2 ? tr * run - 1 - i : i;
+      for (int i = 0; i < tr * run; ++i) {
+        const int c = backwards ? tc - 1 - k : k, p = c % 2 ? tr * run - 1 - i : i;
         sum[p][c] = fmadd(w[c], pixel(p / run, p % run), sum[p][c]);
       }
   }

@@ -140,6 +140,12 @@ struct StagedLines : LinesOfSteps<A, lines> {
 template <int lines, int chunk, class Tile, bool by_steps>
 struct CopiedLines;
 
+/// What copies begin with stays in registers where a block has no parts, which leave few registers.
+template <class Tile, class T>
+__device__ T kept(T value) {
+  return Tile::parts == 1 ? kept_in_register(value) : value;
+}
+
 /// Of columns, a thread reads four neighbours, at once where they are aligned. They stay as they are, [step][line].
 template <int lines, int chunk, class Tile>
 struct CopiedLines<lines, chunk, Tile, false> : LinesOfSteps<float, lines> {
@@ -157,10 +163,10 @@ struct CopiedLines<lines, chunk, Tile, false> : LinesOfSteps<float, lines> {
         mine(thread % fours * 4),
         other(thread / fours),
         by_fours((matrix.pitch | matrix.lines) % 4 == 0 && reinterpret_cast<std::uintptr_t>(matrix.from) % 16 == 0),
-        whole(kept_in_register(int(by_fours && first_line + lines <= matrix.lines))) {
+        whole(kept<Tile>(int(by_fours && first_line + lines <= matrix.lines))) {
     const long line = first_line + mine;
     left = int(matrix.lines - line);
-    from = kept_in_register(matrix.from + other * long(matrix_pitch) + line);
+    from = kept<Tile>(matrix.from + other * long(matrix_pitch) + line);
   }
   __device__ void fetch(float* to, int step, int end) const {
     const float* const next = from + long(step) * matrix_pitch;
@@ -199,10 +205,10 @@ struct CopiedLines<lines, chunk, Tile, true> : StepsOfLines<float, lines, chunk,
         mine(thread % fours * 4),
         other(thread / fours),
         by_fours(matrix.pitch % 4 == 0 && reinterpret_cast<std::uintptr_t>(matrix.from) % 16 == 0),
-        whole(kept_in_register(int(by_fours && first_line + lines <= matrix.lines))) {
+        whole(kept<Tile>(int(by_fours && first_line + lines <= matrix.lines))) {
     const long line = first_line + Places::line_at(other);
     left = int(matrix.lines - line);
-    from = kept_in_register(matrix.from + line * matrix_pitch + mine);
+    from = kept<Tile>(matrix.from + line * matrix_pitch + mine);
   }
   __device__ void fetch(float* to, int step, int end) const {
     const float* const next = from + step;
