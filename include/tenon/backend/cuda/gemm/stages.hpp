@@ -140,10 +140,13 @@ struct StagedLines : LinesOfSteps<A, lines> {
 template <int lines, int chunk, class Tile, bool by_steps>
 struct CopiedLines;
 
-/// What copies begin with stays in registers where a block has no parts, which leave few registers.
+/// Whether whole tiles are copied without conditions, from what stays in registers: where threads have many registers,
+/// as those of many elements have.
+template <class Tile>
+inline constexpr bool copies_whole_tiles = Tile::thread_rows * Tile::thread_columns > 16;
 template <class Tile, class T>
 __device__ T kept(T value) {
-  return Tile::parts == 1 ? kept_in_register(value) : value;
+  return copies_whole_tiles<Tile> ? kept_in_register(value) : value;
 }
 
 /// Of columns, a thread reads four neighbours, at once where they are aligned. They stay as they are, [step][line].
@@ -178,7 +181,7 @@ struct CopiedLines<lines, chunk, Tile, false> : LinesOfSteps<float, lines> {
         copy(s, to + s * pitch, next + long(s) * matrix_pitch);
       }
     };
-    if (whole && step + Tile::depth <= end)
+    if (copies_whole_tiles<Tile> && whole && step + Tile::depth <= end)
       each_four([](int, float* own, const float* at) { copy_four_async(own, at, true); });
     else
       each_four([&](int s, float* own, const float* at) {
@@ -221,7 +224,7 @@ struct CopiedLines<lines, chunk, Tile, true> : StepsOfLines<float, lines, chunk,
         copy(line, to + place * Places::pitch, next + long(line) * matrix_pitch);
       }
     };
-    if (whole && step % 4 == 0 && step + Tile::depth <= end)
+    if (copies_whole_tiles<Tile> && whole && step % 4 == 0 && step + Tile::depth <= end)
       each_four([](int, float* own, const float* at) { copy_four_async(own, at, true); });
     else
       each_four([&](int line, float* own, const float* at) {
