@@ -149,6 +149,22 @@ __device__ T kept(T value) {
   return copies_whole_tiles<Tile> ? kept_in_register(value) : value;
 }
 
+/// copy(0, whole), copy(step, whole) ... If most tiles are whole, code for each condition of the others would only take
+/// time to compile.
+template <int count, int step, bool mostly_whole, class Copy>
+__device__ void copy_steps(bool whole, Copy copy) {
+  if (mostly_whole && whole) {
+#pragma unroll
+    for (int i = 0; i < count; i += step) copy(i, true);
+  } else if constexpr (mostly_whole) {
+#pragma unroll 1
+    for (int i = 0; i < count; i += step) copy(i, false);
+  } else {
+#pragma unroll
+    for (int i = 0; i < count; i += step) copy(i, false);
+  }
+}
+
 /// Of columns, a thread reads four neighbours, at once where they are aligned. They stay as they are, [step][line].
 template <int lines, int chunk, class Tile>
 struct CopiedLines<lines, chunk, Tile, false> : LinesOfSteps<float, lines> {
@@ -174,19 +190,14 @@ struct CopiedLines<lines, chunk, Tile, false> : LinesOfSteps<float, lines> {
   __device__ void fetch(float* to, int step, int end) const {
     const float* const next = from + long(step) * matrix_pitch;
     to += other * pitch + mine;
-    const auto each_four = [&](auto copy) {
-#pragma unroll
-      for (int s = 0; s < Tile::depth; s += fours_down) {
-        if (fours_down > Tile::depth && other >= Tile::depth) continue;
-        copy(s, to + s * pitch, next + long(s) * matrix_pitch);
-      }
+    const auto copy = [&](int s, bool is_whole) {
+      if (fours_down > Tile::depth && other >= Tile::depth) return;
+      float* const own = to + s * pitch;
+      const float* const at = next + long(s) * matrix_pitch;
+      if (is_whole) copy_four_async(own, at, true);
+      else copy_neighbours(own, at, step + other + s < end ? left : 0, by_fours);
     };
-    if (copies_whole_tiles<Tile> && whole && step + Tile::depth <= end)
-      each_four([](int, float* own, const float* at) { copy_four_async(own, at, true); });
-    else
-      each_four([&](int s, float* own, const float* at) {
-        copy_neighbours(own, at, step + other + s < end ? left : 0, by_fours);
-      });
+    copy_steps<Tile::depth, fours_down, copies_whole_tiles<Tile>>(whole && step + Tile::depth <= end, copy);
   }
 };
 
@@ -216,20 +227,15 @@ struct CopiedLines<lines, chunk, Tile, true> : StepsOfLines<float, lines, chunk,
   __device__ void fetch(float* to, int step, int end) const {
     const float* const next = from + step;
     to += other * Places::pitch + mine;
-    const auto each_four = [&](auto copy) {
-#pragma unroll
-      for (int place = 0; place < lines; place += lines_down) {
-        if (lines_down > lines && other >= lines) continue;
-        const int line = Places::line_at(place);
-        copy(line, to + place * Places::pitch, next + long(line) * matrix_pitch);
-      }
+    const auto copy = [&](int place, bool is_whole) {
+      if (lines_down > lines && other >= lines) return;
+      const int line = Places::line_at(place);
+      float* const own = to + place * Places::pitch;
+      const float* const at = next + long(line) * matrix_pitch;
+      if (is_whole) copy_four_async(own, at, true);
+      else copy_neighbours(own, at, line < left ? end - step - mine : 0, by_fours && step % 4 == 0);
     };
-    if (copies_whole_tiles<Tile> && whole && step % 4 == 0 && step + Tile::depth <= end)
-      each_four([](int, float* own, const float* at) { copy_four_async(own, at, true); });
-    else
-      each_four([&](int line, float* own, const float* at) {
-        copy_neighbours(own, at, line < left ? end - step - mine : 0, by_fours && step % 4 == 0);
-      });
+    copy_steps<lines, lines_down, copies_whole_tiles<Tile>>(whole && step % 4 == 0 && step + Tile::depth <= end, copy);
   }
 };
 }  // namespace detail
