@@ -126,7 +126,7 @@ constexpr bool fits_in_tiles(const ConvSides& s) {
     return s.is_fourfold() ? with(NarrowFourfoldTile()) : with(NarrowConvTile());
   };
   return fits(1) && fits(many) && s.image() * WideConvTile::runs < most_places &&
-         s.planes * s.plane_step() < most_places;
+         s.planes * s.plane_step() < most_places && s.result_step() * WideConvTile::channels < most_places;
 }
 
 /// Convolutions of the sizes of a Call in tiles.
