@@ -38,17 +38,21 @@ void train(Network network, Loss loss, Data data, long batch) {
   model.train(1, std::move(data) | dataset::batch(batch) | dataset::repeat(6));
 }
 
+/// Trains a network, the only one of its program, to give the numbers that it gets.
+template <class Network, int... extents>
+void train_to_copy(Shape<extents...>, long batch) {
+  const std::vector<float> numbers = made_numbers(batch * (long(extents) * ...));
+  auto data =
+      dataset::from_arrays(dataset::column<Shape<extents...>>(numbers), dataset::column<Shape<extents...>>(numbers));
+  train(Network{}, nn::MSELoss{}, std::move(data), batch);
+}
+
 #if defined(SASS_ATTENTION)
 constexpr auto networks = "attention";
 using Attention = nn::MultiHeadAttention<256, 4, nn::MultiHeadAttentionConfig{.causal = true}>;
-using Text = Shape<128, 256>;
 
 bool train(const std::string& network, long batch) {
-  if (network != "attention") return false;
-  const std::vector<float> numbers = made_numbers(batch * 128 * 256);
-  auto data = dataset::from_arrays(dataset::column<Text>(numbers), dataset::column<Text>(numbers));
-  train(Attention{}, nn::MSELoss{}, std::move(data), batch);
-  return true;
+  return network == networks && (train_to_copy<Attention>(Shape<128, 256>(), batch), true);
 }
 #elif defined(SASS_CONV)
 constexpr auto networks = "conv";
@@ -56,14 +60,9 @@ struct Convolutions : nn::Cell<Convolutions> {
   nn::Conv2d<64, 64, 3> first, second;
   constexpr auto construct(auto x) const { return second(first(x)); }
 };
-using Images = Shape<64, 32, 32>;
 
 bool train(const std::string& network, long batch) {
-  if (network != "conv") return false;
-  const std::vector<float> numbers = made_numbers(batch * 64 * 32 * 32);
-  auto data = dataset::from_arrays(dataset::column<Images>(numbers), dataset::column<Images>(numbers));
-  train(Convolutions{}, nn::MSELoss{}, std::move(data), batch);
-  return true;
+  return network == networks && (train_to_copy<Convolutions>(Shape<64, 32, 32>(), batch), true);
 }
 #elif defined(SASS_DENSE)
 constexpr auto networks = "dense";
@@ -74,11 +73,7 @@ struct TwoLayers : nn::Cell<TwoLayers> {
 };
 
 bool train(const std::string& network, long batch) {
-  if (network != "dense") return false;
-  const std::vector<float> numbers = made_numbers(batch * 256);
-  auto data = dataset::from_arrays(dataset::column<Shape<256>>(numbers), dataset::column<Shape<256>>(numbers));
-  train(TwoLayers{}, nn::MSELoss{}, std::move(data), batch);
-  return true;
+  return network == networks && (train_to_copy<TwoLayers>(Shape<256>(), batch), true);
 }
 #else
 constexpr auto networks = "lenet, mlp";

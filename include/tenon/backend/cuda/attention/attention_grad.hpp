@@ -39,7 +39,6 @@ struct QueryGradients {
   static constexpr int threads = H::threads, resident = std::min(Block::resident, 3);
   __device__ static void block(const Arguments& a) {
     using A = typename H::A;
-    using T = typename H::T;
     constexpr int queries = Block::queries;
     A* q = nullptr;
     A *const x = Block::rows(a, q), *const slopes = x + queries * H::score_pitch,

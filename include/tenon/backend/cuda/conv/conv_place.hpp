@@ -79,8 +79,9 @@ struct ConvPlace {
   __device__ static ConvPlace of(const ConvPlan& plan, const Arguments& a, int index, int tile_channels) {
     const ConvSides& s = plan.sides;
     const auto next = [&](int count) {  // mostly 1, and all threads wait for these divisions
-      const int own = count == 1 ? 0 : index % count;
-      if (count > 1) index /= count;
+      if (count == 1) return 0;
+      const int own = index % count;
+      index /= count;
       return own;
     };
     const int column0 = next(plan.columns) * ImageTile::run * plan.tile.across, row0 = next(plan.rows) * plan.tile.rows,

@@ -144,6 +144,7 @@ struct CopiedLines;
 /// as those of many elements have.
 template <class Tile>
 inline constexpr bool copies_whole_tiles = Tile::thread_rows * Tile::thread_columns > 16;
+/// What such copies begin with.
 template <class Tile, class T>
 __device__ T kept(T value) {
   return copies_whole_tiles<Tile> ? kept_in_register(value) : value;
