@@ -56,6 +56,17 @@ refused g++ -fno-exceptions
 [ "$(g++ -dumpversion | cut -d . -f 1)" -ge 13 ] || refused g++ -D_GLIBCXX_DEBUG  # from 13 on it works
 echo '#include <tenon/core/config.hpp>' | g++ -std=c++17 -I"$source/include" -fsyntax-only -x c++ - >"$work/text" 2>&1
 grep -q 'fatal error: Tenon is C++20: compile with -std=c++20' "$work/text" || fail "C++17: $(cat "$work/text")"
+# Mistakes in the set-up of a program end its compilation with a sentence and a few lines: `ends SENTENCE CODE [FLAG]`.
+ends() {
+  # shellcheck disable=SC2086  # no word, or one
+  printf "$2" | g++ -std=c++20 ${3:-} -I"$source/include" -fsyntax-only -x c++ - >"$work/text" 2>&1
+  grep -q "fatal error: .*$1" "$work/text" || fail "no sentence '$1', but: $(head -n 5 "$work/text")"
+  [ "$(wc -l <"$work/text")" -le 12 ] || fail "'$1' takes $(wc -l <"$work/text") lines"
+}
+ends 'debug.hpp comes before others' '#include <tenon/tenon.hpp>\n#include <tenon/debug/debug.hpp>\n'
+ends 'link tenon::debug before tenon_compiled' '#include <tenon/debug/debug.hpp>\n' -DTENON_COMPILED
+ends 'A macro has a name that Tenon uses' '#define N 5\n#include <tenon/core/tensor.hpp>\n'
+ends 'names one to four folders' '#include <tenon/tenon.hpp>\n' -DTENON_TARGET=a,b,c,d,e
 harmless g++ -ffp-contract=fast -fno-trapping-math -fno-math-errno -frounding-math
 [ "$(uname -m)" != x86_64 ] || refused_at_run_time g++ -mfpmath=387
 

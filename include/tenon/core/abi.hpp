@@ -181,7 +181,7 @@
 #define TENON_ABI_FIFTH_OF(first, second, third, fourth, fifth, ...) fifth
 #define TENON_TARGETS TENON_ABI_FIFTH(TENON_TARGET, 4, 3, 2, 1, )
 #if TENON_TARGETS < 1
-#error "-DTENON_TARGET=reference,mine names one to four folders of tenon/backend/, separated by commas"
+#include <-DTENON_TARGET=reference,mine names one to four folders of tenon/backend/, separated by commas>
 #endif
 #define TENON_TARGET_1 TENON_ABI_FIFTH(, , , , TENON_TARGET, )
 #define TENON_TARGET_2 TENON_ABI_FIFTH(, , , TENON_TARGET, , )

@@ -1,13 +1,11 @@
 // What every header agrees on: the tagged namespace, exact rounding, and the word for device code.
 #pragma once
 
+// A file that does not exist ends the compilation; after an #error g++ continues, for up to 13,000 lines.
 #if defined(I) || defined(N) || defined(None) || defined(slots) || defined(emit) || defined(check) || defined(near) || \
     defined(far) || defined(relu) || defined(small)
-#error "A macro has a name that Tenon uses (I, N, None, slots, emit, check, near, far, relu, small): include \
-<tenon/tenon.hpp>, which sets such macros aside, or include Tenon before what defines it"
+#include <A macro has a name that Tenon uses, such as N, I, None, check, small: tenon/tenon.hpp sets such macros aside>
 #endif
-
-// A file that does not exist ends the compilation; after an #error g++ continues, for 13,000 lines.
 #if !defined(__cplusplus) || __cplusplus < 202002L
 #include <Tenon is C++20: compile with -std=c++20, in CMake link tenon::tenon>
 #elif !defined(__cpp_exceptions) && !defined(TENON_EMBEDDED)

@@ -9,7 +9,7 @@
 #if __has_include(<dlpack/dlpack.h>)
 #include <dlpack/dlpack.h>
 #else
-#error "<tenon/core/dlpack.hpp> needs DLPack's header. On Debian: apt-get install libdlpack-dev"
+#include <Header tenon/core/dlpack.hpp needs the header of DLPack. On Debian: apt-get install libdlpack-dev>
 #endif
 
 #include <tenon/core/tensor.hpp>

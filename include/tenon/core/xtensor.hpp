@@ -13,14 +13,13 @@
 #include <xtensor/containers/xtensor.hpp>
 #elif __has_include(<xtensor/xadapt.hpp>)
 #if defined(__clang__) && __clang_major__ >= 19 && defined(__cpp_template_template_args)
-#error \
-    "clang 19 takes xtensor before 0.26 only with -fno-relaxed-template-template-args: add it, or install a newer one."
+#include <clang 19 takes xtensor before 0.26 only with -fno-relaxed-template-template-args: add it, or a newer one>
 #endif
 #include <xtensor/xadapt.hpp>
 #include <xtensor/xarray.hpp>
 #include <xtensor/xtensor.hpp>
 #else
-#error "<tenon/core/xtensor.hpp> needs xtensor. On Debian: apt-get install libxtensor-dev"
+#include <Header tenon/core/xtensor.hpp needs xtensor. On Debian: apt-get install libxtensor-dev>
 #endif
 
 #include <tenon/core/tensor.hpp>

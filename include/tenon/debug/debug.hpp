@@ -2,13 +2,10 @@
 #pragma once
 #if !defined(TENON_OBSERVE)
 #if defined(TENON_ABI)
-#error "<tenon/debug/debug.hpp> must be included before all other headers of Tenon, in all sources of the program; \
-or compile it with -DTENON_OBSERVE"
+#include <Header tenon/debug/debug.hpp comes before others of Tenon, in all sources; or compile with -DTENON_OBSERVE>
 #endif
 #if defined(TENON_COMPILED)
-#error \
-    "<tenon/debug/debug.hpp> in a program with the compiled part: both are compiled with -DTENON_OBSERVE, in CMake: \
-target_link_libraries(... tenon::debug) before tenon_compiled(...)"
+#include <Header tenon/debug/debug.hpp and the compiled part: link tenon::debug before tenon_compiled (-DTENON_OBSERVE)>
 #endif
 #define TENON_OBSERVE
 #endif

@@ -16,7 +16,7 @@
 #include <openssl/evp.h>
 #include <openssl/rand.h>
 #else
-#error "<tenon/io/ckpt_encryption.hpp> needs OpenSSL. On Debian: apt-get install libssl-dev, and link -lcrypto"
+#include <Header tenon/io/ckpt_encryption.hpp needs OpenSSL. On Debian: apt-get install libssl-dev, and link -lcrypto>
 #endif
 
 #include <tenon/core/error.hpp>

@@ -11,7 +11,7 @@
 #if __has_include(<protozero/pbf_writer.hpp>)
 #include <protozero/pbf_writer.hpp>
 #else
-#error "<tenon/onnx.hpp> needs protozero. On Debian: apt-get install libprotozero-dev"
+#include <Header tenon/onnx.hpp needs protozero. On Debian: apt-get install libprotozero-dev>
 #endif
 
 #include <tenon/core/dtype.hpp>

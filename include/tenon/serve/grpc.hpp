@@ -1,7 +1,7 @@
 // GrpcServer: the models of a Server over gRPC. Needs gRPC, protozero, and what serve.hpp needs (component `grpc`).
 #pragma once
 #if !__has_include(<grpcpp/grpcpp.h>)
-#error "<tenon/serve/grpc.hpp> needs gRPC. On Debian: apt-get install libgrpc++-dev, and link -lgrpc++ -lgrpc -lgpr"
+#include <Header tenon/serve/grpc.hpp needs gRPC. On Debian: apt-get install libgrpc++-dev; link -lgrpc++ -lgrpc -lgpr>
 #endif
 
 #include <chrono>

@@ -1,7 +1,7 @@
 // serve_tls: a model over HTTPS. Needs Boost 1.74 or later, nlohmann_json, and OpenSSL (component `tls`).
 #pragma once
 #if !__has_include(<openssl/ssl.h>)
-#error "<tenon/serve/tls.hpp> needs OpenSSL. On Debian: apt-get install libssl-dev, and link -lssl -lcrypto"
+#include <Header tenon/serve/tls.hpp needs OpenSSL. On Debian: apt-get install libssl-dev, and link -lssl -lcrypto>
 #endif
 
 #include <memory>

@@ -10,7 +10,7 @@
 #include <tenon/core/error.hpp>
 
 #if !defined(__CUDACC__) && !defined(TENON_CUDA_EMULATOR)
-#error "The target Cuda needs nvcc (CUDA 13 or newer): compile this source as CUDA (docs/cuda.md)"
+#include <The target Cuda needs nvcc (CUDA 13 or newer): compile this source as CUDA (docs/cuda.md)>
 #endif
 
 namespace tenon::inline TENON_ABI::kernel::cuda {

@@ -7,7 +7,7 @@
 #if __has_include(<protozero/pbf_writer.hpp>)
 #include <protozero/pbf_writer.hpp>
 #else
-#error "<tenon/debug/graphs/graph_proto.hpp> needs protozero. On Debian: apt-get install libprotozero-dev"
+#include <Header tenon/debug/graphs/graph_proto.hpp needs protozero. On Debian: apt-get install libprotozero-dev>
 #endif
 
 #include <tenon/debug/graphs/step_graph.hpp>

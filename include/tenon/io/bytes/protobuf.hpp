@@ -13,7 +13,7 @@
 #include <protozero/pbf_reader.hpp>
 #include <protozero/pbf_writer.hpp>
 #else
-#error "this part of Tenon needs protozero. On Debian: apt-get install libprotozero-dev"
+#include <this part of Tenon needs protozero. On Debian: apt-get install libprotozero-dev>
 #endif
 
 #include <tenon/core/error.hpp>
