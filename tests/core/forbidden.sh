@@ -59,7 +59,7 @@ grep -q 'fatal error: Tenon is C++20: compile with -std=c++20' "$work/text" || f
 # Mistakes in the set-up of a program end its compilation with a sentence and a few lines: `ends SENTENCE CODE [FLAG]`.
 ends() {
   # shellcheck disable=SC2086  # no word, or one
-  printf "$2" | g++ -std=c++20 ${3:-} -I"$source/include" -fsyntax-only -x c++ - >"$work/text" 2>&1
+  printf "%b" "$2" | g++ -std=c++20 ${3:-} -I"$source/include" -fsyntax-only -x c++ - >"$work/text" 2>&1
   grep -q "fatal error: .*$1" "$work/text" || fail "no sentence '$1', but: $(head -n 5 "$work/text")"
   [ "$(wc -l <"$work/text")" -le 12 ] || fail "'$1' takes $(wc -l <"$work/text") lines"
 }
