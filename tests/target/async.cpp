@@ -7,9 +7,11 @@
 
 #include <algorithm>
 
+#include <tenon/ops/print.hpp>
 #include <tenon/tenon.hpp>
 #include <tenon/train/checkpoint.hpp>
 
+#include "../support/printed.hpp"
 #include "networks.hpp"
 
 using namespace target_test;
@@ -129,6 +131,26 @@ TEST_CASE("the next batch is copied while a step computes, from pinned memory, a
   CHECK(foreign == 0);
   CHECK(replayed - replayed_before == all - 2);  // a step for each place of the columns
   CHECK(held == train<support::LeNet>("CPU", {.epochs = 1}, data, momentum));
+}
+
+namespace {
+struct Printing : nn::Cell<Printing> {
+  nn::Dense<20, 3> fc;
+  constexpr auto construct(auto x) const {
+    print(x);
+    return fc(x);
+  }
+};
+}  // namespace
+
+TEST_CASE("the host looks at a column before any kernel does: at that of this batch") {
+  const auto printed = [](std::string_view target) {
+    return support::printed_to(stdout, [&] { train<Printing>(target, {}, images<20>(24, 3, 3), momentum); });
+  };
+  kernel::async::slow_copies = 5000;
+  const std::string there = printed("Async");
+  kernel::async::slow_copies = 0;
+  CHECK(there == printed("CPU"));
 }
 
 TEST_CASE("the target can name what it runs") {

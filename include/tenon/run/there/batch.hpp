@@ -84,6 +84,8 @@ class BatchThere {
     const bool beside = copies_beside() && bytes > few_bytes();
     return now = bring_to(columns[std::size_t(column)], data, std::size_t(bytes), beside);
   }
+  /// Whether there are copies that nothing waits for yet.
+  bool awaits() const { return !awaited_.empty(); }
   /// What kernels that read columns wait for, since the last call.
   template <class F>
   void each_awaited(F f) {

@@ -81,11 +81,12 @@ struct TargetStep {
   void each_access(const Launch& launch, F f) const;
 };
 /// The only way to start kernels there: all copies that the calls need are in the queue before them, or are those of
-/// `batch`, for which they wait. `ends`: they are the last ones of the step.
+/// `batch`, for which they wait. `ends`: they are the last ones of the step. Without launches what comes after them
+/// waits: the host may look at a column, or send it to other ranks.
 inline void submit(TargetId target, const TargetStep& step, std::span<const Launch> launches,
                    BatchThere* batch = nullptr, bool ends = true) {
   const TargetEvent read = batch && ends ? batch->read() : nullptr;
-  if (launches.empty() && !read) return;
+  if (launches.empty() && !read && !(batch && batch->awaits())) return;
   with_target(target, [&]<class Target>(std::type_identity<Target>) {
     check_optional_members<Target>();
     auto begun = Target::begin(step);
