@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <limits>
 
 #include <tenon/ops/print.hpp>
 #include <tenon/tenon.hpp>
@@ -151,6 +152,36 @@ TEST_CASE("the host looks at a column before any kernel does: at that of this ba
   const std::string there = printed("Async");
   kernel::async::slow_copies = 0;
   CHECK(there == printed("CPU"));
+}
+
+TEST_CASE("losses that a run has not looked at, because a hook threw, do not end the next run") {
+  struct OwnCheck {
+    void step_end(RunInfo& run) const {
+      if (run.loss() != run.loss()) throw run.cur_step_num;
+    }
+  };
+  const auto rows = [](float first_of_fifth) {
+    std::vector<float> x(40 * 20, 0.5f);
+    x[4 * 4 * 20] = first_of_fifth;
+    return dataset::from_arrays(dataset::column<Shape<20>>(std::move(x)),
+                                dataset::column<Shape<>>(std::vector<std::int32_t>(40, 1))) |
+           dataset::batch(4);
+  };
+  const auto check = []<nn::Reduction reduction>(std::integral_constant<nn::Reduction, reduction>, const auto& wrong,
+                                                 const auto& right) {
+    const ContextScope scope({.device_target = "Async", .num_threads = 1, .seed = 5});
+    support::Mlp net;
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits<reduction>{}, nn::SGD{.learning_rate = 0.001f}};
+    kernel::async::slow_copies = 20000;  // so that the step is not done when the hook comes
+    CHECK_THROWS_AS(model.train(1, wrong, OwnCheck{}), long);
+    kernel::async::slow_copies = 0;
+    for (const auto& [name, parameter] : net.parameters_dict())
+      for (float& value : parameter.view().template as<float>()) value = 0.01f;
+    CHECK(message_of(model, right) == "");
+  };
+  const auto wrong = rows(std::numeric_limits<float>::quiet_NaN()), right = rows(0.5f);
+  check(std::integral_constant<nn::Reduction, nn::Reduction::mean>(), wrong, right);
+  check(std::integral_constant<nn::Reduction, nn::Reduction::none>(), wrong, right);
 }
 
 TEST_CASE("the target can name what it runs") {

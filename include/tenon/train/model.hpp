@@ -385,6 +385,7 @@ class Model {
     const detail::Busy busy(training_);
     evaluating_.refuse_others("Model.train");
     runner_.bind();
+    train_outputs_.begin_run();
     Run<Model> run(*this, mode(), batches, &detail::views_of<Columns>);
     run.in_fit = bool(evaluate), run.epoch_num = epochs, run.program = runner_.train_program(Columns{});
     detail::CallbackList<Run<Model>, Callbacks...> list(run, callbacks...);

@@ -147,6 +147,11 @@ class ArrivingOutputs {
       if (ArrivingStep& step = step_[(next_ + i) % ahead]; step.unchecked) return &step;
     return nullptr;
   }
+  /// At the begin of a run. Losses of a run that an exception has ended are not looked at any more: the network may have
+  /// other weights since.
+  void begin_run() {
+    if (unchecked()) forget();
+  }
   /// After a loss that was not finite: what later steps sent does not count, and the flag is reset.
   void forget() {
     for (ArrivingStep& step : step_) step.unchecked = false;

@@ -21,6 +21,12 @@ class StepOutputs {
     return std::span<const AnyTensor>(view_.begin(), view_.size());
   }
 
+  /// Of a training, before its first step.
+  void begin_run() {
+#if defined(TENON_TARGET)
+    if (arriving_) arriving_->begin_run();
+#endif
+  }
   /// The outputs of a compiled graph; they stay in its scratch memory.
   void take(Executor& executor);
   /// Outputs that stay where they are, one after the other.
