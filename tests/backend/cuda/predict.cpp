@@ -3,6 +3,10 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <atomic>
+#include <chrono>
+#include <string_view>
+#include <thread>
 #include <vector>
 
 #include <tenon/tenon.hpp>
@@ -95,5 +99,41 @@ TEST_CASE("in graph mode a prediction is two calls of CUDA, and none of them wai
   const long before = emulator::calls;
   for (int turn = 0; turn < 5; ++turn) model.predict_into(result, x);
   CHECK(emulator::calls - before == 5 * 2);  // the graph, and a copy of the result within the GPU
+}
+namespace {
+/// Calls a function once, between two kernels of a product: its segments and their sum.
+struct BetweenKernels {
+  static inline void (*call)() = nullptr;
+  static inline auto* const before = emulator::watch;
+  explicit BetweenKernels(void (*f)()) {
+    call = f;
+    emulator::watch = [](const emulator::Launch& launch, bool done) {
+      if (before) before(launch, done);
+      if (done && call && launch.body && std::string_view(launch.body).find("SegmentProduct") != std::string_view::npos)
+        std::exchange(call, nullptr)();
+    };
+  }
+  ~BetweenKernels() { emulator::watch = before; }
+};
+}  // namespace
+
+TEST_CASE("two threads predict at the same time: kernels of one do not come between two that share scratch memory") {
+  const ContextScope scope({.mode = Mode::pynative, .device_target = "GPU", .seed = 7});
+  nn::Dense<8192, 16> net;
+  static const Model model{net};
+  static const auto x = support::random_tensor<float, Shape<dyn, 8192>>(1, -1, 1, 4);
+  static std::thread other;
+  static std::atomic<bool> done = false;
+  const auto expected = elements(model.predict(x));
+  const BetweenKernels between([] {
+    other = std::thread([] {
+      static_cast<void>(model.predict(Tensor<float, Shape<dyn, 8192>>::full(1, 4)));
+      done = true;
+    });
+    for (int turn = 0; turn < 300 && !done; ++turn) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  });
+  CHECK(elements(model.predict(x)) == expected);
+  REQUIRE(other.joinable());
+  other.join();
 }
 #endif

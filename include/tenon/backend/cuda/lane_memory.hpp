@@ -9,7 +9,8 @@
 namespace tenon::inline TENON_ABI::kernel::cuda {
 
 /// Memory that a call needs beside its operands and is no part of a plan. Each lane of a GPU has its own: calls of two
-/// lanes can run at the same time. None is given back, because CUDA graphs keep addresses.
+/// lanes can run at the same time. Threads have one queue, and Queues::calls keeps their calls apart. None is given
+/// back, because CUDA graphs keep addresses.
 class LaneMemory {
  public:
   enum Use : int { products, workspace, segments, call, ranks };

@@ -23,6 +23,7 @@ struct Queues {
   bool has_clusters = false;               // of blocks, of Hopper and newer
   std::atomic<bool> fresh_memory = false;  // allocated since the last copy beside
   std::mutex mutex;                        // of the event
+  std::mutex calls;  // held while the kernels of a call are started: they may share memory of a lane (lane_memory.hpp)
 
   Queues() = default;
   ~Queues() {  // of those that could not be made

@@ -109,12 +109,13 @@ struct Begun {
     Queues& on = queues();
     const bool whole = step.program && !looks_for_mistakes();
     if (!launches.empty()) {
-      const auto run_one = [this](const Launch& call, const Running& where) { run(call, where); };
+      const auto run_one = [](const Launch& call, const Running& where) { run(call, where); };
       if (const cudaGraphExec_t graph =
-              whole ? RecordedSteps<Launch>::instance().find(step, device_of_thread(), launches, run_one) : nullptr)
+              whole ? RecordedSteps<Launch>::instance().find(step, device_of_thread(), launches, run_one) : nullptr) {
+        const std::lock_guard lock(on.calls);
         check(cudaGraphLaunch(graph, on.kernels), "cudaGraphLaunch");
-      else {
-        for (const Launch& call : launches) run(call, {on.kernels, nullptr, on.overlaps, step.math});
+      } else {
+        for (const Launch& call : launches) run_now(call, {on.kernels, nullptr, on.overlaps, step.math});
       }
     }
     for (const cudaEvent_t event : after) check(cudaEventRecord(event, on.kernels), "cudaEventRecord");
@@ -129,10 +130,16 @@ struct Begun {
     }();
     return asked;
   }
-  void run(const Launch& call, Running where) const {
+  static void run(const Launch& call, Running where) {
     where.unless = call.unless;
     run_with(where, [&] { call.run(call.arguments, 0, call.items); });
-    if (!where.seen && looks_for_mistakes())
+  }
+  void run_now(const Launch& call, const Running& where) const {
+    {
+      const std::lock_guard lock(queues().calls);
+      run(call, where);
+    }
+    if (looks_for_mistakes())
       if (const cudaError_t error = cudaStreamSynchronize(where.stream); error != cudaSuccess)
         fail(error, step.text(call).c_str());
   }
