@@ -4,7 +4,11 @@
 #include <doctest/doctest.h>
 
 #include <string>
+#include <thread>
 #include <vector>
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <tenon/ops/ops.hpp>
 
@@ -106,6 +110,50 @@ TEST_CASE("every call of CUDA fails once: an exception, and the next computation
   CHECK(calls > 4);
   CHECK(failed > calls / 2);  // others give memory back, in destructors
 }
+
+#if !defined(__SANITIZE_THREAD__)
+namespace {
+/// What a child that runs f() ends with; -1 for a signal.
+template <class F>
+int forked(F f) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(60);  // for one that waits for ever
+    ::_exit(f());
+  }
+  int status = -1;
+  ::waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+}  // namespace
+
+TEST_CASE("forks: in a child, which cannot use the GPU, after an error of a kernel, in another thread") {
+  CHECK(computed() == 12);
+  const auto in_child = [] {
+    try {
+      computed();
+    } catch (const RuntimeError& e) {
+      return has(e.what(), "A process that has used a GPU has forked") ? 7 : 1;
+    }
+    return 2;
+  };
+  CHECK(forked(in_child) == 7);
+  CHECK(forked([&] { return forked(in_child); }) == 7);
+  emulator::calls_until_failure = 0;
+  CHECK(forked([] { return 3; }) == 3);
+  emulator::calls_until_failure = -1;
+  int ended = 0;
+  std::thread([&] { ended = forked([] { return 4; }); }).join();
+  CHECK(ended == 4);
+  emulator::devices = 2;
+  kernel::cuda::use_device(1);
+  CHECK(forked([] { return 5; }) == 5);
+  CHECK(kernel::cuda::device_of_thread() == 1);
+  kernel::cuda::use_device(0);
+  emulator::devices = 1;
+  CHECK(computed() == 12);
+}
+#endif
 
 TEST_CASE("a control: the emulator shows that a product lacks a barrier") {
   if (emulator::with_tsan) return support::say_skipped("ThreadSanitizer, which reports what this control leaves out");

@@ -116,7 +116,11 @@ struct Cuda {
   }
 
   static void before_fork() {
-    if (kernel::cuda::used) wait();
+    if (kernel::cuda::lost_in_fork) return;
+    const int current = kernel::cuda::device_of_thread();
+    for (int device = 0; device < int(kernel::cuda::all_queues().size()); ++device)
+      if (kernel::cuda::all_queues()[std::size_t(device)]) use_device(device), wait();
+    if (current >= 0) use_device(current);
   }
   static void after_fork(bool in_child) {
     if (in_child && kernel::cuda::used) kernel::cuda::lost_in_fork = true;

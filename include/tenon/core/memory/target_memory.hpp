@@ -235,12 +235,13 @@ class TargetMemory {
     throw_error<OutOfMemory>(Target::name, " has no room for another ", bytes,
                              " bytes: use a smaller batch, or let tensors go.");
   }
-  // Calls f(function) for what `function_of` has for each target, once where targets have one in common: a queue.
+  // Calls f(function) for what `function_of` has for each target, once where targets have one in common: a queue. The
+  // thread does not begin to use a device for that.
   template <class Function, class F>
   static void each_queue(Function function_of, F f) {
     decltype(with_target(TargetId(1), function_of)) called[OtherTargets::count]{};
     for (int other = 1; other <= OtherTargets::count; ++other) {
-      const auto function = with_target(TargetId(other), function_of);
+      const auto function = with_target_of(OtherTargets(), other, function_of);
       bool known = false;
       for (const auto each : called) known |= each == function;
       if (known) continue;
@@ -248,11 +249,17 @@ class TargetMemory {
       f(function);
     }
   }
-  // No other thread is in the middle of anything when a process forks: the child would wait for it for ever.
+  // No other thread is in the middle of anything when a process forks: the child would wait for it for ever. An
+  // exception would end the process, as fork() lets none through: the next call of the target says what is wrong.
   static void before_fork() {
     instance().mutex_.lock();
     each_queue([]<class Target>(std::type_identity<Target>) { return &Target::before_fork; },
-               [](auto begin) { begin(); });
+               [](auto begin) {
+                 try {
+                   begin();
+                 } catch (...) {
+                 }
+               });
   }
   template <bool in_child>
   static void after_fork() {

@@ -70,10 +70,14 @@ inline void use_device(int device) {
 /// Set in the child of a process that has used a GPU before it forked.
 inline std::atomic<bool> lost_in_fork = false, used = false;
 
+/// By device; null: it has none yet.
+inline std::array<std::atomic<Queues*>, 64>& all_queues() {
+  static auto* const all = new std::array<std::atomic<Queues*>, 64>{};
+  return *all;
+}
 inline Queues& make_queues(int device) {
   static std::mutex mutex;
-  static std::array<std::atomic<Queues*>, 64>* const all = new std::array<std::atomic<Queues*>, 64>{};
-  std::atomic<Queues*>& at = (*all)[std::size_t(device)];
+  std::atomic<Queues*>& at = all_queues()[std::size_t(device)];
   if (Queues* const made = at.load(std::memory_order_acquire)) return *made;
   const std::lock_guard lock(mutex);
   if (Queues* const made = at.load(std::memory_order_acquire)) return *made;
