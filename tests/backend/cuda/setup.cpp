@@ -75,6 +75,16 @@ TEST_CASE("too little memory: what is free") {
   CHECK(has(message, "1048576 of 1073741824 bytes are free"));
 }
 
+TEST_CASE("too little memory for what kernels need beside their operands, or too little pinned memory") {
+  emulator::failure = cudaErrorMemoryAllocation;
+  emulator::failing_function = "cudaMallocAsync";
+  CHECK_THROWS_AS(kernel::cuda::LaneMemory::take(kernel::cuda::LaneMemory::call, 1 << 20), OutOfMemory);
+  emulator::failing_function = "cudaMallocHost";
+  CHECK_THROWS_AS(tenon::detail::PinnedBytes(target_id<Cuda>, 64, "a test"), OutOfMemory);
+  emulator::failure = cudaErrorLaunchFailure;
+  CHECK(computed() == 12);
+}
+
 TEST_CASE("a kernel needs more shared memory than a GPU has: a sentence") {
   emulator::devices = 2, emulator::shared_bytes = 64 << 10;
   std::string message;

@@ -41,7 +41,7 @@ class LaneMemory {
     check(cudaThreadExchangeStreamCaptureMode(&mode), "cudaThreadExchangeStreamCaptureMode");
     const cudaError_t error = cudaMallocAsync(&memory, bytes, queues().kernels);
     check(cudaThreadExchangeStreamCaptureMode(&mode), "cudaThreadExchangeStreamCaptureMode");
-    check(error, "cudaMallocAsync");
+    check_memory(error, bytes);
     blocks_.push_back({place, static_cast<std::byte*>(memory), bytes});
     return blocks_.back().memory;
   }

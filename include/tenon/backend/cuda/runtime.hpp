@@ -29,6 +29,15 @@ inline void check(cudaError_t error, const char* what) {
   if (error != cudaSuccess) [[unlikely]]
     fail(error, what);
 }
+/// After a call of cudaMallocAsync for so many bytes. Throws OutOfMemory with what is free.
+inline void check_memory(cudaError_t error, std::size_t bytes) {
+  if (error != cudaErrorMemoryAllocation) return check(error, "cudaMallocAsync");
+  forget(error);
+  std::size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
+  throw_error<OutOfMemory>("GPU has no room for another ", bytes, " bytes: ", free, " of ", total,
+                           " bytes are free. Use a smaller batch, or let tensors go.");
+}
 
 /// A call that is looked at instead of started.
 struct SeenCall {

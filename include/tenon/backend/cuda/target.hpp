@@ -1,6 +1,7 @@
 // The target Cuda: an NVIDIA GPU, with the bits of the CPU.
 #pragma once
 #include <atomic>
+#include <new>
 #include <string_view>
 
 #include <tenon/backend/cuda/fast/fast_math.hpp>
@@ -28,14 +29,7 @@ struct Cuda {
     kernel::cuda::Queues& on = kernel::cuda::queues();
     void* block = nullptr;
     const cudaError_t error = cudaMallocAsync(&block, bytes, on.kernels);
-    if (error == cudaErrorMemoryAllocation) {
-      kernel::cuda::forget(error);
-      std::size_t free = 0, total = 0;
-      kernel::cuda::check(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-      throw_error<OutOfMemory>("GPU has no room for another ", bytes, " bytes: ", free, " of ", total,
-                               " bytes are free. Use a smaller batch, or let tensors go.");
-    }
-    kernel::cuda::check(error, "cudaMallocAsync");
+    kernel::cuda::check_memory(error, bytes);
     on.fresh_memory = true;
     return static_cast<std::byte*>(block);
   }
@@ -47,7 +41,10 @@ struct Cuda {
   static std::byte* allocate_pinned(std::size_t bytes) {
     void* block = nullptr;
     kernel::cuda::queues();
-    kernel::cuda::check(cudaMallocHost(&block, bytes), "cudaMallocHost");
+    const cudaError_t error = cudaMallocHost(&block, bytes);
+    kernel::cuda::forget(error);
+    if (error == cudaErrorMemoryAllocation) throw std::bad_alloc();
+    kernel::cuda::check(error, "cudaMallocHost");
     return static_cast<std::byte*>(block);
   }
   static void free_pinned(std::byte* block) { kernel::cuda::forget(cudaFreeHost(block)); }
