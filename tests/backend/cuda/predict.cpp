@@ -23,6 +23,9 @@ struct Two : nn::Cell<Two> {
   nn::Dense<6, 4> fc;
   constexpr auto construct(auto x) const { return std::tuple(fc(x), x, relu(x)); }
 };
+struct Twice : nn::Cell<Twice> {
+  constexpr auto construct(auto x) const { return x * 2.0f; }
+};
 std::vector<float> elements(const auto& x) { return {x.values().begin(), x.values().end()}; }
 /// Predictions of one network on a device, in a mode.
 template <class Net, class F>
@@ -73,6 +76,24 @@ TEST_CASE("into a part of a tensor") {
     auto part = all[1];
     model.predict_into(part, x);
     return elements(all);
+  });
+}
+TEST_CASE("into a part of a tensor that the GPU has filled, or the host: the other parts stay") {
+  check_equal<support::LeNet>([](auto& model) {
+    std::vector<float> seen;
+    for (int which = 0; which < 3; ++which)
+      for (const bool filled_there : {false, true}) {
+        Twice twice;
+        const Model doubles{twice};
+        auto all = Tensor<float, Shape<3, 3, 10>>::full(7.0f);
+        auto part = all[which];
+        if (filled_there) doubles.predict_into(all, Tensor<float, Shape<3, 3, 10>>::full(4.0f));
+        model.predict_into(part, support::random_tensor<float, Shape<3, 1, 28, 28>>(which, -1, 1));
+        const auto next = doubles.predict(all);
+        for (const auto& values : {elements(next), elements(all)})
+          seen.insert(seen.end(), values.begin(), values.end());
+      }
+    return seen;
   });
 }
 TEST_CASE("a result that the host changes afterwards") {

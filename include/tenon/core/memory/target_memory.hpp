@@ -38,8 +38,8 @@ inline void remove_block(std::byte* block, std::size_t) { ::operator delete(bloc
 /// alone has. What both have can be read: other threads may read it on the host while the target reads it, too.
 class TargetMemory {
  public:
-  /// What a kernel does with a buffer.
-  enum class Use : char { read, change, overwrite };
+  /// What a kernel does with a buffer. `overwrite_part`: other values may lie behind it.
+  enum class Use : char { read, change, overwrite, overwrite_part };
 
   static TargetMemory& instance() {
     static TargetMemory* const memory = [] {
@@ -99,8 +99,8 @@ class TargetMemory {
     TargetBlock& block = at->second;
     make_there(at, target);
     const auto [begin, end] = range(at, data, bytes);
-    if (use != Use::overwrite || (block.whole && data != at->first)) take_in(at, begin, end);
-    else if (block.whole && block.has(Place::target, end, block.bytes))
+    if (use == Use::read || use == Use::change || (block.whole && data != at->first)) take_in(at, begin, end);
+    else if (use == Use::overwrite && block.whole && block.has(Place::target, end, block.bytes))
       block.move(0, block.bytes, Place::host);  // what was in it before was larger
     if (use != Use::read && !block.is_at(Place::target, begin, end)) {
       block.move(begin, end, Place::target);
@@ -155,7 +155,7 @@ class TargetMemory {
       if constexpr (CopiesWithin<Target>) {
         if (!knows(to) || !knows(from)) return false;
         const std::byte* const source = there(target, from, Use::read, bytes);
-        Target::copy_within(there(target, to, Use::overwrite, bytes), source, bytes);
+        Target::copy_within(there(target, to, Use::overwrite_part, bytes), source, bytes);
         return true;
       } else return false;
     });

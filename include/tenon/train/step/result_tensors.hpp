@@ -52,6 +52,17 @@ void* address_here(const Tensor<T, S>& x) {
     if (computes_there() && !x.storage().made_in_nchw16n()) return x.storage().address();
   return const_cast<T*>(x.data());
 }
+/// The same for a tensor that is to be overwritten. One that shares its memory may be a part of a larger value: then a
+/// target gets all of it, because it does not keep apart what is in one block.
+template <class T, class S>
+void* address_to_overwrite(const Tensor<T, S>& x) {
+  void* const address = address_here(x);
+#if defined(TENON_TARGET)
+  if (computes_there() && !x.storage().unique())
+    TargetMemory::instance().there(TargetScope::current(), static_cast<std::byte*>(address), TargetMemory::Use::change);
+#endif
+  return address;
+}
 /// Where the results of a prediction go. Throws ValueError if one has another batch size.
 template <class... R>
 std::array<void*, sizeof...(R)> addresses_of(const std::tuple<R&...>& results, long n) {
@@ -61,7 +72,7 @@ std::array<void*, sizeof...(R)> addresses_of(const std::tuple<R&...>& results, l
                               ", the inputs' batch size is ", n, ": make it with empty(n).");
   };
   spread([&](const auto&... one) { (check(one), ...); }, results);
-  return spread([](auto&... one) { return std::array<void*, sizeof...(R)>{address_here(one)...}; }, results);
+  return spread([](auto&... one) { return std::array<void*, sizeof...(R)>{address_to_overwrite(one)...}; }, results);
 }
 
 /// Copies a result of a prediction from where the target of this thread computed it. That may have the copy, too, until
