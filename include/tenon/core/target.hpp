@@ -129,6 +129,17 @@ constexpr decltype(auto) with_target(TargetId target, F f) {
                                   return f(found);
                                 });
 }
+#if defined(TENON_TARGET)
+/// The same for what is given back, also by destructors. A device that cannot be used any more, after an error of a
+/// kernel, keeps it; the next call of the target says so.
+template <class F>
+void give_back_to(TargetId target, F f) noexcept {
+  try {
+    with_target(target, f);
+  } catch (...) {
+  }
+}
+#endif
 /// How many devices it has.
 inline int device_count([[maybe_unused]] TargetId target) {
 #if defined(TENON_TARGET)

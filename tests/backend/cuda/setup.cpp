@@ -3,6 +3,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -164,6 +165,31 @@ TEST_CASE("forks: in a child, which cannot use the GPU, after an error of a kern
   CHECK(computed() == 12);
 }
 #endif
+
+TEST_CASE("what belongs to a GPU that cannot be used any more can go: no destructor throws") {
+  emulator::devices = 2;
+  {
+    const ContextScope scope({.device_target = "GPU", .device_id = 1});
+    auto x = Tensor<float, Shape<20000>>::full(1) * 2.0f;
+    std::optional<tenon::detail::PinnedBytes> pinned(std::in_place, get_context().target(), 64, "a test");
+    std::optional<tenon::detail::OwnedEvent> event(std::in_place, get_context().target());
+    const auto gone = [](auto give_back) {
+      kernel::cuda::use_device(0);
+      emulator::failing_function = "cudaSetDevice";
+      give_back();
+      CHECK(emulator::failing_function.empty());
+    };
+    gone([&] { pinned.reset(); });
+    gone([&] { event.reset(); });
+    gone([&] {
+      x = Tensor<float, Shape<20000>>();
+      Storage::give_back_kept();
+    });
+  }
+  kernel::cuda::use_device(0);
+  emulator::devices = 1;
+  CHECK(computed() == 12);
+}
 
 TEST_CASE("a control: the emulator shows that a product lacks a barrier") {
   if (emulator::with_tsan) return support::say_skipped("ThreadSanitizer, which reports what this control leaves out");

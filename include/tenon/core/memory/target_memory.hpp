@@ -209,7 +209,7 @@ class TargetMemory {
   }
   static void free_there(TargetBlock& block) {
     if (std::byte* const old = std::exchange(block.there, nullptr))
-      with_target(block.target, [&]<class Target>(std::type_identity<Target>) { Target::free(old); });
+      give_back_to(block.target, [&]<class Target>(std::type_identity<Target>) { Target::free(old); });
   }
   // Memory for a block on a target. What another one has of it comes home before.
   static void make_there(Blocks::iterator at, TargetId target) {

@@ -30,7 +30,7 @@ class OwnedEvent {
   }
   ~OwnedEvent() {
     if (event_)
-      with_target(target_, [&]<class Target>(std::type_identity<Target>) {
+      give_back_to(target_, [&]<class Target>(std::type_identity<Target>) {
         if constexpr (CopiesBeside<Target>) Target::free_event(event_);
       });
   }

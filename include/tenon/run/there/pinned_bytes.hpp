@@ -33,7 +33,7 @@ class PinnedBytes {
   }
   ~PinnedBytes() {
     if (data_)
-      with_target(target_, [&]<class Target>(std::type_identity<Target>) {
+      give_back_to(target_, [&]<class Target>(std::type_identity<Target>) {
         if constexpr (HasPinnedMemory<Target>) Target::free_pinned(data_);
         else ::operator delete(data_, std::align_val_t(alignment));
       });
