@@ -184,6 +184,24 @@ TEST_CASE("losses that a run has not looked at, because a hook threw, do not end
   check(std::integral_constant<nn::Reduction, nn::Reduction::none>(), wrong, right);
 }
 
+TEST_CASE("nor does an index out of range that the run before has not looked at") {
+  struct Stop {
+    void step_end(RunInfo& run) const {
+      if (run.cur_step_num == 6) throw run.cur_step_num;
+    }
+  };
+  const ContextScope scope({.device_target = "Async", .num_threads = 1, .seed = 5});
+  TwoTables net;
+  Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, momentum, nn::Loss{}};
+  const auto wrong = indexed_rows(16), right = indexed_rows();  // in step 6
+  kernel::async::slow_copies = 20000;
+  CHECK_THROWS_AS(model.train(1, wrong, Stop{}), long);
+  CHECK(message_of(model, right) == "");
+  CHECK_THROWS_AS(model.eval(wrong, Stop{}), long);
+  CHECK_NOTHROW(model.eval(right));
+  kernel::async::slow_copies = 0;
+}
+
 TEST_CASE("the target can name what it runs") {
   std::vector<std::string> text;
   kernel::async::text = &text;

@@ -424,6 +424,7 @@ class Model {
     const detail::Busy busy(evaluating_);
     training_.refuse_others("Model.eval");
     runner_.bind();
+    eval_outputs_.begin_run();
     Run<Model> run(*this, mode(), batches, &detail::views_of<Columns>);
     run.training = false;
     if (in) run.in_fit = true, run.epoch_num = in->epoch_num, run.cur_epoch_num = in->cur_epoch_num;

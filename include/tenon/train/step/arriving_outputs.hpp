@@ -7,6 +7,7 @@
 #include <cstring>
 #include <new>
 
+#include <tenon/core/log/log.hpp>
 #include <tenon/core/memory/growing.hpp>
 #include <tenon/core/memory/target_memory.hpp>
 #include <tenon/core/tensor/any_tensor.hpp>
@@ -147,10 +148,15 @@ class ArrivingOutputs {
       if (ArrivingStep& step = step_[(next_ + i) % ahead]; step.unchecked) return &step;
     return nullptr;
   }
-  /// At the begin of a run. Losses of a run that an exception has ended are not looked at any more: the network may have
-  /// other weights since.
+  /// At the begin of a run. What a run that an exception has ended has not looked at does not end this one: the network
+  /// may have other weights since, and other data.
   void begin_run() {
     if (unchecked()) forget();
+    try {
+      check_indices(true);
+    } catch (const ValueError& error) {
+      logging::warning("In the run before, which has ended by an exception: ", error.what());
+    }
   }
   /// After a loss that was not finite: what later steps sent does not count, and the flag is reset.
   void forget() {

@@ -21,7 +21,7 @@ class StepOutputs {
     return std::span<const AnyTensor>(view_.begin(), view_.size());
   }
 
-  /// Of a training, before its first step.
+  /// Before the first step of a training or evaluation.
   void begin_run() {
 #if defined(TENON_TARGET)
     if (arriving_) arriving_->begin_run();
