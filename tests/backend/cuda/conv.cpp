@@ -51,6 +51,11 @@ TEST_CASE("groups, depthwise, and one tap") {
   check<valid, float, 300, 3, 4, 7, 1>(2);
 }
 
+TEST_CASE("a batch without samples gives the weights no gradient") {
+  check<Conv2dOptions{}, float, 16, 6, 6, 16, 3>(0);
+  check<valid, float, 16, 8, 8, 16, 5>(0);
+  check<Conv2dOptions{.groups = 4}, float, 4, 6, 6, 4, 3>(0);
+}
 TEST_CASE("every dtype") {
   check<Conv2dOptions{}, double, 3, 5, 6, 4, 3>(3);
   check<Conv2dOptions{}, float16, 3, 5, 6, 4, 3>(3);

@@ -39,6 +39,7 @@ TEST_CASE("columns: one chain, several, tiles") {
   check_sums<float, Shape<dyn, 37>, Shape<37>>(8193);
   check_sums<float, Shape<dyn, 4100>, Shape<4100>>(40);
   check_sums<float, Shape<dyn, 4100>, Shape<4100>>(256);
+  check_sums<float, Shape<dyn, 4100>, Shape<4100>>(0);
   check_sums<float, Shape<64, 20>, Shape<20>>();
   check_sums<float, Shape<dyn, 50, 6>, Shape<dyn, 1, 6>>(4);
 }

@@ -122,7 +122,7 @@ struct ImageTile {
   int across, rows, samples;  // runs of a row, rows, samples
 
   TENON_DEVICE constexpr int runs() const { return across * rows * samples; }
-  /// At most `most` runs of a batch of n.
+  /// At most `most` runs of a batch of n, which may be empty.
   static constexpr ImageTile of(const ConvSides& s, long n, int most) {
     constexpr int widest = 16;
     const PixelAxis y = s.rows(0), x = s.columns(0);  // no phase has more pixels
@@ -130,7 +130,7 @@ struct ImageTile {
               rows = int(even_piece(y.count, most / across));
     if (across < in_row || rows < y.count) return {across, rows, 1};
     const long samples = most / (across * rows);
-    return {across, rows, int(samples < n ? samples : n)};
+    return {across, rows, int(samples < n ? samples : n > 0 ? n : 1)};
   }
 };
 

@@ -126,7 +126,7 @@ constexpr long weight_cost(const WeightPlan& p, const WeightCosts& costs = weigh
              work = (steps + steps * costs.chunk / of_chunk + costs.begin) * Tile::sums * Tile::threads / 128,
              rounds = ceil_div(weight_blocks<Tile>(p), multiprocessors),
              fit = std::max(1l, memory_of_multiprocessor / (weight_shared_bytes<Tile>(p) + reserved)),
-             at_once = std::min({rounds, long(Tile::resident), fit});
+             at_once = std::max(1l, std::min({rounds, long(Tile::resident), fit}));  // an empty batch has no blocks
   return rounds * work * (100 * at_once + costs.half) / at_once / costs.limit + launch_cycles +
          (p.slots() + 1) * p.count() * long(sizeof(float)) / (multiprocessors * bytes_per_cycle);
 }

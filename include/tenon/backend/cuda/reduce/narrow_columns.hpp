@@ -98,11 +98,11 @@ struct SumOfColumnTiles : SumTilesOfColumns<Columns> {
     if (int(threadIdx.x) < Tiles::places && own < matrix.columns) matrix.store(column, total);
   }
 };
-/// The workspace of sum_matrix().
+/// The workspace of sum_matrix(), which has a tile of sums even if there are no rows.
 template <class A>
 constexpr long matrix_sums_bytes(long rows, long columns) {
   constexpr long rows_of_tile = 8 * sum_chain;
-  return (rows + rows_of_tile - 1) / rows_of_tile * columns * long(sizeof(A));
+  return (rows > 0 ? (rows + rows_of_tile - 1) / rows_of_tile : 1) * columns * long(sizeof(A));
 }
 template <class Columns>
 void sum_matrix(const Columns& columns, const Arguments& a) {
