@@ -27,10 +27,11 @@ struct Heads {
   /// Rows of scores, which end with a multiple of 32 keys, and of features in shared memory: apart by a multiple of 16
   /// bytes, so that neighbouring rows are in different banks: 4 of scores, 8 of features.
   static constexpr long score_pitch = (keys + 31) / 32 * 32 + 8, feature_pitch = (feature_groups | 1) * together;
-  /// Keys that a half of the block has at a time.
+  /// Keys that a half of the block has at a time: they need room, beside two rows of at least two queries.
   static constexpr int tile = [] {
+    constexpr long row = feature_pitch * long(sizeof(A));
     int rows = 32;
-    while (rows > 1 && 2 * rows * feature_pitch * long(sizeof(A)) > 64 * 1024) rows /= 2;
+    while (rows > 1 && (2 * rows * row > 64 * 1024 || (2 * rows + 4) * row > most_shared_bytes)) rows /= 2;
     return rows;
   }();
 

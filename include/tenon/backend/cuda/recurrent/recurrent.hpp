@@ -235,8 +235,9 @@ struct RecurrentLayer : Whole {
     constexpr long busy = 528;  // blocks that keep a GPU busy
     launch_blocks<TransposeWeights<L>>(a);
     if constexpr (!Cell::projected) launch_blocks<InputProducts<L>>(a);
-    if (L::samples(a.n) < busy) loop<TimeLoop<L, 1>>(a);
-    else loop<TimeLoop<L, 4>>(a);
+    if constexpr (TimeLoop<L, 4>::bytes <= most_shared_bytes)  // of wide layers a block has room for one sample alone
+      if (L::samples(a.n) >= busy) return loop<TimeLoop<L, 4>>(a);
+    loop<TimeLoop<L, 1>>(a);
   }
 
  private:

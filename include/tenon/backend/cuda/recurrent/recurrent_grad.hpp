@@ -20,9 +20,15 @@ struct TimeLoopBack {
   static constexpr int threads = threads_for(wanted), units = int((hidden + threads - 1) / threads);
   static constexpr long chain = gates < segment_units<A> ? gates : segment_units<A>;
   using Kept = KeptChains<A, segments * chain == gates ? chain : 0, wanted, threads, hidden>;
-  static constexpr int bytes = int((gates + (segments + 1) * hidden + Kept::shared) * long(sizeof(A)));
+  static constexpr long own_elements = gates + hidden + Kept::shared;
+  /// Of wide layers there is no room in shared memory for the sums of all segments.
+  static constexpr bool sums_in_memory = (own_elements + wanted) * long(sizeof(A)) > most_shared_bytes;
+  static constexpr int bytes = int((own_elements + (sums_in_memory ? 0 : wanted)) * long(sizeof(A)));
 
-  TENON_DEVICE static long samples(long n) { return result_count<C>(n) / (steps * gates > 0 ? steps * gates : 1); }
+  static constexpr long workspace(long n) { return sums_in_memory ? samples(n) * wanted * long(sizeof(A)) : 0; }
+  TENON_DEVICE static constexpr long samples(long n) {
+    return result_count<C>(n) / (steps * gates > 0 ? steps * gates : 1);
+  }
   TENON_DEVICE static long at(long sample, long step) { return sample * steps + (reverse ? steps - 1 - step : step); }
   static long blocks(long n) { return samples(n); }
   /// The steps of a sample.
@@ -33,8 +39,9 @@ struct TimeLoopBack {
     } else return steps;
   }
   __device__ static void block(const Arguments& a) {
-    A *const row = reinterpret_cast<A*>(dynamic_shared()), *const carried = row + gates, *const sums = carried + hidden;
     const long sample = blockIdx.x;
+    A *const row = reinterpret_cast<A*>(dynamic_shared()), *const carried = row + gates,
+             *const sums = sums_in_memory ? reinterpret_cast<A*>(a.workspace) + sample * wanted : carried + hidden;
     const A* const weight = a.operand<A>(1);
     const long segment = threadIdx.x / hidden, unit = threadIdx.x % hidden;
     const Kept kept(weight + segment * chain * hidden + unit, sums + segments * hidden);
@@ -135,6 +142,10 @@ struct TimeLoopBack {
 
 template <class Cell>
 struct RecurrentLayerGrad : Whole {
+  template <class Call>
+  static constexpr long workspace(long n) {
+    return TimeLoopBack<Call, Cell>::workspace(n);
+  }
   template <class Call>
   static void run(const Arguments& a, long, long) {
     using Loop = TimeLoopBack<Call, Cell>;
