@@ -20,6 +20,7 @@ TEST_CASE("strides, dilations, paddings") {
   check<Conv2dOptions{.stride = 3, .pad_mode = PadMode::valid}, float, 2, 11, 10, 3, 2>(2);
   check<Conv2dOptions{.stride = 2, .pad_mode = PadMode::pad, .padding = {1, 1, 1, 1}, .dilation = 2}, float, 2, 9, 9, 3,
         3>(2);
+  check<Conv2dOptions{.stride = {1024, 1}, .pad_mode = PadMode::valid}, float, 2, 1024 * 39 + 10, 1, 16, 10, 1>(1);
 }
 
 TEST_CASE("a sample of several segments, of whole rows or parts of a row") {

@@ -200,12 +200,18 @@ template <>
 struct WeightWaysOf<WeightTileSet::of_3x3_stride_2>
     : WeightWays<Weight3x3Tile<2, 4, false>, Weight3x3Tile<2, 2, true>, NarrowWeightTile> {};
 
-/// Whether the gradient is computed in tiles: where a group has channels enough, and places are ints.
+/// Whether the gradient is computed in tiles: where a group has channels enough, and places are ints, of which row and
+/// column in the image of a chunk are halves.
 constexpr bool weight_in_tiles(const Conv2dSizes& s) {
   constexpr long least_channels = 16, most_places = 1l << 31, most_width = 1l << 15;
+  const auto of_chunk = [](long pixels, int stride, int kernel, int dilation) {
+    return std::min(pixels, most_chunk_pixels) * stride + long(kernel - 1) * dilation;
+  };
   return (s.groups == 1 || s.group_outputs() >= least_channels) && s.oh > 0 && s.ow > 0 &&
          s.c * s.h * s.w < most_places && s.o * s.oh * s.ow < most_places &&
          s.o * s.group_inputs() * s.taps() < most_places && s.w < most_width &&
+         of_chunk(s.oh, s.stride_h, s.kh, s.dilation_h) < most_width &&
+         of_chunk(s.ow, s.stride_w, s.kw, s.dilation_w) < most_width &&
          weight_shared_bytes<NarrowWeightTile>(weight_plan<NarrowWeightTile>(s, 1, false)) <= most_shared_bytes;
 }
 
