@@ -58,6 +58,8 @@ std::vector<float> expected(const Conv2dSizes& s, const std::vector<float>& imag
   return result;
 }
 
+/// Floats before the operands in their memory: operands may begin inside of a tensor.
+long floats_before = 0;
 /// Memory of the device, in the default stream.
 struct OnDevice {
   void* at = nullptr;
@@ -67,11 +69,13 @@ struct OnDevice {
     check(cudaMallocAsync(&at, bytes, nullptr), "cudaMallocAsync");
     check(cudaMemsetAsync(at, 0xff, bytes, nullptr), "cudaMemsetAsync");
   }
-  explicit OnDevice(const std::vector<float>& from) : OnDevice(from.size()) {
-    check(cudaMemcpyAsync(at, from.data(), from.size() * sizeof(float), cudaMemcpyHostToDevice, nullptr), "a copy");
+  explicit OnDevice(const std::vector<float>& from) : OnDevice(from.size() + std::size_t(floats_before)) {
+    check(cudaMemcpyAsync(operand(), from.data(), from.size() * sizeof(float), cudaMemcpyHostToDevice, nullptr),
+          "a copy");
   }
   OnDevice(const OnDevice&) = delete;
   ~OnDevice() { static_cast<void>(cudaFreeAsync(at, nullptr)); }
+  float* operand() const { return static_cast<float*>(at) + floats_before; }
   std::vector<float> values() const {
     std::vector<float> to(bytes / sizeof(float) - 1);
     check(cudaMemcpyAsync(to.data(), at, to.size() * sizeof(float), cudaMemcpyDeviceToHost, nullptr), "a copy");
@@ -92,7 +96,8 @@ void check_tile(const Conv2dSizes& s, const std::vector<float>& image, const std
         workspace(std::size_t(plan.turned()) + std::size_t(plan.slots()) * wanted.size());
     Arguments a;
     a.n = s.n, a.buffer[0] = result.at;
-    a.buffer[1] = s.input_gradient ? weights.at : images.at, a.buffer[2] = s.input_gradient ? images.at : weights.at;
+    a.buffer[1] = (s.input_gradient ? weights : images).operand();
+    a.buffer[2] = (s.input_gradient ? images : weights).operand();
     a.workspace = static_cast<std::byte*>(workspace.at);
     ConvInTiles<NoSteps<float>>::run_plan<Taps, Tile>(a, plan);
     const std::vector<float> found = result.values();
@@ -166,7 +171,7 @@ void check_weight_tile(const Conv2dSizes& s, const std::vector<float>& x, const 
     if (weight_shared_bytes<Tile>(plan) > most_shared_bytes) continue;
     const OnDevice workspace(std::size_t(plan.slots() * plan.slot()));
     Arguments a;
-    a.n = s.n, a.buffer[0] = result.at, a.buffer[1] = images.at, a.buffer[2] = gradients.at;
+    a.n = s.n, a.buffer[0] = result.at, a.buffer[1] = images.operand(), a.buffer[2] = gradients.operand();
     a.workspace = static_cast<std::byte*>(workspace.at);
     launch_weight_tiles<Tile>(a, plan);
     launch_weight_sums(a, plan.samples, plan.together, plan.apart ? plan.segments() : 1, plan.count());
@@ -290,4 +295,16 @@ TEST_CASE("weights: any taps, strides, dilations, groups") {
   check_weight(1, 3, 40, 38, 33, 7, 7, 2, 3, 1, 1);
   check_weight(18, 8, 11, 9, 12, 3, 2, 3, 2, 2, 2);
   check_weight(2, 130, 7, 7, 9, 1, 1, 1, 0, 1, 1);
+}
+
+TEST_CASE("operands that begin inside of a tensor, at no multiple of 16 bytes") {
+  for (const long floats : {1, 2}) {
+    floats_before = floats;
+    check_sizes<3>(2, 5, 8, 8, 12, 3, 3, 1, 1, 1, 1);
+    check_sizes<3, 2>(2, 4, 8, 8, 12, 3, 3, 2, 1, 1, 1);
+    check_sizes<1>(2, 6, 4, 4, 12, 1, 1, 1, 0, 1, 1);
+    check_weight(2, 4, 8, 8, 5, 3, 3, 1, 1, 1, 1);
+    check_weight(2, 4, 8, 8, 5, 1, 1, 1, 0, 1, 1);
+  }
+  floats_before = 0;
 }

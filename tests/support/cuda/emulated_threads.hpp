@@ -293,6 +293,12 @@ inline void run_grid(unsigned blocks, int threads, int shared_bytes, unsigned cl
   current_block() = nullptr;
 }
 
+/// What a GPU copies at once must be aligned to its size, in both places, even if nothing is copied.
+inline void check_aligned(const void* at, std::size_t bytes) {
+  if (reinterpret_cast<std::uintptr_t>(at) % bytes == 0) return;
+  std::fprintf(stderr, "emulator: a copy of %zu bytes from or to a place that is not aligned to them\n", bytes);
+  std::abort();
+}
 /// The barrier of a cluster.
 inline void wait_for_cluster() { to_home(Wait::cluster); }
 

@@ -33,6 +33,9 @@ __device__ inline void copy_async(float* to, const float* from, bool there) {
 inline bool has_fours(const float* from) { return reinterpret_cast<std::uintptr_t>(from) % (4 * sizeof(float)) == 0; }
 /// The same for four neighbours, both aligned to 16 bytes.
 __device__ inline void copy_four_async(float* to, const float* from, bool there) {
+#if defined(TENON_CUDA_EMULATOR)
+  emulator::check_aligned(to, 4 * sizeof(float)), emulator::check_aligned(from, 4 * sizeof(float));
+#endif
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   const unsigned at = unsigned(__cvta_generic_to_shared(to));
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(there ? 16 : 0) : "memory");

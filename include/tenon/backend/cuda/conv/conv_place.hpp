@@ -117,7 +117,7 @@ struct TurnedWeights {
         a.operand<float>(which) + long(group) * lines * results + own / taps * plane_step + own % taps;
 #pragma unroll
     for (int i = row; i < side; i += down)
-      square[i][column] = own < lines && first + i < results ? from[(first + i) * result_step] : 0;
+      square[i][column] = own < lines && first + i < results ? from[long(first + i) * result_step] : 0;
     __syncthreads();
     float* const to = reinterpret_cast<float*>(a.workspace) + (long(group) * lines + line0) * line + first + column;
 #pragma unroll

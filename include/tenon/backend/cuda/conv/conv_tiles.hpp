@@ -179,7 +179,7 @@ struct ConvBlock {
     constexpr int across = Tile::channels / run, down = threads / across;
     const int first = thread % across * run, line = plan.line();
     const bool there = at.channel0 + first < line;
-    const float* const own = there ? from + first : at.image;
+    const float* const own = from + (there ? first : 0);  // aligned, too, where nothing is read
     to += thread / across * Tile::pitch + first;
 #pragma unroll 4
     for (int i = thread / across; i < count; i += down, to += down * Tile::pitch)
