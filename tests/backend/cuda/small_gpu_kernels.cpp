@@ -1,3 +1,4 @@
+// label: long
 // Kernels for GPUs with the least shared memory that there is (Turing, 64 KB per block), of sizes that need more of it
 // for the ways that other GPUs take: the bits of the CPU.
 #define TENON_TARGET cuda
@@ -24,6 +25,13 @@ void check_lstm(long n) {
              random_tensor<T, Shape<dyn, steps, 1>>(1, -1, 1, n), random_tensor<T, Shape<4 * hidden, 1>>(2, -0.1, 0.1),
              random_tensor<T, Shape<4 * hidden, hidden>>(3, -0.1, 0.1));
 }
+template <class T, int queries, int keys, int width>
+void check_attention() {
+  both_modes(
+      [](const auto& q, const auto& k, const auto& v) { return attention<AttentionConfig{.heads = 1}>(q, k, v); },
+      random_tensor<T, Shape<dyn, queries, width>>(1, -1, 1, 1), random_tensor<T, Shape<dyn, keys, width>>(2, -1, 1, 1),
+      random_tensor<T, Shape<dyn, keys, width>>(3, -1, 1, 1));
+}
 }  // namespace
 
 TEST_CASE("wide layers: of many samples, and of more segments of gates") {
@@ -32,11 +40,8 @@ TEST_CASE("wide layers: of many samples, and of more segments of gates") {
   check_lstm<float, 900, 2>(2);
 }
 
-TEST_CASE("attention of wide heads, for whose tiles a block has just no room") {
-  const auto heads = [](const auto& q, const auto& k, const auto& v) {
-    return attention<AttentionConfig{.heads = 1}>(q, k, v);
-  };
-  const auto q = random_tensor<float, Shape<dyn, 5, 240>>(1, -1, 1, 1);
-  const auto k = random_tensor<float, Shape<dyn, 40, 240>>(2, -1, 1, 1);
-  both_modes(heads, q, k, random_tensor<float, Shape<dyn, 40, 240>>(3, -1, 1, 1));
+TEST_CASE("attention of wide heads: smaller tiles") {
+  check_attention<float, 5, 40, 240>();
+  check_attention<float, 9, 13, 520>();
+  check_attention<double, 5, 7, 530>();
 }

@@ -110,7 +110,8 @@ struct KeyGradients {
   /// Keys, and queries at a time.
   static constexpr int tile = [] {
     int rows = 32;
-    while (rows > 2 * together && (bytes_of(rows) > std::min(200 << 10, most_shared_bytes) || sums_of(rows) > 64))
+    while ((rows > together && bytes_of(rows) > std::min(200 << 10, most_shared_bytes)) ||
+           (rows > 2 * together && sums_of(rows) > 64))
       rows /= 2;
     return rows;
   }();
