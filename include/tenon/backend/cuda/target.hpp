@@ -62,9 +62,9 @@ struct Cuda {
 
   /// Copies up to this size are one call, and wait for nothing.
   static constexpr std::size_t few_bytes = kernel::cuda::most_put_bytes;
-  /// From memory that the host may change at once. A large copy reads it when the queue has come to that, at the latest:
-  /// where the runtime brings it to pinned memory first it waits for the queue, too, but a GPU that reads the memory of
-  /// processes itself (Grace Hopper, or Linux with HMM) needs no such place.
+  /// From memory that the host may change at once. A large copy may read it when the queue has come to that: where the
+  /// runtime brings it to pinned memory first it waits for the queue, too, but a GPU that reads the memory of processes
+  /// itself (Grace Hopper, or Linux with HMM) needs no such place.
   static void copy_in(std::byte* to, const std::byte* from, std::size_t bytes) {
     if (bytes <= few_bytes) return kernel::cuda::put_bytes(to, from, int(bytes));
     const cudaStream_t stream = kernel::cuda::queues().kernels;
