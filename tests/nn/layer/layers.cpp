@@ -62,6 +62,17 @@ TEST_CASE("Embedding, LayerNorm, Dense: train with equal bits in both modes") {
   }
 }
 
+TEST_CASE("Dense: the bias stands for features, also where the input has axes before them") {
+  nn::Dense<3, 4> net;
+  net.init_parameters();
+  const auto x =
+      random_tensor<float, Shape<dyn, 4, 2, 3>>(5, -1, 1, 2);  // 4 rows and 4 features: no shape says which are meant
+  for (const Mode mode : modes) {
+    const ContextScope scope({.mode = mode});
+    CHECK(same_bits(net(x), ops::reshape<Shape<dyn, 4, 2, 4>>(net(ops::reshape<Shape<8 * dyn, 3>>(x)))));
+  }
+}
+
 TEST_CASE("Embedding: the padding row starts as zeros, the others do not") {
   Text net;
   net.init_parameters();

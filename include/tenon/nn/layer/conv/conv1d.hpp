@@ -43,7 +43,7 @@ struct Conv1d : Cell<Conv1d<In, Out, kernel, config, weight_init, bias_init>> {
     const auto at = std::source_location::current();
     return ops::where_fits<ops::InputRule<"Conv1d", "[n,C,L]", 3, In>>(at, x, [&](const auto& v) {
       return ops::detail::as_images(v, at, [&](const auto& image) {
-        return add_bias(ops::conv2d<config.options().image()>(image, weight), bias);
+        return add_channel_bias(ops::conv2d<config.options().image()>(image, weight), bias);
       });
     });
   }

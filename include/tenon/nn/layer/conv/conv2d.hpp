@@ -56,7 +56,7 @@ struct Conv2d : Cell<Conv2d<In, Out, kernel, config, weight_init, bias_init>> {
   OptionalParameter<config.has_bias, float, Shape<Out>, bias_init> bias;
 
   constexpr auto construct(ops::Operand auto x) const {
-    return add_bias(ops::conv2d<config.options()>(x, weight), bias);
+    return add_channel_bias(ops::conv2d<config.options()>(x, weight), bias);
   }
 };
 

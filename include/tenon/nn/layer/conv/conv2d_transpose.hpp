@@ -47,7 +47,7 @@ struct Conv2dTranspose : Cell<Conv2dTranspose<In, Out, kernel, config, weight_in
   OptionalParameter<config.has_bias, float, Shape<Out>, bias_init> bias;
 
   constexpr auto construct(const ops::Operand auto& x) const {
-    return add_bias(ops::conv2d_transpose<config.options()>(x, weight), bias);
+    return add_channel_bias(ops::conv2d_transpose<config.options()>(x, weight), bias);
   }
 };
 
@@ -90,7 +90,7 @@ struct Conv1dTranspose : Cell<Conv1dTranspose<In, Out, kernel, config, weight_in
     const auto at = std::source_location::current();
     return ops::where_fits<ops::InputRule<"Conv1dTranspose", "[n,C,L]", 3, In>>(at, x, [&](const auto& v) {
       return ops::detail::as_images(v, at, [&](const auto& image) {
-        return add_bias(ops::conv2d_transpose<config.options().image()>(image, weight), bias);
+        return add_channel_bias(ops::conv2d_transpose<config.options().image()>(image, weight), bias);
       });
     });
   }
