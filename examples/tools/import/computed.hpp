@@ -43,12 +43,13 @@ inline const ReadTensor& tensor_of(const NodeView& n, int id) {
   v.tensor = &n.g.made.back();
   return *v.tensor;
 }
-/// A value from which others take their trace, of this type if there is one.
-inline int any_value(const NodeView& n, int type) {
+/// A value from which others take their trace, of this type if there is one; with samples if `has_batch`.
+inline int any_value(const NodeView& n, int type, bool has_batch = false) {
   int found = -1;
   const auto look = [&](int id) {
     const bool has_code = id >= 0 && n.g[id].special == Special::none && (n.g[id].call >= 0 || n.g[id].origin >= 0);
-    if (has_code && (found < 0 || (n.g[found].type != type && n.g[id].type == type))) found = id;
+    const bool fits = !has_batch || (has_code && !n.g[id].shape.empty() && n.g[id].shape[0].has_batch());
+    if (has_code && fits && (found < 0 || (n.g[found].type != type && n.g[id].type == type))) found = id;
   };
   for (const int id : n.ids) look(id);
   for (const int id : n.g.inputs) look(id);
@@ -63,10 +64,11 @@ inline int equal_elements(const NodeView& n, int id) {
                            : v.scalar() == 1                            ? "ones<"
                                                                         : "full<";
   const std::string made = name + n.g.shape(v.shape) + (name == "full<" ? ">($0, " + scalar_text(v) + ")" : ">($0)");
-  const int anchor = any_value(n, v.type);
+  const int anchor = any_value(n, v.type, !v.shape.empty() && v.shape[0].has_batch());
   const bool fits = n.g[anchor].type == v.type;
   const int result = add_call(n, fits ? made : "cast<" + type + ">(" + made + ")", {anchor}, v.shape);
   n.g[result].type = v.type;
+  n.g.needs_more = true;
   return result;
 }
 

@@ -33,8 +33,19 @@ class Operands {
   }
   std::vector<int> ids;
 
-  /// The value, with code: a large constant becomes a parameter.
+  /// The value, with code: a large constant becomes a parameter of the module that reads it.
   static int readable(const NodeView& n, int id) {
+    if (const Value& v = n.g[id]; v.call >= 0 && v.tensor && n.g.calls[std::size_t(v.call)].code == "@" &&
+                                  n.g.calls[std::size_t(v.call)].scope != n.scope) {
+      int& own = n.g.tables[{id, n.scope}];
+      if (own == 0) {
+        Value copy = v;
+        copy.call = -1;
+        n.g.values.push_back(std::move(copy));
+        own = readable(n, int(n.g.values.size()) - 1);
+      }
+      return own;
+    }
     Value& v = n.g[id];
     if (v.call >= 0 || v.origin >= 0 || !v.is_constant()) return id;
     if (v.filled && !v.whole && !v.tensor) return equal_elements(n, id);
@@ -74,6 +85,13 @@ inline bool hides(const NodeView& n, std::size_t mask, std::size_t scores) {
   return m.size() >= 2 && s.size() >= m.size() && m.back() == s.back() && m[m.size() - 2] == s[s.size() - 2] &&
          s.back() == s[s.size() - 2];
 }
+/// A value without the broadcast_to that made it: operators of two tensors stretch them.
+inline int before_stretch(const NodeView& n, int id) {
+  if (n.g[id].call < 0) return id;
+  const Call& call = n.g.calls[std::size_t(n.g[id].call)];
+  const bool is_one = call.code.starts_with("broadcast_to<") && call.code.ends_with(">($0)") && !call.is_inner;
+  return is_one && call.scope == n.scope ? call.inputs[0] : id;
+}
 inline void infix(const NodeView& n, const std::string& sign, int level, bool is_test = false) {
   const std::string& op = n.node.operation;
   for (std::size_t k = 0; op == "Add" && k < 2; ++k)
@@ -95,6 +113,9 @@ inline void infix(const NodeView& n, const std::string& sign, int level, bool is
   Operands x(n);
   const std::string a = x(0), b = x(1);
   if (x.ids.empty()) n.refuse("it computes with two constants");
+  if (x.ids.size() == 2)
+    for (std::size_t k = 0; k < 2; ++k)
+      if (n.shape(1 - k) == shape) x.ids[k] = before_stretch(n, x.ids[k]);
   n.out(0, shape, is_test ? 9 : n.in(0).type);
   n.call(a + " " + sign + " " + b, x.ids, level);
 }

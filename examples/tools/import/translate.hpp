@@ -328,6 +328,7 @@ inline void translate(Graph& g, Scopes& scopes) {
     g.outputs.push_back(id);
   }
   join_attentions(g);
+  join_slices(g);
 }
 
 }  // namespace importer

@@ -120,6 +120,7 @@ struct Value {
   int of = -1;
   long place = 0;     // of the first of last_states
   int call = -1;      // which makes it
+  int in_code = -1;   // the value with code that a view became
   int origin = -1;    // the only input that it depends on, or -1
   std::string scope;  // of the node that makes it
 
