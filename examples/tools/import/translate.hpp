@@ -11,6 +11,7 @@
 #include "patterns.hpp"
 #include "places.hpp"
 #include "recurrent.hpp"
+#include "scatter.hpp"
 
 namespace importer {
 
@@ -278,8 +279,8 @@ inline void translate_node(Graph& g, const ReadNode& node, const std::string& sc
     if (g.id_of.count(output)) n.refuse("its output is that of another node, too");
   if (!node.domain.empty() && node.domain != "ai.onnx") n.refuse("operators of this domain are not in scope");
   const auto rule = rules().find(node.operation);
-  if (moves_steps(n) || Lifting(n, rule == rules().end() ? nullptr : rule->second).run() || Folding::fold(n) ||
-      fold_tensor(n))
+  if (moves_steps(n) || Lifting(n, rule == rules().end() ? nullptr : rule->second).run() || dense_of_constant(n) ||
+      Folding::fold(n) || fold_tensor(n) || fold_scatter(n))
     return;
   if (rule == rules().end())
     n.refuse(
