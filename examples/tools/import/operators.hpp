@@ -85,13 +85,6 @@ inline bool hides(const NodeView& n, std::size_t mask, std::size_t scores) {
   return m.size() >= 2 && s.size() >= m.size() && m.back() == s.back() && m[m.size() - 2] == s[s.size() - 2] &&
          s.back() == s[s.size() - 2];
 }
-/// A value without the broadcast_to that made it: operators of two tensors stretch them.
-inline int before_stretch(const NodeView& n, int id) {
-  if (n.g[id].call < 0) return id;
-  const Call& call = n.g.calls[std::size_t(n.g[id].call)];
-  const bool is_one = call.code.starts_with("broadcast_to<") && call.code.ends_with(">($0)") && !call.is_inner;
-  return is_one && call.scope == n.scope ? call.inputs[0] : id;
-}
 inline void infix(const NodeView& n, const std::string& sign, int level, bool is_test = false) {
   const std::string& op = n.node.operation;
   for (std::size_t k = 0; op == "Add" && k < 2; ++k)
@@ -113,9 +106,8 @@ inline void infix(const NodeView& n, const std::string& sign, int level, bool is
   Operands x(n);
   const std::string a = x(0), b = x(1);
   if (x.ids.empty()) n.refuse("it computes with two constants");
-  if (x.ids.size() == 2)
-    for (std::size_t k = 0; k < 2; ++k)
-      if (n.shape(1 - k) == shape) x.ids[k] = before_stretch(n, x.ids[k]);
+  if (x.ids.size() == 2 && n.shape(0) == shape) x.ids[1] = before_stretch(n, x.ids[1]);
+  else if (x.ids.size() == 2 && n.shape(1) == shape) x.ids[0] = before_stretch(n, x.ids[0]);
   n.out(0, shape, is_test ? 9 : n.in(0).type);
   n.call(a + " " + sign + " " + b, x.ids, level);
 }

@@ -157,6 +157,13 @@ inline int before_reshape(const NodeView& n, int id) {
   }
   return id;
 }
+/// A value without the broadcast_to that made it: operators of two tensors stretch them.
+inline int before_stretch(const NodeView& n, int id) {
+  if (n.g[id].call < 0) return id;
+  const Call& call = n.g.calls[std::size_t(n.g[id].call)];
+  const bool is_one = call.code.starts_with("broadcast_to<") && call.code.ends_with(">($0)") && !call.is_inner;
+  return is_one && call.scope == n.scope ? call.inputs[0] : id;
+}
 /// A value with another shape, in code.
 inline int reshaped(const NodeView& n, int id, const Shape& to) {
   if (!(to == n.g[id].shape)) id = before_reshape(n, id);
