@@ -51,6 +51,11 @@ for axis, shape in ((0, (5, 4, 6)), (1, (8, 5, 6)), (-1, (8, 4, 5))):  # a table
 add("Gather", constant(numpy.arange(42).reshape(7, 2, 3) / 7, numpy.float32), "classes")
 nodes.append(helper.make_node("Shape", ["x"], ["shape"]))
 add("Expand", constant([[1, 2, 3, 4]], numpy.float32), "shape")
+nodes.append(helper.make_node("ConstantOfShape", [whole(4, 6)], ["none"]))  # a mask that the file computes
+two = helper.make_tensor("two", TensorProto.FLOAT, [1], [2])
+nodes.append(helper.make_node("ConstantOfShape", [whole(2, 6)], ["twos"], value=two))
+nodes.append(helper.make_node("ScatterND", ["none", whole([[1], [-1]]), "twos"], ["mask"]))
+add("Add", "image", "mask")
 # heads with queries and keys in them, which a transpose moves before the samples
 nodes.append(helper.make_node("Reshape", ["image", whole(0, 2, 2, 2, 24)], ["apart"]))
 nodes.append(helper.make_node("Transpose", ["apart"], ["moved"], perm=[2, 0, 1, 4, 3]))
