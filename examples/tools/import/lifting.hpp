@@ -4,7 +4,7 @@
 #include "attention.hpp"
 #include "fold.hpp"
 #include "movement.hpp"
-#include "selection.hpp"
+#include "view_parts.hpp"
 
 namespace importer {
 
