@@ -29,7 +29,7 @@ class Lifting {
     if (!any_view()) return false;
     if (moves() || one_input() || along_last() || over_axes() || two_inputs() || product() || rows()) return true;
     for (int& id : n.ids)
-      if (id >= 0 && g[id].special == Special::view) id = materialized(n, *g[id].view);
+      if (id >= 0 && g[id].special == Special::view) id = once_in_code(id);
     return false;
   }
 
@@ -59,6 +59,12 @@ class Lifting {
     const bool is_cut = v.dims[0] == plain_view(g, v.base).dims[0] &&
                         (is_whole(g, v, 1, 1) || (v.dims[1].empty() && is_whole(g, v, 2, 1)));
     return is_cut && give(std::move(v));
+  }
+  /// A view in code, once for all nodes of a module that read it.
+  int once_in_code(int id) const {
+    const int before = g[id].in_code;
+    if (before >= 0 && g[before].scope == n.scope) return before;
+    return g[id].in_code = materialized(n, *g[id].view);
   }
   View view(std::size_t k = 0) const { return view_of(n, k); }
   bool give(View v) const { return give_view(n, 0, std::move(v)), true; }

@@ -5,12 +5,14 @@
 #include "control.hpp"
 #include "einsum.hpp"
 #include "fold.hpp"
+#include "known_fold.hpp"
 #include "lifting.hpp"
 #include "movement.hpp"
 #include "norms.hpp"
 #include "patterns.hpp"
 #include "places.hpp"
 #include "recurrent.hpp"
+#include "shared.hpp"
 
 namespace importer {
 
@@ -56,6 +58,7 @@ inline const std::map<std::string, Rule>& rules() {
       {"GRU", [](const NodeView& n) { recurrent(n, false); }},
       {"Gather", gather},
       {"GatherElements", gather_elements},
+      {"GatherND", gather_nd},
       {"Gelu", gelu},
       {"Gemm", gemm},
       {"GlobalAveragePool", [](const NodeView& n) { global_pool(n, "reduce_mean"); }},
@@ -278,8 +281,8 @@ inline void translate_node(Graph& g, const ReadNode& node, const std::string& sc
     if (g.id_of.count(output)) n.refuse("its output is that of another node, too");
   if (!node.domain.empty() && node.domain != "ai.onnx") n.refuse("operators of this domain are not in scope");
   const auto rule = rules().find(node.operation);
-  if (moves_steps(n) || Lifting(n, rule == rules().end() ? nullptr : rule->second).run() || Folding::fold(n) ||
-      fold_tensor(n))
+  if (moves_steps(n) || Lifting(n, rule == rules().end() ? nullptr : rule->second).run() || fold_range(n) ||
+      Folding::fold(n) || fold_tensor(n) || fold_known(n))
     return;
   if (rule == rules().end())
     n.refuse(
@@ -328,6 +331,7 @@ inline void translate(Graph& g, Scopes& scopes) {
     g.outputs.push_back(id);
   }
   join_attentions(g);
+  move_shared_parameters(g);
 }
 
 }  // namespace importer
