@@ -1,6 +1,6 @@
 // Attention as files have it: products of views with the heads among their axes, and a softmax between them.
 #pragma once
-#include "operators.hpp"
+#include "selection.hpp"
 #include "views.hpp"
 
 namespace importer {
@@ -52,16 +52,29 @@ inline bool find_scores(const NodeView& n) {
   v.scores = std::make_shared<Scores>(Scores{q, k, of_q.heads, of_q.features, 1});
   return true;
 }
+/// Whether an operand hides keys from queries, [T, S] or [n, 1, T, S], with or without extents of 1.
+inline bool is_mask(const NodeView& n, std::size_t scores, std::size_t mask) {
+  const Value& v = n.in(mask);
+  if (!v.has_shape || v.special != Special::none || v.type != (n.node.operation == "Where" ? 9 : 1)) return false;
+  if (v.is_scalar() || (v.is_constant() && v.call < 0 && !v.tensor && !v.repeated)) return false;
+  const Shape &m = v.shape, &s = n.shape(scores);
+  if (s.size() != 4 || (m.size() != 2 && m.size() != 4)) return false;
+  for (std::size_t back = 1; back <= m.size(); ++back)
+    if (const Extent& extent = m[m.size() - back]; !(extent == Extent(1)) && !(extent == s[4 - back])) return false;
+  return true;
+}
 inline bool is_triangle(const Value& v) { return v.special == Special::hidden || v.special == Special::nearly_hidden; }
 /// What is computed of scores: a factor, a mask, the softmax. Whether the node does that.
 inline bool change_scores(const NodeView& n, std::size_t k) {
   const std::string& op = n.node.operation;
   Scores changed = *n.in(k).scores;
+  const std::size_t other = op == "Where" ? 0 : 1 - k;
   Special to = Special::scores;
   if (op == "Softmax") {
     if (n.axis(n.whole("axis", -1), n.rank(0)) + 1 != n.rank(0)) return false;
     to = Special::attended;
-  } else if ((op == "Mul" || (op == "Div" && k == 0)) && n.in(1 - k).is_scalar() && !changed.is_causal) {
+  } else if ((op == "Mul" || (op == "Div" && k == 0)) && n.in(1 - k).is_scalar() && !changed.is_causal &&
+             changed.mask < 0) {
     const double factor = n.in(1 - k).scalar();
     changed.scale *= op == "Mul" ? factor : 1 / factor;
   } else if (op == "Add" && is_triangle(n.in(1 - k)) && hides(n, 1 - k, k)) {
@@ -69,6 +82,12 @@ inline bool change_scores(const NodeView& n, std::size_t k) {
   } else if (op == "Where" && k == 2 && n.in(0).special == Special::above && hides(n, 0, 2) &&
              (is_minus_infinity(n.in(1)) || is_least(n.in(1)))) {
     changed.is_causal = true;
+  } else if (op == "Where" && k == 1 && n.in(0).special == Special::lower && hides(n, 0, 1) &&
+             (is_minus_infinity(n.in(2)) || is_least(n.in(2)))) {
+    changed.is_causal = true;
+  } else if (changed.mask < 0 && (op == "Add" || (op == "Where" && k == 2 && is_minus_infinity(n.in(1)))) &&
+             is_mask(n, k, other)) {
+    changed.mask = Operands::readable(n, n.id(other));
   } else return false;
   const Shape shape = n.shape(k);
   Value& v = n.out(0, shape, 1);
@@ -83,6 +102,9 @@ inline int in_code(const NodeView& n, int id) {
   int made = add_call(n, "matmul($0, $1)", {materialized(n, s.queries), materialized(n, s.keys)}, shape);
   if (s.scale != 1) made = add_call(n, "$0" + factor_text(s.scale), {made}, shape, 1);
   if (s.is_causal) made = add_call(n, "causal_mask($0)", {made}, shape);
+  if (s.mask >= 0 && n.g[s.mask].type == 9)
+    made = add_call(n, "select($0, " + real_text(-INFINITY) + ", $1)", {s.mask, made}, shape);
+  else if (s.mask >= 0) made = add_call(n, "$0 + $1", {made, s.mask}, shape, 2);
   return is_attended ? add_call(n, "softmax($0)", {made}, shape) : made;
 }
 /// The operand of attention that a view is: all of a value, or a part of its last axis.
@@ -114,6 +136,7 @@ inline bool attend(const NodeView& n) {
   const Scores s = *n.in(0).scores;
   const View values = view_of(n, 1);
   const HeadsOf of_values(n.g, values, false);
+  if (s.mask >= 0 && n.g[s.queries.base].shape.size() != 3) return false;
   if (!of_values.found || !(of_values == HeadsOf(n.g, s.queries, false)) ||
       !(n.shape(0).back() == n.shape(1)[n.rank(1) - 2]))
     return false;
@@ -135,12 +158,18 @@ inline bool attend(const NodeView& n) {
   const int whole = thirds_of(n.g, s.queries, s.keys, values);
   if (whole >= 0) inputs = {whole};
   else if (!is_packed) inputs = {operand_of(n, s.queries), operand_of(n, s.keys), operand_of(n, values)};
-  for (int& id : inputs) id = as_sequences(n, id);
   const Shape sequences{count_of(Shape(shape.begin(), shape.end() - 2)), shape[back - 1], shape[back]};
-  const int made =
-      add_call(n, "attention<AttentionConfig{" + settings.text() + "}>(" + (inputs.size() == 1 ? "$0)" : "$0, $1, $2)"),
-               inputs, sequences);
-  n.g.calls.back().attention = Attention{s.queries, s.keys, values, s.heads, s.features, s.is_causal, is_usual};
+  const std::string config = "<AttentionConfig{" + settings.text() + "}>(";
+  int made = -1;
+  if (s.mask >= 0) {
+    inputs = {operand_of(n, s.queries), operand_of(n, s.keys), operand_of(n, values), s.mask};
+    made = add_call(n, "std::get<0>(masked_attention" + config + "$0, $1, $2, $3))", inputs, shape);
+    n.g.needs_more = true;
+  } else {
+    for (int& id : inputs) id = as_sequences(n, id);
+    made = add_call(n, "attention" + config + (inputs.size() == 1 ? "$0)" : "$0, $1, $2)"), inputs, sequences);
+    n.g.calls.back().attention = Attention{s.queries, s.keys, values, s.heads, s.features, s.is_causal, is_usual};
+  }
   View y = s.queries;
   y.base = reshaped(n, made, shape), y.first = 0, y.width = width, y.scale = 1;
   give_view(n, 0, std::move(y));

@@ -18,17 +18,6 @@ inline ReadTensor part_along(const ReadTensor& t, std::size_t axis, long first, 
                       std::size_t(end - first) * inner);
   return part;
 }
-/// Output k as a constant.
-inline void give_constant(const NodeView& n, std::size_t k, ReadTensor t) {
-  n.g.made_bytes += t.bytes.size();
-  if (n.g.made_bytes > (std::size_t(1) << 20) + 4 * n.g.given_bytes)
-    n.refuse("the file computes more constants than it has weights");
-  Shape shape;
-  for (const std::int64_t extent : t.extents) shape.push_back(Extent(long(extent)));
-  const int type = t.type;
-  n.g.made.push_back(std::move(t));
-  describe_constant(n.out(k, shape, type), n.g.made.back());
-}
 /// Whether a weight may become another one: no other node reads it, or it is none that is trained.
 inline bool may_change(const NodeView& n, std::size_t k) {
   const Value& v = n.in(k);
