@@ -174,7 +174,7 @@ inline void split(const NodeView& n) {
   const bool equal = std::set<long>(sizes.begin(), sizes.end()).size() == 1;
   std::string code =
       equal ? "split<" + std::to_string(axis) + ", " + std::to_string(pieces) : "split_sizes<" + std::to_string(axis);
-  for (std::size_t k = 0; !equal && k < pieces; ++k) code += ", " + number("Part", sizes[k]);
+  for (std::size_t k = 0; !equal && k < pieces; ++k) code += ", " + number("Length", sizes[k]);
   for (std::size_t k = 0; k < pieces; ++k) {
     Shape part = from;
     part[axis] = Extent(sizes[k]);

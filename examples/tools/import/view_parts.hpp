@@ -68,7 +68,7 @@ inline std::optional<std::vector<View>> all_parts(const NodeView& n, View v, std
     View part = v;
     const long units = size / rest;
     shape[p.axis] = Extent(units * p.inner);
-    if (!is_equal) code += ", " + number("Part", units * p.inner);
+    if (!is_equal) code += ", " + number("Length", units * p.inner);
     if (units == 1) part.dims[dim].erase(part.dims[dim].begin());
     else part.dims[dim][0].extent = Extent(units);
     if (is_last) part.width = units * p.inner;
@@ -120,7 +120,7 @@ inline void join_slices(Graph& g) {
     for (const auto& [begin, k] : parts) {
       const TakenPart part = *TakenPart::of(g.calls[k].code);
       fits = fits && begin == end, end = part.end;
-      sizes.insert(part.end - part.begin), code += ", " + number("Part", part.end - part.begin);
+      sizes.insert(part.end - part.begin), code += ", " + number("Length", part.end - part.begin);
       outputs.push_back(g.calls[k].outputs[0]), first = std::min(first, k);
     }
     if (!fits || !(g[value].shape[std::size_t(std::stol(axis))] == Extent(end))) continue;
