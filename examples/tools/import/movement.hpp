@@ -345,20 +345,10 @@ inline void gather(const NodeView& n) {
   n.out(0, shape, n.in(0).type);
   n.call(code, x.ids);
 }
-inline void expand(const NodeView& n) {
-  if (!n.in(1).whole) n.refuse("its new shape must be known");
-  const Shape to = stretched(n, n.shape(0), *n.in(1).whole);
-  if (to == n.shape(0)) return n.alias(0, n.id(0));
-  const Value& v = n.in(0);
+/// Repeats a tensor along axes of one element, also as samples of a batch.
+inline void stretch_to(const NodeView& n, const Shape& to) {
   const Shape from = n.shape(0);
-  const int type = v.type;
-  if (v.special == Special::counting || v.is_scalar()) {
-    const Special special = v.special;
-    const auto filled = v.is_scalar() ? std::optional<double>(v.scalar()) : std::nullopt;
-    Value& result = n.out(0, to, v.type);
-    result.special = special, result.filled = filled;
-    return;
-  }
+  const int type = n.in(0).type;
   Operands x(n);
   const std::string operand = x.tensor(0);
   const bool adds_samples = !to.empty() && to[0].has_batch() && (from.empty() || !from[0].has_batch());
@@ -371,6 +361,20 @@ inline void expand(const NodeView& n) {
   n.out(0, to, type);
   if (zeros < 0) n.call("broadcast_to<" + n.g.shape(to) + ">(" + operand + ")", x.ids);
   else n.call("$1 + " + operand, {x.ids[0], zeros}, 2);
+}
+inline void expand(const NodeView& n) {
+  if (!n.in(1).whole) n.refuse("its new shape must be known");
+  const Shape to = stretched(n, n.shape(0), *n.in(1).whole);
+  if (to == n.shape(0)) return n.alias(0, n.id(0));
+  const Value& v = n.in(0);
+  if (v.special == Special::counting || v.is_scalar()) {
+    const Special special = v.special;
+    const auto filled = v.is_scalar() ? std::optional<double>(v.scalar()) : std::nullopt;
+    Value& result = n.out(0, to, v.type);
+    result.special = special, result.filled = filled;
+    return;
+  }
+  stretch_to(n, to);
 }
 
 }  // namespace importer

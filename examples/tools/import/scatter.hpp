@@ -4,11 +4,11 @@
 
 namespace importer {
 
-/// A constant that is none of the weights to be trained, with all its elements.
-inline std::optional<ReadTensor> whole_constant(const NodeView& n, std::size_t k) {
+/// A constant with all its elements. Weights to be trained are none unless `takes_weights`.
+inline std::optional<ReadTensor> whole_constant(const NodeView& n, std::size_t k, bool takes_weights = false) {
   if (!n.has(k) || n.in(k).call >= 0 || !n.in(k).is_constant()) return std::nullopt;
   const Value& v = n.in(k);
-  if (v.tensor && is_weight(*v.tensor) && v.tensor->count() > 1) return std::nullopt;
+  if (!takes_weights && v.tensor && is_weight(*v.tensor) && v.tensor->count() > 1) return std::nullopt;
   const bool is_known = v.tensor || v.reals || v.whole;
   if (is_known &&
       (!v.whole || std::all_of(v.whole->begin(), v.whole->end(), [](const Extent& e) { return e.is_number(); })))
@@ -23,10 +23,11 @@ inline std::optional<ReadTensor> whole_constant(const NodeView& n, std::size_t k
   for (long i = 0; i < count.factor; ++i) t.bytes += one;
   return t;
 }
-/// Writes parts of a constant, each at the place that a row of numbers says. Whether the node does that.
+/// Writes parts of a constant, each at the place that a row of numbers says. A weight stays one that is trained, such
+/// as a bias of which the file hides a part. Whether the node does that.
 inline bool fold_scatter(const NodeView& n) {
   if (n.node.operation != "ScatterND" || n.ids.size() != 3 || n.word("reduction", "none") != "none") return false;
-  auto data = whole_constant(n, 0);
+  auto data = whole_constant(n, 0, true);
   const auto places = whole_constant(n, 1), parts = whole_constant(n, 2);
   if (!data || !places || !parts || places->type != 7 || parts->type != data->type) return false;
   if (places->extents.empty() || data->count() == 0) n.refuse("its numbers do not fit its tensor");

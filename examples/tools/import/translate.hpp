@@ -269,6 +269,13 @@ inline int result_of(Graph& g, const std::string& name) {
   return materialized(n, v);
 }
 
+/// Whether a node computes with its first input as a cell does, also where that is a constant, such as positions.
+inline bool takes_images(const std::string& op) {
+  static const std::set<std::string> all{
+      "AveragePool",           "BatchNormalization", "Conv",    "ConvTranspose", "GlobalAveragePool",
+      "InstanceNormalization", "LayerNormalization", "MaxPool", "Softmax"};
+  return all.count(op) > 0;
+}
 /// Translates a node, or says why not.
 inline void translate_node(Graph& g, const ReadNode& node, const std::string& scope) try {
   for (const std::string& input : node.inputs)
@@ -285,6 +292,7 @@ inline void translate_node(Graph& g, const ReadNode& node, const std::string& sc
   if (rule == rules().end())
     n.refuse(
         "this operator is not in scope: write it into the header by hand, or change the network before the export");
+  if (takes_images(node.operation) && n.has(0) && n.in(0).is_constant()) n.ids[0] = Operands::readable(n, n.ids[0]);
   rule->second(n);
 } catch (const ValueError& error) {
   g.problems.push_back(error.what());
