@@ -23,8 +23,8 @@ inline std::optional<ReadTensor> whole_constant(const NodeView& n, std::size_t k
   for (long i = 0; i < count.factor; ++i) t.bytes += one;
   return t;
 }
-/// Writes parts of a constant, each at the place that a row of numbers says. A weight stays one that is trained, such as
-/// a bias of which the file hides a part. Whether the node does that.
+/// Writes parts of a constant, each at the place that a row of numbers says. A weight stays one that is trained, such
+/// as a bias of which the file hides a part. Whether the node does that.
 inline bool fold_scatter(const NodeView& n) {
   if (n.node.operation != "ScatterND" || n.ids.size() != 3 || n.word("reduction", "none") != "none") return false;
   auto data = whole_constant(n, 0, true);
