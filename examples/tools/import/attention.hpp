@@ -1,31 +1,36 @@
 // Attention as files have it: products of views with the heads among their axes, and a softmax between them.
 #pragma once
-#include "operators.hpp"
+#include "selection.hpp"
 #include "views.hpp"
 
 namespace importer {
 
-/// The axes of an attention's operand, [n, heads, T, D] or [n heads, T, D]; of keys with the last two swapped.
+/// The axes of an attention's operand, [n, heads, T, D] or [n heads, T, D]; of keys with the last two swapped. Between
+/// the samples and the steps may be further axes, such as windows of an image.
 struct HeadsOf {
   long heads = 0, features = 0;
+  std::vector<Pieces> leading;
   bool found = false;
 
   HeadsOf(const Graph& g, const View& v, bool swapped) {
     const Shape& base = g[v.base].shape;
-    const std::size_t rank = v.dims.size();
-    if (base.size() != 3 || rank < 3 || rank > 4) return;
+    const std::size_t rank = v.dims.size(), back = base.size() - 1;
+    if (base.size() < 3 || rank < 3) return;
     const Pieces& last = v.dims[swapped ? rank - 2 : rank - 1];
-    Pieces leading = v.dims[0];
-    if (rank == 4) leading.insert(leading.end(), v.dims[1].begin(), v.dims[1].end());
-    if (!is_whole(g, v, swapped ? rank - 1 : rank - 2, 1) || !base[2].is_number() || v.width < 1) return;
-    const bool is_one = last.size() == 1 && last[0].axis == 2 && last[0].inner == 1 && last[0].extent.is_number();
+    leading.assign(v.dims.begin(), v.dims.end() - 2);
+    if (!is_whole(g, v, swapped ? rank - 1 : rank - 2, back - 1) || !base[back].is_number() || v.width < 1) return;
+    const bool is_one = last.size() == 1 && last[0].axis == back && last[0].inner == 1 && last[0].extent.is_number();
     features = is_one ? last[0].extent.factor : v.width == 1 && last.empty() ? 1 : 0;
     if (features < 1 || v.width % features != 0) return;
     heads = v.width / features;
-    Pieces wanted{{0, 1, base[0]}};
-    if (base[0] == Extent(1)) wanted.clear();
-    if (heads > 1) wanted.push_back({2, features, Extent(heads)});
-    found = leading == wanted;
+    Pieces others, wanted;
+    for (const Pieces& pieces : leading) others.insert(others.end(), pieces.begin(), pieces.end());
+    const auto head = std::find(others.begin(), others.end(), Piece{back, features, Extent(heads)});
+    if (head != others.end()) others.erase(head);
+    else if (heads > 1) return;
+    for (std::size_t axis = 0; axis + 1 < back; ++axis)
+      if (!(base[axis] == Extent(1))) wanted.push_back({axis, 1, base[axis]});
+    found = others == wanted;
   }
   bool operator==(const HeadsOf&) const = default;
 };
@@ -47,16 +52,29 @@ inline bool find_scores(const NodeView& n) {
   v.scores = std::make_shared<Scores>(Scores{q, k, of_q.heads, of_q.features, 1});
   return true;
 }
+/// Whether an operand hides keys from queries, [T, S] or [n, 1, T, S], with or without extents of 1.
+inline bool is_mask(const NodeView& n, std::size_t scores, std::size_t mask) {
+  const Value& v = n.in(mask);
+  if (!v.has_shape || v.special != Special::none || v.type != (n.node.operation == "Where" ? 9 : 1)) return false;
+  if (v.is_scalar() || (v.is_constant() && v.call < 0 && !v.tensor && !v.repeated)) return false;
+  const Shape &m = v.shape, &s = n.shape(scores);
+  if (s.size() != 4 || (m.size() != 2 && m.size() != 4)) return false;
+  for (std::size_t back = 1; back <= m.size(); ++back)
+    if (const Extent& extent = m[m.size() - back]; !(extent == Extent(1)) && !(extent == s[4 - back])) return false;
+  return true;
+}
 inline bool is_triangle(const Value& v) { return v.special == Special::hidden || v.special == Special::nearly_hidden; }
 /// What is computed of scores: a factor, a mask, the softmax. Whether the node does that.
 inline bool change_scores(const NodeView& n, std::size_t k) {
   const std::string& op = n.node.operation;
   Scores changed = *n.in(k).scores;
+  const std::size_t other = op == "Where" ? 0 : 1 - k;
   Special to = Special::scores;
   if (op == "Softmax") {
     if (n.axis(n.whole("axis", -1), n.rank(0)) + 1 != n.rank(0)) return false;
     to = Special::attended;
-  } else if ((op == "Mul" || (op == "Div" && k == 0)) && n.in(1 - k).is_scalar() && !changed.is_causal) {
+  } else if ((op == "Mul" || (op == "Div" && k == 0)) && n.in(1 - k).is_scalar() && !changed.is_causal &&
+             changed.mask < 0) {
     const double factor = n.in(1 - k).scalar();
     changed.scale *= op == "Mul" ? factor : 1 / factor;
   } else if (op == "Add" && is_triangle(n.in(1 - k)) && hides(n, 1 - k, k)) {
@@ -64,6 +82,12 @@ inline bool change_scores(const NodeView& n, std::size_t k) {
   } else if (op == "Where" && k == 2 && n.in(0).special == Special::above && hides(n, 0, 2) &&
              (is_minus_infinity(n.in(1)) || is_least(n.in(1)))) {
     changed.is_causal = true;
+  } else if (op == "Where" && k == 1 && n.in(0).special == Special::lower && hides(n, 0, 1) &&
+             (is_minus_infinity(n.in(2)) || is_least(n.in(2)))) {
+    changed.is_causal = true;
+  } else if (changed.mask < 0 && (op == "Add" || (op == "Where" && k == 2 && is_minus_infinity(n.in(1)))) &&
+             is_mask(n, k, other)) {
+    changed.mask = Operands::readable(n, n.id(other));
   } else return false;
   const Shape shape = n.shape(k);
   Value& v = n.out(0, shape, 1);
@@ -78,6 +102,9 @@ inline int in_code(const NodeView& n, int id) {
   int made = add_call(n, "matmul($0, $1)", {materialized(n, s.queries), materialized(n, s.keys)}, shape);
   if (s.scale != 1) made = add_call(n, "$0" + factor_text(s.scale), {made}, shape, 1);
   if (s.is_causal) made = add_call(n, "causal_mask($0)", {made}, shape);
+  if (s.mask >= 0 && n.g[s.mask].type == 9)
+    made = add_call(n, "select($0, " + real_text(-INFINITY) + ", $1)", {s.mask, made}, shape);
+  else if (s.mask >= 0) made = add_call(n, "$0 + $1", {made, s.mask}, shape, 2);
   return is_attended ? add_call(n, "softmax($0)", {made}, shape) : made;
 }
 /// The operand of attention that a view is: all of a value, or a part of its last axis.
@@ -91,10 +118,17 @@ inline int thirds_of(const Graph& g, const View& q, const View& k, const View& v
   const int call = g[q.base].call;
   if (call < 0) return -1;
   const Call& split = g.calls[std::size_t(call)];
-  const bool fits = split.code == "split<2, 3>($0)" && split.outputs == std::vector<int>{q.base, k.base, v.base};
+  const std::size_t back = g[q.base].shape.size() - 1;
+  const bool fits = split.code == "split<" + std::to_string(back) + ", 3>($0)" &&
+                    split.outputs == std::vector<int>{q.base, k.base, v.base};
   for (const View* const each : {&q, &k, &v})
-    if (!fits || each->width != g[each->base].shape[2].factor) return -1;
+    if (!fits || each->width != g[each->base].shape[back].factor) return -1;
   return split.inputs[0];
+}
+/// A value as sequences, [samples, T, C]: axes before the steps are one.
+inline int as_sequences(const NodeView& n, int id) {
+  const Shape shape = n.g[id].shape;
+  return reshaped(n, id, {count_of(Shape(shape.begin(), shape.end() - 2)), shape.end()[-2], shape.back()});
 }
 /// The weights times the values. Whether the node is that.
 inline bool attend(const NodeView& n) {
@@ -102,7 +136,8 @@ inline bool attend(const NodeView& n) {
   const Scores s = *n.in(0).scores;
   const View values = view_of(n, 1);
   const HeadsOf of_values(n.g, values, false);
-  if (!of_values.found || of_values.heads != s.heads || of_values.features != s.features || n.rank(0) != n.rank(1) ||
+  if (s.mask >= 0 && n.g[s.queries.base].shape.size() != 3) return false;
+  if (!of_values.found || !(of_values == HeadsOf(n.g, s.queries, false)) ||
       !(n.shape(0).back() == n.shape(1)[n.rank(1) - 2]))
     return false;
   const double scale = s.scale * s.queries.scale * s.keys.scale * values.scale;
@@ -113,26 +148,30 @@ inline bool attend(const NodeView& n) {
   if (s.is_causal) settings.add("causal", "true");
   if (!is_usual) settings.add("scale", real_text(scale));
   Shape shape = n.g[s.queries.base].shape;
+  const std::size_t back = shape.size() - 1;
   const long width = s.heads * s.features;
-  shape[2] = Extent(width);
+  shape[back] = Extent(width);
   const bool is_packed = s.queries.base == s.keys.base && s.keys.base == values.base && s.queries.first == 0 &&
                          s.keys.first == width && values.first == 2 * width &&
-                         n.g[values.base].shape[2] == Extent(3 * width);
+                         n.g[values.base].shape[back] == Extent(3 * width);
   std::vector<int> inputs{s.queries.base};
   const int whole = thirds_of(n.g, s.queries, s.keys, values);
   if (whole >= 0) inputs = {whole};
   else if (!is_packed) inputs = {operand_of(n, s.queries), operand_of(n, s.keys), operand_of(n, values)};
-  const int made =
-      add_call(n, "attention<AttentionConfig{" + settings.text() + "}>(" + (inputs.size() == 1 ? "$0)" : "$0, $1, $2)"),
-               inputs, shape);
-  n.g.calls.back().attention = Attention{s.queries, s.keys, values, s.heads, s.features, s.is_causal, is_usual};
-  View y = plain_view(n.g, made);
-  const Pieces samples = y.dims[0], steps = y.dims[1];
-  y.dims = {samples, joined({{2, s.features, Extent(s.heads)}}), steps, joined({{2, 1, Extent(s.features)}})};
-  if (n.rank(0) == 3) {
-    y.dims[0].insert(y.dims[0].end(), y.dims[1].begin(), y.dims[1].end());
-    y.dims.erase(y.dims.begin() + 1);
+  const Shape sequences{count_of(Shape(shape.begin(), shape.end() - 2)), shape[back - 1], shape[back]};
+  const std::string config = "<AttentionConfig{" + settings.text() + "}>(";
+  int made = -1;
+  if (s.mask >= 0) {
+    inputs = {operand_of(n, s.queries), operand_of(n, s.keys), operand_of(n, values), s.mask};
+    made = add_call(n, "std::get<0>(masked_attention" + config + "$0, $1, $2, $3))", inputs, shape);
+    n.g.needs_more = true;
+  } else {
+    for (int& id : inputs) id = as_sequences(n, id);
+    made = add_call(n, "attention" + config + (inputs.size() == 1 ? "$0)" : "$0, $1, $2)"), inputs, sequences);
+    n.g.calls.back().attention = Attention{s.queries, s.keys, values, s.heads, s.features, s.is_causal, is_usual};
   }
+  View y = s.queries;
+  y.base = reshaped(n, made, shape), y.first = 0, y.width = width, y.scale = 1;
   give_view(n, 0, std::move(y));
   return true;
 }
@@ -172,7 +211,9 @@ inline void join_attention(Graph& g, Call& output) {
   std::vector<int> inputs;
   for (const View* const each : {&a.queries, &a.keys, &a.values}) {
     const Call* const dense = dense_of(g, each->base);
-    if (!dense || dense->scope != output.scope || dense->member->weights[0].tensor.extents[1] != width) return;
+    if (!dense || g[each->base].shape.size() != 3 || dense->scope != output.scope ||
+        dense->member->weights[0].tensor.extents[1] != width)
+      return;
     rows.add(*dense, each->first, width, width);
     inputs.push_back(dense->inputs[0]);
   }

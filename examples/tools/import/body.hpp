@@ -41,7 +41,10 @@ class BodyWriter {
         name_inner_members(fs_.call(item));
         continue;
       }
-      name = unique(identifier(name));
+      name = identifier(name);
+      if (item.child >= 0 && type.starts_with(name) && (type.size() == name.size() || type[name.size()] == '<'))
+        name = snake(name);  // a member with the name of its type changes what that means
+      name = unique(name);
       member_of[k] = name;
       body_.members.push_back({type, name});
     }
@@ -306,7 +309,7 @@ class BodyWriter {
     declare(list.outputs[0], start.text);
     const std::string name = known_.at(list.outputs[0]).text;
     std::string call = "for (const auto& each : " + member + ") " + name + " = each(" + name;
-    for (std::size_t k = 1; k < list.inputs.size(); ++k) call += ", " + known_.at(list.inputs[k]).text;
+    for (std::size_t k = 1; k < list.inputs.size(); ++k) call += ", " + operand(list.inputs[k]);
     body_.lines.push_back({call + ");", ""});
   }
   std::string filled(const std::string& code, int level, const std::string& member,
@@ -322,7 +325,8 @@ class BodyWriter {
         const Expression& operand = known_.at(inputs.at(which));
         const bool is_left = k == digits;
         const bool in_brackets = level > 0 && (is_left ? operand.level > level : operand.level >= level);
-        if (alone && !inputs.empty()) text += "value_in(" + anchor_ + ", " + operand.text + ")";
+        const bool is_copied = operand.is_parameter && code.starts_with("@(");  // by a cell
+        if ((alone && !inputs.empty()) || is_copied) text += "value_in(" + anchor_ + ", " + operand.text + ")";
         else text += in_brackets ? "(" + operand.text + ")" : operand.text;
       } else text += code[k];
     }
@@ -331,7 +335,7 @@ class BodyWriter {
   void finish() {
     std::string result = f_.outputs.size() == 1 ? known_.at(f_.outputs[0]).text : "";
     if (f_.outputs.size() > 1) {
-      for (const int value : f_.outputs) result += (result.empty() ? "std::tuple(" : ", ") + known_.at(value).text;
+      for (const int value : f_.outputs) result += (result.empty() ? "std::tuple(" : ", ") + operand(value);
       result += ")";
     }
     body_.lines.push_back({"return " + result + ";", f_.outputs.size() == 1 ? shape_comment(f_.outputs[0]) : ""});

@@ -64,6 +64,20 @@ inline void pad(const NodeView& n) {
 }
 inline void tile(const NodeView& n) {
   Shape shape = n.shape(0);
+  if (const auto all = n.numbers("repeats", 1); all && all->size() == shape.size()) {
+    Shape to = shape;
+    bool stretches = false;
+    for (std::size_t k = 0; k < to.size(); ++k) {
+      if (!(*all)[k].is_number() && !(to[k] == Extent(1)))
+        n.refuse("it repeats elements as often as there are samples");
+      stretches = stretches || !(*all)[k].is_number();
+      to[k] = to[k] * (*all)[k];
+    }
+    const auto is_same = [&](std::size_t k) { return to[k] == shape[k] || shape[k] == Extent(1); };
+    bool are_same = true;
+    for (std::size_t k = 0; k < to.size(); ++k) are_same = are_same && is_same(k);
+    if (stretches && are_same) return stretch_to(n, to);
+  }
   const std::vector<long> times = n.plain_numbers("repeats", 1);
   if (times.size() != shape.size()) n.refuse("its repeats are damaged");
   std::string list;

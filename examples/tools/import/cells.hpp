@@ -1,6 +1,6 @@
 // Nodes that are cells of Tenon: what they are called there, and how their weights lie there.
 #pragma once
-#include "computed.hpp"
+#include "known.hpp"
 
 namespace importer {
 
@@ -25,21 +25,6 @@ inline ReadTensor transposed(const ReadTensor& t) {
       std::memcpy(result.bytes.data() + (k * rows + i) * 4, t.bytes.data() + (i * columns + k) * 4, 4);
   return result;
 }
-/// The path of the cell in the names of PyTorch's weights, if this is such a name.
-inline std::string cell_path(const ReadTensor& t) {
-  for (const std::string_view end : {".weight", ".bias"})
-    if (t.name.ends_with(end)) return t.name.substr(0, t.name.size() - end.size());
-  return "";
-}
-inline void name_member(Call& call, const NodeView& n, const ReadTensor& weight) {
-  const std::string path = cell_path(weight);
-  // equal weights of several cells have the name of one of them
-  const std::string& scope = n.scope;
-  if (!path.empty() && path.rfind('.') != path.npos && path.substr(0, path.rfind('.')) == scope)
-    call.name = path.substr(path.rfind('.') + 1);
-  else if (!path.empty() && path.find('.') == path.npos && scope.empty()) call.name = path;
-}
-
 /// The extents that a transposed convolution gives. An output_shape says what the padding is.
 inline Shape transposed_shape(const NodeView& n, Windows& w, const std::vector<long>& more, long channels) {
   const auto wanted = n.list("output_shape", 0, 0);
@@ -115,9 +100,39 @@ inline void dense(const NodeView& n, bool out_first, const ReadTensor* bias) {
   name_member(call, n, weight);
   call.member = std::move(member);
 }
+/// What a reshape has as its input, or the value itself.
+inline int before_reshapes(const Graph& g, int id) {
+  while (g[id].call >= 0) {
+    const Call& call = g.calls[std::size_t(g[id].call)];
+    const bool is_reshape =
+        call.code.starts_with("reshape<") || call.code.starts_with("flatten(") || call.code.starts_with("expand_dims<");
+    if (!is_reshape || !call.code.ends_with("($0)") || call.inputs.size() != 1) break;
+    id = call.inputs[0];
+  }
+  return id;
+}
+/// A cell on rows that a reshape joined is one on what it had before. Whether the node is that.
+inline bool is_of_rows(const NodeView& n) {
+  const int base = before_reshapes(n.g, n.id(0));
+  const Shape &from = n.g[base].shape, &rows = n.shape(0);
+  return base != n.id(0) && n.g[base].special == Special::none && rows.size() == 2 && from.size() > 2 &&
+         from[0].has_batch() && from.back() == rows.back();
+}
+/// x W + b on all rows of a tensor; the next reshape drops that to rows.
+inline void gemm(const NodeView& n);
+inline void gemm_of_rows(const NodeView& n) {
+  const Shape rows = n.shape(0);
+  NodeView whole(n.g, n.node, n.scope);
+  whole.ids[0] = before_reshapes(n.g, n.id(0));
+  gemm(whole);
+  const int made = n.g.id_of.at(n.node.outputs[0]);
+  const Shape to{rows[0], n.g[made].shape.back()};
+  n.alias(0, add_call(n, "reshape<" + n.g.shape(to) + ">($0)", {made}, to));
+}
 inline void gemm(const NodeView& n) {
   if (n.whole("transA", 0) || n.real("alpha", 1) != 1 || n.real("beta", 1) != 1 || !n.in(1).tensor)
     n.refuse("only x W + b with weights of the file is in scope");
+  if (is_of_rows(n)) return gemm_of_rows(n);
   const bool out_first = n.whole("transB", 0) != 0;
   if (!n.has(2)) return dense(n, out_first, nullptr);
   const ReadTensor &weight = constant_tensor(n, 1), &bias = constant_tensor(n, 2);
@@ -227,18 +242,14 @@ inline void group_norm(const NodeView& n, bool is_instance) {
 }
 
 /// The rows of a table that the ids of a constant say: a constant, too.
-inline void chosen_rows(const NodeView& n, const ReadTensor& table, const Value& ids, const Shape& shape) {
+inline void chosen_rows(const NodeView& n, const ReadTensor& table, const Known& ids, const Shape& shape) {
   ReadTensor rows{table.name, table.type, {}, {}};  // under its name they are trained
   for (const Extent& each : shape) rows.extents.push_back(each.factor);
   const auto width = std::size_t(table.extents[1]) * sizeof(float);
-  const std::vector<double> all = ids.tensor ? elements_of(*ids.tensor) : std::vector<double>();
-  const std::size_t count = ids.whole ? ids.whole->size() : all.size();
-  if (count * width > std::size_t(1) << 28) n.refuse("its rows need more than 256 MB");
-  for (std::size_t i = 0; i < count; ++i) {
-    const Extent id = ids.whole ? (*ids.whole)[i] : Extent(whole_element(*ids.tensor, i, all[i]));
-    if (!id.is_number()) n.refuse("a row that it looks up depends on a dynamic axis");
-    rows.bytes += table.bytes.substr(n.axis(id.factor, std::size_t(table.extents[0])) * width, width);
-  }
+  if (ids.size() * width > std::size_t(1) << 28) n.refuse("its rows need more than 256 MB");
+  for (const long id : ids.wholes)
+    rows.bytes += table.bytes.substr(n.axis(id, std::size_t(table.extents[0])) * width, width);
+  if (batch_axis(shape) < shape.size()) return give_repeated(n, 0, shape, {std::move(rows), {}});
   n.g.made.push_back(std::move(rows));
   describe_constant(n.out(0, shape, 1), n.g.made.back());
 }
@@ -252,10 +263,10 @@ inline void embedding(const NodeView& n) {
   Member member{"embedding", "", {{"embedding_table", table}}, ""};
   const std::string sizes = number("Words", long(table.extents[0])) + ", " + number("Width", long(table.extents[1]));
   const Special special = ids.special;
-  if (special != Special::counting && ids.call < 0 && ids.origin < 0 && (ids.whole || (ids.tensor && ids.type == 7))) {
-    const bool is_plain = std::all_of(shape.begin(), shape.end(), [](const Extent& each) { return each.is_number(); });
-    if (is_plain) return chosen_rows(n, table, ids, shape);
-  }
+  const auto known = special == Special::counting ? std::nullopt : known_of(n.g, n.id(1));
+  if (known && known->is_plain() && !known->is_real()) return chosen_rows(n, table, *known, shape);
+  if (ids.whole && ids.call < 0 && special != Special::counting)
+    n.refuse("a row that it looks up depends on a dynamic axis");
   Value& y = n.out(0, shape, 1);
   if (special == Special::counting) {  // code comes with the sum that reads it
     member.kind = "position";

@@ -43,12 +43,13 @@ inline const ReadTensor& tensor_of(const NodeView& n, int id) {
   v.tensor = &n.g.made.back();
   return *v.tensor;
 }
-/// A value from which others take their trace, of this type if there is one.
-inline int any_value(const NodeView& n, int type) {
+/// A value from which others take their trace, of this type if there is one; with samples if `has_batch`.
+inline int any_value(const NodeView& n, int type, bool has_batch = false) {
   int found = -1;
   const auto look = [&](int id) {
     const bool has_code = id >= 0 && n.g[id].special == Special::none && (n.g[id].call >= 0 || n.g[id].origin >= 0);
-    if (has_code && (found < 0 || (n.g[found].type != type && n.g[id].type == type))) found = id;
+    const bool fits = !has_batch || (has_code && !n.g[id].shape.empty() && n.g[id].shape[0].has_batch());
+    if (has_code && fits && (found < 0 || (n.g[found].type != type && n.g[id].type == type))) found = id;
   };
   for (const int id : n.ids) look(id);
   for (const int id : n.g.inputs) look(id);
@@ -63,11 +64,105 @@ inline int equal_elements(const NodeView& n, int id) {
                            : v.scalar() == 1                            ? "ones<"
                                                                         : "full<";
   const std::string made = name + n.g.shape(v.shape) + (name == "full<" ? ">($0, " + scalar_text(v) + ")" : ">($0)");
-  const int anchor = any_value(n, v.type);
+  const int anchor = any_value(n, v.type, !v.shape.empty() && v.shape[0].has_batch());
   const bool fits = n.g[anchor].type == v.type;
   const int result = add_call(n, fits ? made : "cast<" + type + ">(" + made + ")", {anchor}, v.shape);
   n.g[result].type = v.type;
+  n.g.needs_more = true;
   return result;
+}
+
+/// The path of the cell in the names of PyTorch's weights, if this is such a name.
+inline std::string cell_path(const ReadTensor& t) {
+  for (const std::string_view end : {".weight", ".bias"})
+    if (t.name.ends_with(end)) return t.name.substr(0, t.name.size() - end.size());
+  return "";
+}
+inline void name_member(Call& call, const NodeView& n, const ReadTensor& weight) {
+  const std::string path = cell_path(weight);
+  // equal weights of several cells have the name of one of them
+  const std::string& scope = n.scope;
+  if (!path.empty() && path.rfind('.') != path.npos && path.substr(0, path.rfind('.')) == scope)
+    call.name = path.substr(path.rfind('.') + 1);
+  else if (!path.empty() && path.find('.') == path.npos && scope.empty()) call.name = path;
+}
+
+/// A constant as a parameter of the network, which `output` is.
+inline void give_parameter(const NodeView& n, const ReadTensor& t, const Shape& shape, const std::string& scope,
+                           int output) {
+  const std::string type = type_text(n, t.type);
+  const bool is_trained = is_weight(t);
+  Call call;
+  call.scope = scope, call.code = "@", call.node = n.node.name, call.outputs = {output};
+  const std::string last = t.name.substr(t.name.rfind('.') + 1);
+  if (is_trained && last.find('/') == last.npos) call.name = last;
+  if (is_trained) name_member(call, n, t);  // rows of a table
+  Member member{"table",
+                "Parameter<" + type + ", " + n.g.shape(shape) + (is_trained ? ", nn::Zero{}>" : ", nn::Zero{}, false>"),
+                {{"", t, is_trained}},
+                "yes"};
+  call.member = std::move(member);
+  n.g[output].call = int(n.g.calls.size());
+  n.g.calls.push_back(std::move(call));
+}
+/// Whether an operator stretches its operands to each other.
+inline bool stretches_operands(const std::string& op) {
+  static const std::set<std::string> all{"Add",
+                                         "Sub",
+                                         "Mul",
+                                         "Div",
+                                         "Pow",
+                                         "Mod",
+                                         "Max",
+                                         "Min",
+                                         "Less",
+                                         "Greater",
+                                         "Equal",
+                                         "And",
+                                         "Or",
+                                         "Xor",
+                                         "Where",
+                                         "LessOrEqual",
+                                         "GreaterOrEqual",
+                                         "Sum",
+                                         "Mean"};
+  return all.count(op) > 0;
+}
+/// Whether another operand of the node has all samples, so that one of a constant is enough.
+inline bool has_samples_beside(const NodeView& n, int id) {
+  const Shape& shape = n.g[id].shape;
+  const auto behind = std::find_if(shape.begin(), shape.end(), [](const Extent& e) { return e.has_batch(); });
+  const auto back = std::size_t(shape.end() - behind);
+  return stretches_operands(n.node.operation) && *behind == Extent::symbol(0) &&
+         std::any_of(n.ids.begin(), n.ids.end(), [&](int other) {
+           if (other < 0 || n.g[other].is_constant() || n.g[other].special != Special::none) return false;
+           const Shape& of = n.g[other].shape;
+           return of.size() >= back && of[of.size() - back].has_batch();
+         });
+}
+/// A constant of which each sample has the same, in code: one sample, or all if the node needs them.
+inline int samples(const NodeView& n, int id) {
+  const Repeated of = *n.g[id].repeated;
+  const Shape shape = n.g[id].shape;
+  if (!of.slope.empty()) n.refuse("it computes with the numbers of the samples");
+  int made = n.g[id].in_code;
+  if (made < 0) {
+    made = n.g.add_value(n.g[id].name);
+    Value& v = n.g[made];
+    v.type = of.one.type, v.has_shape = true, v.shape = shape, v.scope = n.g[id].scope, v.origin = -1;
+    Shape one(of.one.extents.begin(), of.one.extents.end());
+    give_parameter(n, of.one, one, n.scope, made);
+    n.g[id].in_code = made;
+  }
+  if (has_samples_beside(n, id)) return made;
+  const int anchor = any_value(n, of.one.type);
+  const std::string zeros = "zeros<" + n.g.shape(shape) + ">($1)", type = type_text(n, of.one.type);
+  const std::string fitting = n.g[anchor].type == of.one.type ? zeros : "cast<" + type + ">(" + zeros + ")";
+  const bool is_test = of.one.type == 9;
+  const int all = add_call(n, is_test ? "logical_or($0, " + fitting + ")" : "$0 + " + fitting, {made, anchor}, shape,
+                           is_test ? 0 : 2);
+  n.g[all].type = of.one.type;
+  return all;
 }
 
 }  // namespace importer

@@ -18,17 +18,6 @@ inline ReadTensor part_along(const ReadTensor& t, std::size_t axis, long first, 
                       std::size_t(end - first) * inner);
   return part;
 }
-/// Output k as a constant.
-inline void give_constant(const NodeView& n, std::size_t k, ReadTensor t) {
-  n.g.made_bytes += t.bytes.size();
-  if (n.g.made_bytes > (std::size_t(1) << 20) + 4 * n.g.given_bytes)
-    n.refuse("the file computes more constants than it has weights");
-  Shape shape;
-  for (const std::int64_t extent : t.extents) shape.push_back(Extent(long(extent)));
-  const int type = t.type;
-  n.g.made.push_back(std::move(t));
-  describe_constant(n.out(k, shape, type), n.g.made.back());
-}
 /// Whether a weight may become another one: no other node reads it, or it is none that is trained.
 inline bool may_change(const NodeView& n, std::size_t k) {
   const Value& v = n.in(k);
@@ -90,6 +79,18 @@ inline bool fold_sum(const NodeView& n) {
     std::memcpy(made.bytes.data() + at, &sum, sizeof sum);
   }
   return give_constant(n, 0, std::move(made)), true;
+}
+/// A Dense cell of a constant, which stays one to be trained. PyTorch's exporter gives its weight such a name. Whether
+/// the node is that.
+inline bool dense_of_constant(const NodeView& n) {
+  if (n.node.operation != "MatMul" || n.ids.size() != 2 || !n.has(0) || !n.has(1)) return false;
+  const ReadTensor* const weight = n.in(1).tensor;
+  const bool is_transposed = weight && weight->name.starts_with("onnx::MatMul_") && weight->extents.size() == 2;
+  if (!is_transposed || weight->type != 1 || !n.in(0).tensor || n.in(0).type != 1 || n.rank(0) < 2) return false;
+  NodeView inner(n.g, n.node, n.scope);
+  inner.ids[0] = Operands::readable(n, n.id(0));
+  dense(inner, false, nullptr);
+  return true;
 }
 /// Whether the node takes parts of a weight; they are constants, too.
 inline bool fold_tensor(const NodeView& n) {

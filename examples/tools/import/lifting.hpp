@@ -4,6 +4,7 @@
 #include "attention.hpp"
 #include "fold.hpp"
 #include "movement.hpp"
+#include "view_parts.hpp"
 
 namespace importer {
 
@@ -29,7 +30,7 @@ class Lifting {
     if (!any_view()) return false;
     if (moves() || one_input() || along_last() || over_axes() || two_inputs() || product() || rows()) return true;
     for (int& id : n.ids)
-      if (id >= 0 && g[id].special == Special::view) id = materialized(n, *g[id].view);
+      if (id >= 0 && g[id].special == Special::view) id = materialized(n, id);
     return false;
   }
 
@@ -47,18 +48,48 @@ class Lifting {
     return (n.in(0).call >= 0 || n.in(0).origin >= 0) && n.rank(0) > 1 && n.shape(0)[0].has_batch() &&
            order.size() == n.rank(0) && order[0] != 0;
   }
-  /// Whether a reshape cuts the last axis of sequences into heads, so that a view begins.
+  /// Whether a reshape cuts an axis into heads, [n, T, 3, heads, D], so that a view begins.
   bool cuts_features() const {
-    if (!n.has(0) || n.in(0).special != Special::none || n.in(0).call < 0 || n.rank(0) != 3) return false;
-    if (!n.shape(0)[0].has_batch() || !n.shape(0)[2].is_number() || !n.has(1) || !n.in(1).whole) return false;
+    if (!n.has(0) || n.in(0).special != Special::none || n.in(0).call < 0 || !n.in(0).has_shape) return false;
+    if (n.rank(0) < 3 || !n.shape(0)[0].has_batch() || !n.has(1) || !n.in(1).whole) return false;
     View v = view();
     const Shape wanted = wanted_shape(n);
     const auto dims = cut(flat(v), wanted);
-    if (wanted.size() != 4 || !dims) return false;
+    if (!dims || wanted.size() < (n.rank(0) == 3 ? 4 : 5) || !((*dims)[0] == v.dims[0])) return false;
     v.dims = *dims;
-    const bool is_cut = v.dims[0] == plain_view(g, v.base).dims[0] &&
-                        (is_whole(g, v, 1, 1) || (v.dims[1].empty() && is_whole(g, v, 2, 1)));
-    return is_cut && give(std::move(v));
+    std::map<std::size_t, int> parts;  // of each axis
+    for (const Piece& p : flat(v)) ++parts[p.axis];
+    const auto is_cut = [](const auto& axis) { return axis.second > 1; };
+    const bool is_last = n.rank(0) == 3 && (is_whole(g, v, 1, 1) || (v.dims[1].empty() && is_whole(g, v, 2, 1)));
+    const bool is_one = wanted.size() == joined_axes(v, false).size() + 2 && wanted.size() > 4 &&
+                        std::count_if(parts.begin(), parts.end(), is_cut) == 1;
+    if (!is_last && !is_one) return false;
+    const Shape joined = joined_axes(v, true);
+    if (joined == n.shape(0)) return give(std::move(v));
+    View of_joined = plain_view(g, reshaped(n, v.base, joined));
+    const auto of_its = cut(flat(of_joined), wanted);
+    if (!of_its) return false;
+    of_joined.dims = *of_its;
+    return give(std::move(of_joined));
+  }
+  /// The shape of the base with axes joined that a view has as one; without axes of one element before the steps if
+  /// `drops_ones`.
+  Shape joined_axes(const View& v, bool drops_ones) const {
+    const Shape& base = g[v.base].shape;
+    const auto is_joined = [&](std::size_t axis) {
+      const auto has = [&](const Pieces& pieces, std::size_t wanted) {
+        return std::any_of(pieces.begin(), pieces.end(), [&](const Piece& p) { return p.axis == wanted; });
+      };
+      return std::any_of(v.dims.begin(), v.dims.end(),
+                         [&](const Pieces& pieces) { return has(pieces, axis - 1) && has(pieces, axis); });
+    };
+    Shape shape;
+    for (std::size_t axis = 0; axis < base.size(); ++axis) {
+      const bool is_one = drops_ones && base[axis] == Extent(1) && axis + 2 < base.size();
+      if (axis > 0 && (is_one || is_joined(axis))) shape.back() = shape.back() * base[axis];
+      else shape.push_back(base[axis]);
+    }
+    return shape;
   }
   View view(std::size_t k = 0) const { return view_of(n, k); }
   bool give(View v) const { return give_view(n, 0, std::move(v)), true; }
@@ -103,74 +134,81 @@ class Lifting {
       }
       return !places.empty() && give(std::move(v));
     }
+    if (in({"Gather", "Slice", "Split"}) && has_inner_cut(v)) {  // other nodes take parts of the same
+      v = apart(n, v);
+      g[n.id(0)].view = std::make_shared<View>(v);
+    }
     return op == "Gather" ? one_place(std::move(v)) : op == "Slice" ? part(std::move(v)) : op == "Split" && parts(v);
+  }
+  /// Whether the axis of the node is one that its base has inside of another.
+  bool has_inner_cut(const View& v) const {
+    const auto axes = n.plain_numbers(op == "Slice" ? "axes" : "axis", op == "Slice" ? 3 : std::size_t(-1));
+    const std::size_t dim = n.axis(axes.size() == 1 ? axes[0] : 0, v.dims.size());
+    const bool is_known = !v.dims[dim].empty() && extent_of(v.dims[dim]).is_number();
+    return is_known && !is_outermost(g, v, v.dims[dim][0]);
   }
   /// One place of an axis: a part of the last axis of the base, or a place of another one.
   bool one_place(View v) const {
     const std::size_t dim = n.axis(n.whole("axis", 0), v.dims.size());
     if (!n.has(1) || !n.in(1).whole || n.rank(1) != 0 || !(*n.in(1).whole)[0].is_number()) return false;
     const long at = (*n.in(1).whole)[0].factor;
-    if (v.dims[dim].size() == 1 && is_outermost(v, v.dims[dim][0])) {
-      const Piece p = v.dims[dim][0];
-      v.first += long(n.axis(at, std::size_t(p.extent.factor))) * p.inner;
-      v.width = p.inner;
-      v.dims.erase(v.dims.begin() + long(dim));
-      return give(std::move(v));
-    }
     const auto axis = base_axis(v, dim);
-    if (!axis || g[v.base].shape[*axis].has_batch()) return false;
-    ReadNode node = n.node;
-    set(node, "axis", {long(*axis)});
-    v.dims.erase(v.dims.begin() + long(dim));
-    return lift(without_axis(v, *axis), {base(v), n.id(1)}, &node);
+    if (axis && *axis + 1 < g[v.base].shape.size() && !g[v.base].shape[*axis].has_batch()) {
+      ReadNode node = n.node;
+      set(node, "axis", {long(*axis)});
+      v.dims.erase(v.dims.begin() + long(dim));
+      return lift(without_axis(v, *axis), {base(v), n.id(1)}, &node);
+    }
+    const Extent extent = extent_of(v.dims[dim]);
+    if (!extent.is_number()) return false;
+    auto one = part_of(n, std::move(v), dim, long(n.axis(at, std::size_t(extent.factor))), 1);
+    if (!one) return false;
+    one->dims.erase(one->dims.begin() + long(dim));
+    return give(std::move(*one));
   }
-  bool is_outermost(const View& v, const Piece& p) const {
-    return p.axis + 1 == g[v.base].shape.size() && p.extent.is_number() && p.inner * p.extent.factor == v.width;
-  }
+  /// Elements of some axes, one after the other.
   bool part(View v) const {
     const auto begin = n.plain_numbers("starts", 1), end = n.plain_numbers("ends", 2),
                steps = n.plain_numbers("steps", 4);
     auto axes = n.plain_numbers("axes", 3);
-    if (axes.empty()) axes = {0};
-    if (begin.size() != 1 || end.size() != 1 || axes.size() != 1 || (!steps.empty() && steps != std::vector<long>{1}))
+    for (std::size_t k = 0; axes.size() < begin.size(); ++k) axes.push_back(long(k));
+    if (end.size() != begin.size() || axes.size() != begin.size() ||
+        std::any_of(steps.begin(), steps.end(), [](long step) { return step != 1; }))
       return false;
-    const std::size_t dim = n.axis(axes[0], v.dims.size());
-    const Extent size = extent_of(v.dims[dim]);
-    if (!size.is_number()) return false;
-    const auto place = [&](long at) { return std::clamp(at < 0 ? at + size.factor : at, 0l, size.factor); };
-    const long first = place(begin[0]), last = place(end[0]);
-    if (last <= first) n.refuse("it has no element");
-    const std::size_t back = g[v.base].shape.size() - 1;
-    if (is_whole(g, v, dim, back)) {
-      v.first += first, v.width = last - first;
-      v.dims[dim] = joined({{back, 1, Extent(v.width)}});
-      return give(std::move(v));
+    for (std::size_t k = 0; k < axes.size(); ++k) {
+      const std::size_t dim = n.axis(axes[k], v.dims.size());
+      const Extent size = extent_of(v.dims[dim]);
+      if (!size.is_number()) {
+        if (begin[k] != 0 || end[k] < 1l << 31) return false;
+        continue;
+      }
+      const Places places = places_between(begin[k], end[k], 1, size.factor);
+      if (places.count < 1) n.refuse("it has no element");
+      auto taken = part_of(n, std::move(v), dim, places.first, places.count);
+      if (!taken) return false;
+      v = std::move(*taken);
     }
-    const auto axis = base_axis(v, dim);
-    if (!axis) return false;
-    ReadNode node = n.node;
-    set(node, "axes", {long(*axis)}), set(node, "starts", {first}), set(node, "ends", {last});
-    node.inputs.resize(1);
-    v.dims[dim] = joined({{*axis, 1, Extent(last - first)}});
-    return lift(v, {base(v)}, &node);
+    return give(std::move(v));
   }
-  /// Parts of the last axis of the base.
   bool parts(const View& v) const {
-    const std::size_t dim = n.axis(n.whole("axis", 0), v.dims.size()), back = g[v.base].shape.size() - 1;
-    if (!is_whole(g, v, dim, back)) return false;
+    const std::size_t dim = n.axis(n.whole("axis", 0), v.dims.size()), count = n.node.outputs.size();
+    const Extent extent = extent_of(v.dims[dim]);
+    if (!extent.is_number()) return false;
     std::vector<long> sizes = n.plain_numbers("split", 1);
-    const long count = long(n.node.outputs.size());
-    if (sizes.empty() && v.width % count == 0) sizes.assign(std::size_t(count), v.width / count);
+    if (sizes.empty() && extent.factor % long(count) == 0) sizes.assign(count, extent.factor / long(count));
     long all = 0;
-    for (const long size : sizes) all += size < 1 ? v.width + 1 : std::min(size, v.width + 1);
-    if (all != v.width || long(sizes.size()) != count) return false;
-    View one = v;
-    for (std::size_t k = 0; k < sizes.size(); ++k) {
-      one.width = sizes[k];
-      one.dims[dim] = joined({{back, 1, Extent(one.width)}});
-      give_view(n, k, one);
-      one.first += one.width;
+    for (const long size : sizes) all += size < 1 ? extent.factor + 1 : std::min(size, extent.factor + 1);
+    if (all != extent.factor || sizes.size() != count) return false;
+    std::vector<View> made;
+    const bool is_last = is_whole(g, v, dim, g[v.base].shape.size() - 1);
+    if (auto all_of_them = is_last ? std::nullopt : all_parts(n, v, dim, sizes)) made = std::move(*all_of_them);
+    long first = 0;
+    for (std::size_t k = 0; made.size() < count; first += sizes[k++]) {
+      auto one = part_of(n, v, dim, first, sizes[k]);
+      if (!one) return false;
+      made.push_back(std::move(*one));
     }
+    for (std::size_t k = 0; k < count; ++k) give_view(n, k, std::move(made[k]));
     return true;
   }
 
@@ -316,6 +354,8 @@ class Lifting {
     if (!in({"MatMul", "Gemm"}) || !is(0, Special::view) || !n.has(1) || !n.in(1).tensor || n.whole("transA", 0))
       return false;
     View v = view();
+    if (const Pieces pieces = flat(v); pieces.size() > 3 && pieces[0].axis == 0)
+      return false;  // it has code of its own
     if (!is_along_last(v)) v = rebased(v);
     std::vector<int> ids = n.ids;
     ids[0] = base(v);

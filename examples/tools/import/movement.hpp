@@ -5,6 +5,12 @@
 
 namespace importer {
 
+inline bool is_in_steps(const std::vector<long>& places) {
+  const long step = places.size() < 2 ? 1 : places[1] - places[0];
+  bool in_steps = step != 0;
+  for (std::size_t k = 1; k < places.size(); ++k) in_steps = in_steps && places[k] - places[k - 1] == step;
+  return in_steps;
+}
 /// Gives x another shape; flatten and nothing at all are special.
 inline void reshape_to(const NodeView& n, const Shape& to) {
   const Shape from = n.shape(0);
@@ -35,6 +41,8 @@ inline void reshape_to(const NodeView& n, const Shape& to) {
   }
   Operands x(n);
   const std::string operand = x.tensor(0);
+  x.ids[0] = before_reshape(n, x.ids[0]);
+  if (n.g[x.ids[0]].shape == to) return n.alias(0, x.ids[0]);
   n.out(0, to, n.in(0).type);
   if (flattens) n.call("flatten(" + operand + ")", x.ids).cell = "nn::Flatten";
   else n.call("reshape<" + n.g.shape(to) + ">(" + operand + ")", x.ids);
@@ -172,7 +180,7 @@ inline void split(const NodeView& n) {
   const bool equal = std::set<long>(sizes.begin(), sizes.end()).size() == 1;
   std::string code =
       equal ? "split<" + std::to_string(axis) + ", " + std::to_string(pieces) : "split_sizes<" + std::to_string(axis);
-  for (std::size_t k = 0; !equal && k < pieces; ++k) code += ", " + number("Part", sizes[k]);
+  for (std::size_t k = 0; !equal && k < pieces; ++k) code += ", " + number("Length", sizes[k]);
   for (std::size_t k = 0; k < pieces; ++k) {
     Shape part = from;
     part[axis] = Extent(sizes[k]);
@@ -248,52 +256,22 @@ inline void slice(const NodeView& n) {
   n.out(0, shape, n.in(0).type);
   n.call(code, x.ids);
 }
-/// Known places of an axis with equal distances: a part of it.
-inline void places_in_steps(const NodeView& n, std::size_t axis) {
-  Shape shape = n.shape(0);
-  if (!shape[axis].is_number()) n.refuse("it takes places of a dynamic axis");
-  std::vector<long> places;
-  for (const Extent& each : *n.in(1).whole) {
-    if (!each.is_number()) n.refuse("a place depends on a dynamic axis");
-    places.push_back(long(n.axis(each.factor, std::size_t(shape[axis].factor))));
-  }
-  if (places.empty()) n.refuse("it has no element");
-  const long step = places.size() < 2 ? 1 : places[1] - places[0];
-  bool in_steps = step != 0;
-  for (std::size_t k = 1; k < places.size(); ++k) in_steps = in_steps && places[k] - places[k - 1] == step;
-  if (!in_steps) n.refuse("only places at equal distances are in scope");
-  const std::string part = part_text(n, shape[axis], {places[0], step, long(places.size())});
-  Operands x(n);
-  const std::string code = "slice<" + std::to_string(axis) + ", " + part + ">(" + x.tensor(0) + ")";
-  n.out(0, shape, n.in(0).type);
-  n.call(code, x.ids);
-}
-inline void gather(const NodeView& n) {
-  const std::size_t axis = n.axis(n.whole("axis", 0), n.rank(0));
-  if (axis == 0 && n.in(0).tensor && n.rank(0) == 2 && n.in(0).type == 1) return embedding(n);
+/// Repeats a tensor along axes of one element, also as samples of a batch.
+inline void stretch_to(const NodeView& n, const Shape& to) {
   const Shape from = n.shape(0);
-  if (n.in(1).whole && n.rank(1) == 1) return places_in_steps(n, axis);
-  if (!n.in(1).whole || n.rank(1) != 0)
-    n.refuse("only look-ups in tables of the file, and known places of an axis are in scope");
-  if (!from[axis].is_number()) {
-    const Extent at = (*n.in(1).whole)[0];
-    if (from[axis].has_batch() || !(at == Extent(0) || at == Extent(-1)))
-      n.refuse("it takes a place of a dynamic axis");
-  }
-  Shape shape = from;
-  shape.erase(shape.begin() + long(axis));
-  const Extent at = (*n.in(1).whole)[0];
-  std::string part;
-  if (at == Extent(-1)) part = ".begin = -1";
-  else {
-    const long place = from[axis].is_number() ? long(n.axis(at.factor, std::size_t(from[axis].factor))) : 0;
-    part = from[axis] == Extent(place + 1) ? ".begin = -1" : number("First", place) + ", " + number("End", place + 1);
-  }
+  const int type = n.in(0).type;
   Operands x(n);
-  const std::string a = std::to_string(axis);
-  const std::string code = "squeeze<" + a + ">(slice<" + a + ", Part{" + part + "}>(" + x.tensor(0) + "))";
-  n.out(0, shape, n.in(0).type);
-  n.call(code, x.ids);
+  const std::string operand = x.tensor(0);
+  const bool adds_samples = !to.empty() && to[0].has_batch() && (from.empty() || !from[0].has_batch());
+  int zeros = -1;
+  if (adds_samples) {  // only another value knows how many
+    Value& v = n.g[n.g.add_value(n.node.name)];
+    v.type = type, v.shape = to, v.has_shape = true, v.filled = 0;
+    zeros = equal_elements(n, int(n.g.values.size()) - 1);
+  }
+  n.out(0, to, type);
+  if (zeros < 0) n.call("broadcast_to<" + n.g.shape(to) + ">(" + operand + ")", x.ids);
+  else n.call("$1 + " + operand, {x.ids[0], zeros}, 2);
 }
 inline void expand(const NodeView& n) {
   if (!n.in(1).whole) n.refuse("its new shape must be known");
@@ -307,10 +285,7 @@ inline void expand(const NodeView& n) {
     result.special = special, result.filled = filled;
     return;
   }
-  Operands x(n);
-  const std::string code = "broadcast_to<" + n.g.shape(to) + ">(" + x.tensor(0) + ")";
-  n.out(0, to, n.in(0).type);
-  n.call(code, x.ids);
+  stretch_to(n, to);
 }
 
 }  // namespace importer

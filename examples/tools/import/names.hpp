@@ -140,6 +140,16 @@ inline bool is_taken(const std::string& word) {
   return words.count(word) > 0;
 }
 
+/// "SelfAttention": self_attention
+inline std::string snake(const std::string& word) {
+  std::string result;
+  for (const char c : word) {
+    const bool is_upper = std::isupper(static_cast<unsigned char>(c)) != 0;
+    if (is_upper && !result.empty() && std::islower(static_cast<unsigned char>(result.back()))) result += '_';
+    result += is_upper ? char(std::tolower(static_cast<unsigned char>(c))) : c;
+  }
+  return result;
+}
 /// A word of the file as a name in C++.
 inline std::string identifier(const std::string& word) {
   std::string result;

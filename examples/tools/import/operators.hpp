@@ -18,13 +18,22 @@ inline Shape stretched(const NodeView& n, const Shape& a, const Shape& b) {
   return result;
 }
 
+/// Whether equal elements make the result larger than the other operands: as a number they would not.
+inline bool stretches_others(const NodeView& n, std::size_t k) {
+  if (n.shape(k).empty() || !stretches_operands(n.node.operation)) return false;
+  std::optional<Shape> others;
+  for (std::size_t i = 0; i < n.ids.size(); ++i)
+    if (i != k && !(n.in(i).is_scalar() && n.in(i).call < 0))
+      others = others ? stretched(n, *others, n.shape(i)) : n.shape(i);
+  return others && !(stretched(n, *others, n.shape(k)) == *others);
+}
 /// The code of input k, "$i": a scalar as a number, a constant as a parameter of the network.
 class Operands {
  public:
   explicit Operands(const NodeView& n) : n_(n) {}
   std::string operator()(std::size_t k) {
     const Value& v = n_.in(k);
-    if (v.is_scalar() && v.call < 0) return scalar_text(v);
+    if (v.is_scalar() && v.call < 0 && !stretches_others(n_, k)) return scalar_text(v);
     return tensor(k);
   }
   std::string tensor(std::size_t k) {
@@ -33,26 +42,25 @@ class Operands {
   }
   std::vector<int> ids;
 
-  /// The value, with code: a large constant becomes a parameter.
+  /// The value, with code: a large constant becomes a parameter of the module that reads it.
   static int readable(const NodeView& n, int id) {
+    if (const Value& v = n.g[id]; v.call >= 0 && v.tensor && n.g.calls[std::size_t(v.call)].code == "@" &&
+                                  n.g.calls[std::size_t(v.call)].scope != n.scope && is_weight(*v.tensor)) {
+      int& own = n.g.tables[{id, n.scope}];
+      if (own == 0) {
+        Value copy = v;
+        copy.call = -1;
+        n.g.values.push_back(std::move(copy));
+        own = readable(n, int(n.g.values.size()) - 1);
+      }
+      return own;
+    }
     Value& v = n.g[id];
     if (v.call >= 0 || v.origin >= 0 || !v.is_constant()) return id;
     if (v.filled && !v.whole && !v.tensor) return equal_elements(n, id);
-    const ReadTensor& t = tensor_of(n, id);
-    const std::string type = type_text(n, t.type);
-    const bool is_trained = is_weight(t);
-    Call call;
-    call.scope = n.scope, call.code = "@", call.node = n.node.name, call.outputs = {id};
-    const std::string last = t.name.substr(t.name.rfind('.') + 1);
-    if (is_trained && last.find('/') == last.npos) call.name = last;
-    Member member{
-        "table",
-        "Parameter<" + type + ", " + n.g.shape(v.shape) + (is_trained ? ", nn::Zero{}>" : ", nn::Zero{}, false>"),
-        {{"", t, is_trained}},
-        "yes"};
-    call.member = std::move(member);
-    v.call = int(n.g.calls.size());
-    n.g.calls.push_back(std::move(call));
+    if (v.repeated) return samples(n, id);
+    const Shape shape = v.shape;
+    give_parameter(n, tensor_of(n, id), shape, n.scope, id);
     return id;
   }
 
@@ -74,10 +82,18 @@ inline bool hides(const NodeView& n, std::size_t mask, std::size_t scores) {
   return m.size() >= 2 && s.size() >= m.size() && m.back() == s.back() && m[m.size() - 2] == s[s.size() - 2] &&
          s.back() == s[s.size() - 2];
 }
+/// Whether nothing else reads the result: what is hidden by the least number and by infinity is 0 there.
+inline bool is_read_by_softmax(const NodeView& n) {
+  long readers = 0;
+  for (const ReadNode& node : n.g.model.nodes)
+    if (node.operation == "Softmax" && node.inputs == std::vector<std::string>{n.node.outputs[0]}) ++readers;
+  return readers > 0 && n.g.uses[n.node.outputs[0]] == readers;
+}
 inline void infix(const NodeView& n, const std::string& sign, int level, bool is_test = false) {
   const std::string& op = n.node.operation;
   for (std::size_t k = 0; op == "Add" && k < 2; ++k)
-    if (n.in(k).special == Special::hidden && hides(n, k, 1 - k)) {
+    if ((n.in(k).special == Special::hidden || (n.in(k).special == Special::nearly_hidden && is_read_by_softmax(n))) &&
+        hides(n, k, 1 - k)) {
       n.out(0, stretched(n, n.shape(0), n.shape(1)), 1);
       n.call("causal_mask($0)", {n.id(1 - k)});
       return;
@@ -95,6 +111,8 @@ inline void infix(const NodeView& n, const std::string& sign, int level, bool is
   Operands x(n);
   const std::string a = x(0), b = x(1);
   if (x.ids.empty()) n.refuse("it computes with two constants");
+  if (x.ids.size() == 2 && n.shape(0) == shape) x.ids[1] = before_stretch(n, x.ids[1]);
+  else if (x.ids.size() == 2 && n.shape(1) == shape) x.ids[0] = before_stretch(n, x.ids[0]);
   n.out(0, shape, is_test ? 9 : n.in(0).type);
   n.call(a + " " + sign + " " + b, x.ids, level);
 }
@@ -110,8 +128,20 @@ inline void reciprocal(const NodeView& n) {
   n.out(0, shape, n.in(0).type);
   n.call("1 / $0", x.ids, 1);
 }
+/// x itself with a shape, of "x and true" and the like.
+inline void give_stretched(const NodeView& n, std::size_t k, const Shape& shape) {
+  if (n.shape(k) == shape) return n.alias(0, n.id(k));
+  Operands x(n);
+  const std::string code = "broadcast_to<" + n.g.shape(shape) + ">(" + x.tensor(k) + ")";
+  n.out(0, shape, n.in(k).type);
+  n.call(code, x.ids);
+}
 inline void function_of_two(const NodeView& n, const std::string& name, bool more = false) {
   const Shape shape = stretched(n, n.shape(0), n.shape(1));
+  for (std::size_t k = 0; k < 2; ++k)
+    if (const auto equal = equal_element(n.g, n.id(k));
+        equal && (name == "logical_and" || name == "logical_or") && (*equal != 0) == (name == "logical_and"))
+      return give_stretched(n, 1 - k, shape);
   Operands x(n);
   const std::string a = name == "leaky_relu" ? x.tensor(0) : x(0), b = x(1);
   if (x.ids.empty()) n.refuse("it computes with two constants");
@@ -279,48 +309,6 @@ inline void cast(const NodeView& n) {
   }
   n.out(0, shape, int(to));
   n.call("cast<" + std::string(type) + ">($0)", {n.id(0)});
-}
-/// The lower triangle of ones.
-inline void trilu(const NodeView& n) {
-  const bool is_main = !n.has(1) || (n.in(1).whole && n.in(1).whole->size() == 1 && (*n.in(1).whole)[0] == Extent(0));
-  const auto filled = n.in(0).filled;
-  const Shape shape = n.shape(0);
-  if (n.whole("upper", 1) || !is_main || !filled || *filled != 1 || shape.size() < 2 ||
-      !(shape.back() == shape[shape.size() - 2]))
-    n.refuse("only the mask of causal attention is in scope");
-  n.out(0, shape, n.in(0).type).special = Special::lower;
-}
-inline bool is_minus_infinity(const Value& v) { return v.is_scalar() && std::isinf(v.scalar()) && v.scalar() < 0; }
-/// PyTorch's newer exporter hides with it.
-inline bool is_least(const Value& v) {
-  return v.is_scalar() && v.scalar() == double(-std::numeric_limits<float>::max());
-}
-inline void where(const NodeView& n) {
-  const Shape shape = stretched(n, n.shape(0), stretched(n, n.shape(1), n.shape(2)));
-  const auto is_zero = [&](std::size_t k) { return n.in(k).is_scalar() && n.in(k).scalar() == 0; };
-  if ((n.in(0).special == Special::lower && is_zero(1) && is_minus_infinity(n.in(2))) ||
-      (n.in(0).special == Special::above && is_minus_infinity(n.in(1)) && is_zero(2))) {
-    n.out(0, shape, 1).special = Special::hidden;
-    return;
-  }
-  if (n.in(0).special == Special::above && is_least(n.in(1)) && is_zero(2)) {
-    n.out(0, shape, 1).special = Special::nearly_hidden;
-    return;
-  }
-  if (n.in(0).special == Special::above && is_minus_infinity(n.in(1)) && hides(n, 0, 2)) {
-    n.out(0, shape, n.in(2).type);
-    n.call("causal_mask($0)", {n.id(2)});
-    return;
-  }
-  Operands x(n);
-  const auto one = [&](std::size_t k) {
-    const Value& v = n.in(k);
-    const bool is_number = v.is_scalar() && v.call < 0 && is_real_type(v.type);
-    return !is_number ? x(k) : v.type == 11 ? double_text(v.scalar()) : real_text(v.scalar());
-  };
-  const std::string c = x.tensor(0), a = one(1), b = one(2);
-  n.out(0, shape, n.in(1).type);
-  n.call("select(" + c + ", " + a + ", " + b + ")", x.ids);
 }
 inline void clip(const NodeView& n) {
   const auto limit = [&](std::size_t k, double without) {

@@ -5,12 +5,16 @@
 #include "control.hpp"
 #include "einsum.hpp"
 #include "fold.hpp"
+#include "known_fold.hpp"
 #include "lifting.hpp"
+#include "lookups.hpp"
 #include "movement.hpp"
 #include "norms.hpp"
 #include "patterns.hpp"
 #include "places.hpp"
 #include "recurrent.hpp"
+#include "scatter.hpp"
+#include "shared.hpp"
 
 namespace importer {
 
@@ -56,6 +60,7 @@ inline const std::map<std::string, Rule>& rules() {
       {"GRU", [](const NodeView& n) { recurrent(n, false); }},
       {"Gather", gather},
       {"GatherElements", gather_elements},
+      {"GatherND", gather_nd},
       {"Gelu", gelu},
       {"Gemm", gemm},
       {"GlobalAveragePool", [](const NodeView& n) { global_pool(n, "reduce_mean"); }},
@@ -268,6 +273,13 @@ inline int result_of(Graph& g, const std::string& name) {
   return materialized(n, v);
 }
 
+/// Whether a node computes with its first input as a cell does, also where that is a constant, such as positions.
+inline bool takes_images(const std::string& op) {
+  static const std::set<std::string> all{
+      "AveragePool",           "BatchNormalization", "Conv",    "ConvTranspose", "GlobalAveragePool",
+      "InstanceNormalization", "LayerNormalization", "MaxPool", "Softmax"};
+  return all.count(op) > 0;
+}
 /// Translates a node, or says why not.
 inline void translate_node(Graph& g, const ReadNode& node, const std::string& scope) try {
   for (const std::string& input : node.inputs)
@@ -278,12 +290,13 @@ inline void translate_node(Graph& g, const ReadNode& node, const std::string& sc
     if (g.id_of.count(output)) n.refuse("its output is that of another node, too");
   if (!node.domain.empty() && node.domain != "ai.onnx") n.refuse("operators of this domain are not in scope");
   const auto rule = rules().find(node.operation);
-  if (moves_steps(n) || Lifting(n, rule == rules().end() ? nullptr : rule->second).run() || Folding::fold(n) ||
-      fold_tensor(n))
+  if (moves_steps(n) || Lifting(n, rule == rules().end() ? nullptr : rule->second).run() || dense_of_constant(n) ||
+      fold_range(n) || Folding::fold(n) || fold_tensor(n) || fold_scatter(n) || fold_known(n))
     return;
   if (rule == rules().end())
     n.refuse(
         "this operator is not in scope: write it into the header by hand, or change the network before the export");
+  if (takes_images(node.operation) && n.has(0) && n.in(0).is_constant()) n.ids[0] = Operands::readable(n, n.ids[0]);
   rule->second(n);
 } catch (const ValueError& error) {
   g.problems.push_back(error.what());
@@ -328,6 +341,8 @@ inline void translate(Graph& g, Scopes& scopes) {
     g.outputs.push_back(id);
   }
   join_attentions(g);
+  join_slices(g);
+  move_shared_parameters(g);
 }
 
 }  // namespace importer

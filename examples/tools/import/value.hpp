@@ -103,6 +103,13 @@ struct Scores {
   long heads, features;
   double scale = 1;  // beside those of the two
   bool is_causal = false;
+  int mask = -1;  // a value that is added to them, or true where they are hidden
+};
+
+/// A constant of which each sample of a batch has the same. Whole numbers of sample i may have i times a slope more.
+struct Repeated {
+  ReadTensor one;           // of the first sample
+  std::vector<long> slope;  // of each element; nothing: 0
 };
 
 struct Value {
@@ -114,6 +121,8 @@ struct Value {
   std::optional<std::vector<Extent>> whole;  // the elements of a small constant of whole numbers
   std::optional<std::vector<double>> reals;  // of a small one of real numbers
   std::optional<double> filled;              // with one number
+  std::shared_ptr<const Repeated> repeated;  // of a constant with the batch among its axes
+  int in_code = -1;                          // the value with the elements of this one, if there is one yet
   Special special = Special::none;
   std::shared_ptr<const View> view;      // of Special::view
   std::shared_ptr<const Scores> scores;  // of Special::scores and Special::attended
@@ -123,7 +132,7 @@ struct Value {
   int origin = -1;    // the only input that it depends on, or -1
   std::string scope;  // of the node that makes it
 
-  bool is_constant() const { return tensor || whole || reals || filled; }
+  bool is_constant() const { return tensor || whole || reals || filled || repeated; }
   bool is_scalar() const {
     return ((reals && reals->size() == 1) || filled || (whole && whole->size() == 1 && (*whole)[0].is_number()));
   }
@@ -185,16 +194,17 @@ inline void describe_triangle(Value& v, const std::vector<double>& all) {
   const std::size_t rank = v.shape.size();
   const auto side = rank < 2 ? 0 : std::size_t(v.shape[rank - 1].factor);
   if (side < 2 || !(v.shape[rank - 1] == v.shape[rank - 2]) || all.size() != side * side) return;
-  bool lower = true, above = true, hidden = is_real_type(v.type);
+  const double first = all[1], least = double(-std::numeric_limits<float>::max());
+  bool lower = true, above = true, hidden = is_real_type(v.type) && (first == -INFINITY || first == least);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const bool is_lower = i % side <= i / side;
     lower = lower && all[i] == (is_lower ? 1 : 0);
     above = above && all[i] == (is_lower ? 0 : 1);
-    hidden = hidden && all[i] == (is_lower ? 0 : -INFINITY);
+    hidden = hidden && all[i] == (is_lower ? 0 : first);
   }
   if (lower) v.special = Special::lower;
   if (above && v.type == 9) v.special = Special::above;
-  if (hidden) v.special = Special::hidden;
+  if (hidden) v.special = first == least ? Special::nearly_hidden : Special::hidden;
 }
 /// Finds out what a constant is.
 inline void describe_constant(Value& v, const ReadTensor& t) {

@@ -124,34 +124,80 @@ inline View of_all(const NodeView& n, View v) {
   v.scale = 1;
   return v;
 }
+/// Pieces in the order in which the base has them.
+inline Pieces in_order(Pieces pieces) {
+  std::sort(pieces.begin(), pieces.end(),
+            [](const Piece& a, const Piece& b) { return a.axis != b.axis ? a.axis < b.axis : a.inner > b.inner; });
+  return pieces;
+}
+/// Pieces that stay together: those of one axis that are neighbours in the base, too. In the order of the base, and in
+/// that of the view.
+inline std::array<std::vector<Pieces>, 2> grouped(const View& v) {
+  const Pieces sorted = in_order(flat(v));
+  std::array<std::vector<Pieces>, 2> groups;
+  for (const Pieces& pieces : v.dims)
+    for (std::size_t k = 0; k < pieces.size(); ++k) {
+      const auto at = std::find(sorted.begin(), sorted.end(), pieces[k]);
+      if (k > 0 && at != sorted.begin() && at[-1] == pieces[k - 1]) groups[1].back().push_back(pieces[k]);
+      else groups[1].push_back({pieces[k]});
+    }
+  groups[0] = groups[1];
+  const auto place = [&](const Pieces& group) { return std::find(sorted.begin(), sorted.end(), group[0]); };
+  std::sort(groups[0].begin(), groups[0].end(), [&](const Pieces& a, const Pieces& b) { return place(a) < place(b); });
+  return groups;
+}
+/// A value without the reshape that made it, if the node is of the same module, or in it.
+inline int before_reshape(const NodeView& n, int id) {
+  while (n.g[id].call >= 0) {
+    const Call& call = n.g.calls[std::size_t(n.g[id].call)];
+    const bool is_one = call.code.starts_with("reshape<") && call.code.ends_with(">($0)");
+    const bool is_here = call.scope.empty() || call.scope == n.scope || n.scope.starts_with(call.scope + ".");
+    if (!is_one || !is_here || call.is_inner) break;
+    id = call.inputs[0];
+  }
+  return id;
+}
+/// A value without the broadcast_to that made it: operators of two tensors stretch them.
+inline int before_stretch(const NodeView& n, int id) {
+  if (n.g[id].call < 0) return id;
+  const Call& call = n.g.calls[std::size_t(n.g[id].call)];
+  const bool is_one = call.code.starts_with("broadcast_to<") && call.code.ends_with(">($0)") && !call.is_inner;
+  return is_one && call.scope == n.scope ? call.inputs[0] : id;
+}
+/// A value with another shape, in code.
+inline int reshaped(const NodeView& n, int id, const Shape& to) {
+  if (!(to == n.g[id].shape)) id = before_reshape(n, id);
+  return to == n.g[id].shape ? id : add_call(n, "reshape<" + n.g.shape(to) + ">($0)", {id}, to);
+}
 /// The value of a view, in code.
 inline int materialized(const NodeView& n, const View& view) {
   const View v = of_all(n, view);
-  const Pieces order = flat(v);
-  int made = v.base;
-  const Shape base = n.g[made].shape;
-  if (!base.empty() && base[0].has_batch() && (order.empty() || order[0].axis != 0))
+  const Shape base = n.g[v.base].shape;
+  const Pieces pieces = flat(v);
+  if (!base.empty() && base[0].has_batch() && (pieces.empty() || pieces[0].axis != 0))
     n.refuse("it reads the steps of a sequence before the samples");
-  Pieces sorted = order;
-  std::sort(sorted.begin(), sorted.end(),
-            [](const Piece& a, const Piece& b) { return a.axis != b.axis ? a.axis < b.axis : a.inner > b.inner; });
-  const auto reshaped = [&](const Shape& to) {
-    if (!(to == n.g[made].shape)) made = add_call(n, "reshape<" + n.g.shape(to) + ">($0)", {made}, to);
-  };
-  Shape parts;
-  for (const Piece& p : sorted) parts.push_back(p.extent);
+  const auto [sorted, order] = grouped(v);
+  int made = v.base;
+  Shape parts, moved;
+  for (const Pieces& group : sorted) parts.push_back(extent_of(group));
   std::string list;
-  Shape moved;
-  for (const Piece& p : order) {
-    const auto from = std::find(sorted.begin(), sorted.end(), p) - sorted.begin();
+  for (const Pieces& group : order) {
+    const auto from = std::find(sorted.begin(), sorted.end(), group) - sorted.begin();
     list += (list.empty() ? "" : ", ") + std::to_string(from);
-    moved.push_back(p.extent);
+    moved.push_back(extent_of(group));
   }
   if (order != sorted) {
-    reshaped(parts);
+    made = reshaped(n, made, parts);
     made = add_call(n, "transpose<" + list + ">($0)", {made}, moved);
   }
-  reshaped(shape_of(v));
+  return reshaped(n, made, shape_of(v));
+}
+/// The value of a view, in code. Nodes that read the same view read the same code.
+inline int materialized(const NodeView& n, int id) {
+  const int before = n.g[id].in_code;
+  if (before >= 0 && (n.g[before].call < 0 || !n.g.calls[std::size_t(n.g[before].call)].is_inner)) return before;
+  const int made = materialized(n, *n.g[id].view);
+  n.g[id].in_code = made;
   return made;
 }
 

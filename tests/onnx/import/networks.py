@@ -6,6 +6,7 @@ import warnings
 
 import attention
 import control
+import vision
 import numpy
 import torch
 from torch import nn
@@ -344,6 +345,7 @@ networks = {
     "bert": (Bert, lambda: [text(100, 16), torch.ones(2, 16, dtype=torch.long)], ["text", "mask"], {1: "seq"}),
     **attention.networks,
     **control.networks,
+    **vision.networks,
 }
 
 

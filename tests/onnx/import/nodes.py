@@ -16,7 +16,7 @@ def constant(values, dtype):
 
 
 def whole(*values):
-    return constant(values, numpy.int64)
+    return constant(values[0] if isinstance(values[0], list) else values, numpy.int64)
 
 
 def real(*values):
@@ -39,6 +39,35 @@ add("Slice", "x", whole(-1), whole(-1000), whole(1), whole(-1))
 add("Slice", "image", whole(1, 5), whole(8, 0), whole(1, 3), whole(3, -2))
 add("Gather", "image", whole(-1, 4, 1), axis=1)
 add("Gather", "image", whole(2, 1, 0), axis=2)
+add("Gather", "image", whole(5, 0, 2, 3, 7), axis=1)
+nodes.append(helper.make_node("Unsqueeze", ["x", whole(-1)], ["column"]))
+nodes.append(helper.make_node("ReduceSum", ["column", whole(1)], ["one"]))  # [n, 1, 1]
+for axis, shape in ((0, (5, 4, 6)), (1, (8, 5, 6)), (-1, (8, 4, 5))):  # a table by numbers on each of its axes
+    table = constant(numpy.arange(numpy.prod(shape)).reshape(shape) / 1000, numpy.float32)
+    by = whole([[1, -1, 0], [2, 2, 3]])
+    nodes.append(helper.make_node("Gather", [table, by], [f"looked_up{axis}"], axis=axis))
+    nodes.append(helper.make_node("ReduceSum", [f"looked_up{axis}", whole(1, -1)], [f"table{axis}"], keepdims=0))
+    add("Mul", "one", f"table{axis}")
+add("Gather", constant(numpy.arange(42).reshape(7, 2, 3) / 7, numpy.float32), "classes")
+nodes.append(helper.make_node("Shape", ["x"], ["shape"]))
+add("Expand", constant([[1, 2, 3, 4]], numpy.float32), "shape")
+nodes.append(helper.make_node("ConstantOfShape", [whole(4, 6)], ["none"]))  # a mask that the file computes
+two = helper.make_tensor("two", TensorProto.FLOAT, [1], [2])
+nodes.append(helper.make_node("ConstantOfShape", [whole(2, 6)], ["twos"], value=two))
+nodes.append(helper.make_node("ScatterND", ["none", whole([[1], [-1]]), "twos"], ["mask"]))
+add("Add", "image", "mask")
+nodes.append(helper.make_node("Slice", ["shape", whole(0), whole(1)], ["samples"]))
+nodes.append(helper.make_node("Concat", ["samples", whole(1)], ["repeats"], axis=0))
+add("Tile", constant([[3, 4]], numpy.float32), "repeats")
+# heads with queries and keys in them, which a transpose moves before the samples
+nodes.append(helper.make_node("Reshape", ["image", whole(0, 2, 2, 2, 24)], ["apart"]))
+nodes.append(helper.make_node("Transpose", ["apart"], ["moved"], perm=[2, 0, 1, 4, 3]))
+nodes.append(helper.make_node("Split", ["moved"], ["queries", "keys"], axis=0, num_outputs=2))
+add("Squeeze", "queries", whole(0))
+add("Gather", "moved", constant(-1, numpy.int64), axis=0)
+nodes.append(helper.make_node("Slice", ["moved", whole(1), whole(9), whole(0)], ["second"]))
+nodes.append(helper.make_node("Sub", ["keys", "second"], ["difference"]))
+add("Squeeze", "difference", whole(0))
 add("Sum", "x", "x", real(0.5, 1, 2, 3))
 add("Mean", "x", real(7), "x")
 add("Einsum", "image", "image", equation="bchw, bdhw -> bcd")
