@@ -109,7 +109,22 @@ class Lifting {
       }
       return !places.empty() && give(std::move(v));
     }
+    if (op == "GatherND") return one_row();
     return op == "Gather" ? one_place(std::move(v)) : op == "Slice" ? part(std::move(v)) : op == "Split" && parts(v);
+  }
+  /// A known place of the first axis, which stays: a part of it.
+  bool one_row() const {
+    const auto at = n.has(1) ? known_of(g, n.id(1)) : std::nullopt;
+    if (!at || at->is_real() || at->wholes.size() != 1 || at->shape.size() != 2 || n.whole("batch_dims", 0) != 0)
+      return false;
+    const Extent& size = n.shape(0)[0];
+    if (!size.is_number()) return false;
+    const auto place = long(n.axis(at->wholes[0], std::size_t(size.factor)));
+    ReadNode node = n.node;
+    node.operation = "Slice", node.inputs.resize(1);
+    set(node, "axes", {0}), set(node, "starts", {place}), set(node, "ends", {place + 1});
+    NodeView inner(g, node, n.scope);
+    return Lifting(inner, slice).moves();
   }
   /// One place of an axis: a part of the last axis of the base, or a place of another one.
   bool one_place(View v) const {
@@ -150,6 +165,12 @@ class Lifting {
     if (is_whole(g, v, dim, back)) {
       v.first += first, v.width = last - first;
       v.dims[dim] = joined({{back, 1, Extent(v.width)}});
+      return give(std::move(v));
+    }
+    if (v.dims[dim].size() == 1 && is_outermost(v, v.dims[dim][0])) {  // some heads
+      const Piece p = v.dims[dim][0];
+      v.first += first * p.inner, v.width = (last - first) * p.inner;
+      v.dims[dim] = joined({{p.axis, p.inner, Extent(last - first)}});
       return give(std::move(v));
     }
     const auto axis = base_axis(v, dim);

@@ -331,7 +331,7 @@ inline void translate(Graph& g, Scopes& scopes) {
     g.outputs.push_back(id);
   }
   join_attentions(g);
-  move_shared_parameters(g);
+  settle_shared_parameters(g);
 }
 
 }  // namespace importer
