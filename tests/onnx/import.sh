@@ -17,7 +17,7 @@ rm -rf "$work" && mkdir -p "$work" || exit 1
 trap 'rm -rf "$work"' EXIT
 names=${*:-mlp lenet resnet18 mobilenet unet generator lstm gru gpt bert lenet_new resnet_small_new mobilenet_new
   unet_new generator_new lstm_new gru_new gpt_new bert_new
-  loops choice_new encoder causal decoder attention encoder_new causal_new decoder_new attention_new
+  loops choice_new encoder causal decoder attention masked encoder_new causal_new decoder_new attention_new masked_new
   vision vision_new}
 # shellcheck disable=SC2086  # several names
 "$python" "$source/tests/onnx/import/networks.py" "$work" $(printf '%s\n' $names | sed 's/_new//' | sort -u) \
@@ -34,6 +34,7 @@ for name in $names; do
     resnet18*) inputs='float Shape<dyn,3,64,64>' ;;
     lstm* | gru* | encoder* | causal*) inputs='std::int64_t Shape<dyn,12>' ;;
     gpt*) inputs='std::int64_t Shape<dyn,16>' ;;
+    masked*) inputs='std::int64_t Shape<dyn,12> std::int64_t Shape<dyn,12>' ;;
     bert*) inputs='std::int64_t Shape<dyn,16> std::int64_t Shape<dyn,16>' ;;
     decoder*) inputs='float Shape<dyn,7,16> float Shape<dyn,5,16>' ;;
     loops* | choice*) inputs='float Shape<dyn,6>' ;;

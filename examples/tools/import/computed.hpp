@@ -135,33 +135,37 @@ inline bool has_samples_beside(const NodeView& n, int id) {
   const auto back = std::size_t(shape.end() - behind);
   return stretches_operands(n.node.operation) && *behind == Extent::symbol(0) &&
          std::any_of(n.ids.begin(), n.ids.end(), [&](int other) {
-           if (other < 0 || n.g[other].is_constant() || n.g[other].special != Special::none) return false;
-           const Shape& of = n.g[other].shape;
-           return of.size() >= back && of[of.size() - back].has_batch();
+           if (other < 0) return false;
+           const Value& v = n.g[other];
+           const bool has_code = v.call >= 0 || v.origin >= 0 || v.view || v.scores;
+           const Shape& of = v.shape;
+           return has_code && !v.is_constant() && !v.is_stretched && of.size() >= back &&
+                  of[of.size() - back].has_batch();
          });
 }
-/// A constant of which each sample has the same, in code: one sample, or all if the node needs them.
-inline int samples(const NodeView& n, int id) {
+/// The parameter with one sample of a constant.
+inline int sample(const NodeView& n, int id) {
+  if (n.g[id].in_code >= 0) return n.g[id].in_code;
   const Repeated of = *n.g[id].repeated;
-  const Shape shape = n.g[id].shape;
   if (!of.slope.empty()) n.refuse("it computes with the numbers of the samples");
-  int made = n.g[id].in_code;
-  if (made < 0) {
-    made = n.g.add_value(n.g[id].name);
-    Value& v = n.g[made];
-    v.type = of.one.type, v.has_shape = true, v.shape = shape, v.scope = n.g[id].scope, v.origin = -1;
-    Shape one(of.one.extents.begin(), of.one.extents.end());
-    give_parameter(n, of.one, one, n.scope, made);
-    n.g[id].in_code = made;
-  }
+  const int made = n.g.add_value(n.g[id].name);
+  Value& v = n.g[made];
+  v.type = of.one.type, v.has_shape = true, v.shape = n.g[id].shape, v.scope = n.g[id].scope, v.origin = -1;
+  give_parameter(n, of.one, Shape(of.one.extents.begin(), of.one.extents.end()), n.scope, made);
+  return n.g[id].in_code = made;
+}
+/// A value of which each sample has the same, in code: one sample, or all if the node needs them.
+inline int samples(const NodeView& n, int id) {
+  const int made = sample(n, id), type = n.g[id].type;
   if (has_samples_beside(n, id)) return made;
-  const int anchor = any_value(n, of.one.type);
-  const std::string zeros = "zeros<" + n.g.shape(shape) + ">($1)", type = type_text(n, of.one.type);
-  const std::string fitting = n.g[anchor].type == of.one.type ? zeros : "cast<" + type + ">(" + zeros + ")";
-  const bool is_test = of.one.type == 9;
-  const int all = add_call(n, is_test ? "logical_or($0, " + fitting + ")" : "$0 + " + fitting, {made, anchor}, shape,
-                           is_test ? 0 : 2);
-  n.g[all].type = of.one.type;
+  const Shape shape = n.g[id].shape;
+  const int anchor = any_value(n, type);
+  const std::string zeros = "zeros<" + n.g.shape(shape) + ">($1)";
+  const std::string fitting = n.g[anchor].type == type ? zeros : "cast<" + type_text(n, type) + ">(" + zeros + ")";
+  const bool is_test = type == 9;
+  const std::string code = is_test ? "logical_or($0, " + fitting + ")" : "$0 + " + fitting;
+  const int all = add_call(n, code, {made, anchor}, shape, is_test ? 0 : 2);
+  n.g[all].type = type;
   return all;
 }
 

@@ -134,6 +134,7 @@ class Lifting {
       }
       return !places.empty() && give(std::move(v));
     }
+    if (op == "GatherND") return one_row();
     if (in({"Gather", "Slice", "Split"}) && has_inner_cut(v)) {  // other nodes take parts of the same
       v = apart(n, v);
       g[n.id(0)].view = std::make_shared<View>(v);
@@ -146,6 +147,20 @@ class Lifting {
     const std::size_t dim = n.axis(axes.size() == 1 ? axes[0] : 0, v.dims.size());
     const bool is_known = !v.dims[dim].empty() && extent_of(v.dims[dim]).is_number();
     return is_known && !is_outermost(g, v, v.dims[dim][0]);
+  }
+  /// A known place of the first axis, which stays: a part of it.
+  bool one_row() const {
+    const auto at = n.has(1) ? known_of(g, n.id(1)) : std::nullopt;
+    if (!at || at->is_real() || at->wholes.size() != 1 || at->shape.size() != 2 || n.whole("batch_dims", 0) != 0)
+      return false;
+    const Extent& size = n.shape(0)[0];
+    if (!size.is_number()) return false;
+    const auto place = long(n.axis(at->wholes[0], std::size_t(size.factor)));
+    ReadNode node = n.node;
+    node.operation = "Slice", node.inputs.resize(1);
+    set(node, "axes", {0}), set(node, "starts", {place}), set(node, "ends", {place + 1});
+    NodeView inner(g, node, n.scope);
+    return Lifting(inner, slice).moves();
   }
   /// One place of an axis: a part of the last axis of the base, or a place of another one.
   bool one_place(View v) const {

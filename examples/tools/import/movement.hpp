@@ -5,12 +5,6 @@
 
 namespace importer {
 
-inline bool is_in_steps(const std::vector<long>& places) {
-  const long step = places.size() < 2 ? 1 : places[1] - places[0];
-  bool in_steps = step != 0;
-  for (std::size_t k = 1; k < places.size(); ++k) in_steps = in_steps && places[k] - places[k - 1] == step;
-  return in_steps;
-}
 /// Gives x another shape; flatten and nothing at all are special.
 inline void reshape_to(const NodeView& n, const Shape& to) {
   const Shape from = n.shape(0);
@@ -188,16 +182,6 @@ inline void split(const NodeView& n) {
   }
   n.call(code + ">($0)", {n.id(0)});
 }
-/// Places of an axis in code, "Part{...}"; its extent becomes their number.
-inline std::string part_text(const NodeView& n, Extent& axis, Places places) {
-  if (places.count < 1) n.refuse("it has no element");
-  if (places.count == 1) places.step = 1;
-  axis = Extent(places.count);
-  std::string part = "Part{.begin = " + number("First", places.first);
-  if (places.end() >= 0) part += ", .end = " + number("End", places.end());
-  if (places.step != 1) part += ", .step = " + number("Step", places.step);
-  return part + "}";
-}
 inline void slice(const NodeView& n) {
   const Shape from = n.shape(0);
   const auto begin = n.numbers("starts", 1), end = n.numbers("ends", 2);
@@ -283,6 +267,13 @@ inline void expand(const NodeView& n) {
     const auto filled = v.is_scalar() ? std::optional<double>(v.scalar()) : std::nullopt;
     Value& result = n.out(0, to, v.type);
     result.special = special, result.filled = filled;
+    return;
+  }
+  if (batch_axis(n.shape(0)) == n.rank(0) && batch_axis(to) < to.size()) {  // a node that reads it stretches it
+    Operands x(n);
+    static_cast<void>(x.tensor(0));
+    Value& one = n.out(0, to, n.in(0).type);
+    one.is_stretched = true, one.in_code = x.ids[0], one.origin = -1;
     return;
   }
   stretch_to(n, to);

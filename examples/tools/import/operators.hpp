@@ -56,9 +56,9 @@ class Operands {
       return own;
     }
     Value& v = n.g[id];
-    if (v.call >= 0 || v.origin >= 0 || !v.is_constant()) return id;
+    if (v.call >= 0 || v.origin >= 0 || (!v.is_constant() && !v.is_stretched)) return id;
     if (v.filled && !v.whole && !v.tensor) return equal_elements(n, id);
-    if (v.repeated) return samples(n, id);
+    if (v.repeated || v.is_stretched) return samples(n, id);
     const Shape shape = v.shape;
     give_parameter(n, tensor_of(n, id), shape, n.scope, id);
     return id;

@@ -19,6 +19,17 @@ inline Places places_between(long begin, long end, long step, long size) {
   return {first, step < 0 ? -stride : stride, distance <= 0 || stride <= 0 ? 0 : (distance + stride - 1) / stride};
 }
 
+/// Places of an axis in code, "Part{...}"; its extent becomes their number.
+inline std::string part_text(const NodeView& n, Extent& axis, Places places) {
+  if (places.count < 1) n.refuse("it has no element");
+  if (places.count == 1) places.step = 1;
+  axis = Extent(places.count);
+  std::string part = "Part{.begin = " + number("First", places.first);
+  if (places.end() >= 0) part += ", .end = " + number("End", places.end());
+  if (places.step != 1) part += ", .step = " + number("Step", places.step);
+  return part + "}";
+}
+
 /// A part of a constant.
 struct Taken {
   std::vector<Extent> elements;

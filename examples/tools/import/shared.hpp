@@ -1,4 +1,4 @@
-// Parameters that several modules read: they belong to the module around these.
+// Parameters that several modules read: whose they are.
 #pragma once
 #include "graph.hpp"
 
@@ -24,45 +24,95 @@ inline std::string path_around(const std::string& a, const std::string& b) {
 inline bool is_within(const std::string& path, const std::string& around) {
   return around.empty() || path == around || path.starts_with(around + ".");
 }
-/// Moves the parameters that several modules read before the first call of the module around them.
-inline void move_shared_parameters(Graph& g) {
-  std::vector<std::vector<std::size_t>> before(g.calls.size() + 1);
-  std::set<std::size_t> moved;
-  for (std::size_t k = 0; k < g.calls.size(); ++k) {
-    Call& parameter = g.calls[k];
-    if (parameter.code != "@" || !parameter.member || parameter.is_dropped || parameter.is_inner) continue;
-    std::string around = parameter.scope;
-    bool is_inner = false;
-    for (const Call& call : g.calls) {
-      if (call.is_dropped ||
-          std::find(call.inputs.begin(), call.inputs.end(), parameter.outputs[0]) == call.inputs.end())
-        continue;
-      is_inner = is_inner || call.is_inner;
-      if (call.scope != parameter.scope) around = path_around(around, call.scope);
+/// Calls with those that come before some of them.
+class Rearranged {
+ public:
+  explicit Rearranged(Graph& graph) : g(graph), count(graph.calls.size()), before(count) {}
+  Graph& g;
+  std::size_t count;  // of calls at the beginning
+
+  void move(std::size_t call, std::size_t to) { before[to].push_back(call), moved.insert(call); }
+  void run() {
+    if (moved.empty()) return;
+    std::vector<Call> calls;
+    std::vector<int> place(g.calls.size());
+    const auto put = [&](std::size_t k) {
+      place[k] = int(calls.size());
+      calls.push_back(std::move(g.calls[k]));
+    };
+    for (std::size_t k = 0; k < count; ++k) {
+      for (const std::size_t each : before[k]) put(each);
+      if (!moved.count(k)) put(k);
     }
-    if (around == parameter.scope || is_inner) continue;
+    g.calls = std::move(calls);
+    for (Value& v : g.values)
+      if (v.call >= 0) v.call = place[std::size_t(v.call)];
+    for (Call& call : g.calls)
+      for (Lambda& l : call.lambdas)
+        for (int& each : l.calls) each = place[std::size_t(each)];
+  }
+
+ private:
+  std::vector<std::vector<std::size_t>> before;
+  std::set<std::size_t> moved;
+};
+/// The calls that read a parameter of no loop's body, if several modules do.
+inline std::vector<std::size_t> readers_of(const Graph& g, std::size_t count, const Call& parameter) {
+  std::vector<std::size_t> readers;
+  bool has_several = false;
+  if (parameter.code != "@" || !parameter.member || parameter.is_dropped || parameter.is_inner) return {};
+  for (std::size_t k = 0; k < count; ++k) {
+    const Call& call = g.calls[k];
+    const auto& in = call.inputs;
+    if (call.is_dropped || std::find(in.begin(), in.end(), parameter.outputs[0]) == in.end()) continue;
+    if (call.is_inner || !call.lambdas.empty()) return {};
+    readers.push_back(k);
+    has_several = has_several || call.scope != parameter.scope;
+  }
+  return has_several ? readers : std::vector<std::size_t>();
+}
+/// Each module gets its own parameter: PyTorch's exporters keep equal weights once.
+inline void copy_parameter(Rearranged& to, std::size_t k, const std::vector<std::size_t>& readers) {
+  Graph& g = to.g;
+  const int shared = g.calls[k].outputs[0];
+  std::map<std::string, int> own{{g.calls[readers[0]].scope, shared}};
+  g.calls[k].scope = g.calls[readers[0]].scope;
+  for (const std::size_t reader : readers) {
+    const std::string scope = g.calls[reader].scope;
+    if (!own.count(scope)) {
+      Call copy = g.calls[k];
+      own[scope] = g.add_value(g[shared].name);
+      Value v = g[shared];
+      v.call = int(g.calls.size()), v.scope = scope;
+      g[own[scope]] = v;
+      copy.scope = scope, copy.outputs = {own[scope]};
+      to.move(g.calls.size(), reader);
+      g.calls.push_back(std::move(copy));
+    }
+    std::replace(g.calls[reader].inputs.begin(), g.calls[reader].inputs.end(), shared, own[scope]);
+  }
+}
+/// Parameters that several modules read: constants become those of the module around them.
+inline void settle_shared_parameters(Graph& g) {
+  Rearranged to(g);
+  for (std::size_t k = 0; k < to.count; ++k) {
+    const auto readers = readers_of(g, to.count, g.calls[k]);
+    if (readers.empty()) continue;
+    const Weight& weight = g.calls[k].member->weights[0];
+    const bool is_of_cell = weight.is_trained && weight.tensor.name.find('.') != std::string::npos;
+    if (is_of_cell) {
+      copy_parameter(to, k, readers);
+      continue;
+    }
+    std::string around = g.calls[k].scope;
+    for (const std::size_t reader : readers)
+      if (g.calls[reader].scope != around) around = path_around(around, g.calls[reader].scope);
     std::size_t first = 0;
     while (!is_within(g.calls[first].scope, around)) ++first;
-    parameter.scope = around;
-    before[std::min(first, k)].push_back(k), moved.insert(k);
+    g.calls[k].scope = around;
+    to.move(k, std::min(first, k));
   }
-  if (moved.empty()) return;
-  std::vector<Call> calls;
-  std::vector<int> place(g.calls.size());
-  const auto put = [&](std::size_t k) {
-    place[k] = int(calls.size());
-    calls.push_back(std::move(g.calls[k]));
-  };
-  for (std::size_t k = 0; k < g.calls.size(); ++k) {
-    for (const std::size_t each : before[k]) put(each);
-    if (!moved.count(k)) put(k);
-  }
-  g.calls = std::move(calls);
-  for (Value& v : g.values)
-    if (v.call >= 0) v.call = place[std::size_t(v.call)];
-  for (Call& call : g.calls)
-    for (Lambda& l : call.lambdas)
-      for (int& each : l.calls) each = place[std::size_t(each)];
+  to.run();
 }
 
 }  // namespace importer

@@ -342,7 +342,7 @@ inline void translate(Graph& g, Scopes& scopes) {
   }
   join_attentions(g);
   join_slices(g);
-  move_shared_parameters(g);
+  settle_shared_parameters(g);
 }
 
 }  // namespace importer

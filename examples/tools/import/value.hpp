@@ -122,6 +122,7 @@ struct Value {
   std::optional<std::vector<double>> reals;  // of a small one of real numbers
   std::optional<double> filled;              // with one number
   std::shared_ptr<const Repeated> repeated;  // of a constant with the batch among its axes
+  bool is_stretched = false;                 // in_code has one sample, of which all have the same
   int in_code = -1;                          // the value with the elements of this one, if there is one yet
   Special special = Special::none;
   std::shared_ptr<const View> view;      // of Special::view

@@ -64,7 +64,41 @@ class Attention(nn.Module):
         return a + b
 
 
+class MaskedLayer(nn.Module):
+    def __init__(self, width, heads):
+        super().__init__()
+        self.heads = heads
+        self.query, self.key, self.value, self.output = (nn.Linear(width, width) for _ in range(4))
+
+    def forward(self, x, mask):
+        q, k, v = (f(x).unflatten(-1, (self.heads, -1)).transpose(1, 2) for f in (self.query, self.key, self.value))
+        weights = torch.softmax(q @ k.transpose(2, 3) * q.size(-1) ** -0.5 + mask, -1)
+        return x + self.output((weights @ v).transpose(1, 2).flatten(2))
+
+
+class Masked(nn.Module):
+    """Masks and positions as transformers' networks make them: of constants, by the shape of an input."""
+
+    def __init__(self):
+        super().__init__()
+        self.words, self.types, self.distances = nn.Embedding(50, 16), nn.Embedding(2, 16), nn.Embedding(8, 4)
+        self.layers = nn.ModuleList(MaskedLayer(16, 4) for _ in range(2))
+
+    def forward(self, text, shown):
+        places = torch.arange(text.size(1))
+        samples = torch.arange(text.size(0))[:, None, None, None]
+        seen = (places <= places[:, None]) & shown.bool()[samples, places[None, None, None]]
+        mask = torch.where(seen, 0.0, torch.finfo(torch.float32).min)
+        bias = self.distances(torch.clamp(places[:, None] - places, 0, 7)).permute(2, 0, 1)[None]
+        x = self.words(text) + self.types(torch.zeros(text.shape, dtype=torch.int64))
+        for layer in self.layers:
+            x = layer(x, bias + mask)
+        return x
+
+
 networks = {
+    "masked": (Masked, lambda: [torch.randint(0, 50, (2, 12)), (torch.arange(12) < torch.tensor([[12], [7]])).long()],
+               ["text", "shown"], {}),
     "encoder": (Encoder, lambda: [torch.randint(0, 50, (2, 12))], ["text"], {}),
     "causal": (Causal, lambda: [torch.randint(0, 50, (12, 2))], ["text"], {}),
     "decoder": (Decoder, lambda: [torch.randn(7, 2, 16), torch.randn(5, 2, 16)], ["x", "memory"], {}),

@@ -30,6 +30,11 @@ def add(operation, *inputs, dtype=TensorProto.FLOAT, **attributes):
     outputs.append(helper.make_tensor_value_info(name, dtype, None))
 
 
+def inner(name, operation, *inputs, **attributes):
+    """A node whose result others read."""
+    nodes.append(helper.make_node(operation, inputs, [name], **attributes))
+
+
 add("Pad", "image", whole(0, 0, 1, 2, 0, 0, 3, 0))
 add("Pad", "image", whole(0, 1, 0, 2, 0, 0, 0, 2), constant(-2.5, numpy.float32))
 add("Pad", "image", whole(0, 0, 2, 1, 0, 0, 3, 5), mode="reflect")
@@ -89,6 +94,35 @@ add("ReduceL1", "image", whole(2, 3), keepdims=0)
 add("ReduceLogSumExp", "image", whole(1))
 nodes.append(helper.make_node("Div", ["x", real(0, 1, 0, 2)], ["quotient"]))
 add("IsNaN", "quotient", dtype=TensorProto.BOOL)
+
+# by the shape of an input: constants of which each sample has the same, and places that depend on a sample's number
+inner("samples", "Shape", "x", end=1)
+inner("sample_count", "Squeeze", "samples")
+inner("numbers", "Range", constant(0, numpy.int64), "sample_count", constant(1, numpy.int64))
+inner("down", "Range", constant(7, numpy.int64), constant(-1, numpy.int64), constant(-2, numpy.int64))
+inner("rows_shape", "Concat", "samples", whole(4), axis=0)
+inner("down_rows", "Expand", "down", "rows_shape")
+inner("down_real", "Cast", "down_rows", to=TensorProto.FLOAT)
+add("Mul", "x", "down_real")
+inner("waves", "Sin", "down_real")
+add("Concat", "waves", "x", axis=1)
+inner("begins", "Mul", "numbers", constant(4, numpy.int64))
+inner("begin_column", "Unsqueeze", "begins", whole(1))
+inner("two_places", "Add", "begin_column", whole(3, 1))
+inner("joined", "Reshape", "x", whole(-1))
+add("Gather", "joined", "two_places")
+inner("number_rows", "Unsqueeze", "numbers", whole(1, 2))
+inner("pairs_shape", "Concat", "samples", whole(2, 1), axis=0)
+inner("number_pairs", "Expand", "number_rows", "pairs_shape")
+inner("place_pairs", "Expand", constant([[[2], [3]]], numpy.int64), "pairs_shape")
+inner("pairs", "Concat", "number_pairs", "place_pairs", axis=-1)
+add("GatherND", "x", "pairs")
+inner("positive", "Greater", "x", real(0))
+add("Where", "positive", constant(0, numpy.float32), constant(-2.5, numpy.float32))
+add("Where", "positive", constant(0.5, numpy.float32), constant(3, numpy.float32))
+table = constant(numpy.arange(24).reshape(8, 3) / 7, numpy.float32)
+inner("table_rows", "Gather", table, "down_rows")
+add("ReduceSum", "table_rows", whole(1), keepdims=0)
 
 inputs = [
     helper.make_tensor_value_info(name, dtype, ["n", *shape])
