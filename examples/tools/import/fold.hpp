@@ -72,6 +72,25 @@ class Folding {
         n.g[made->second].origin = -1;  // an extent of an input is none of its elements
     return true;
   }
+  /// The shape that a node gives its first input, whose elements stay where they are.
+  static std::optional<Shape> moved_shape(const NodeView& n, const std::string& op) {
+    const Shape& from = n.shape(0);
+    if (op == "Reshape") return n.has(1) && n.in(1).whole ? std::optional(wanted_shape(n)) : std::nullopt;
+    if (op == "Flatten") return flat_shape(n);
+    if (op == "Unsqueeze") {
+      const auto places = places_of(n, from.size() + n.plain_numbers("axes", 1).size());
+      Shape to = from;
+      for (const std::size_t place : places) to.insert(to.begin() + long(std::min(place, to.size())), Extent(1));
+      return to;
+    }
+    if (op != "Squeeze") return std::nullopt;
+    const auto places = places_of(n, from.size());
+    const bool is_all = n.plain_numbers("axes", 1).empty();
+    Shape to;
+    for (std::size_t k = 0; k < from.size(); ++k)
+      if (is_all ? !(from[k] == Extent(1)) : !places.count(k)) to.push_back(from[k]);
+    return to;
+  }
 
  private:
   static bool is_folded(const NodeView& n) {
@@ -159,25 +178,6 @@ class Folding {
     return true;
   }
 
-  /// The shape that a node gives its first input, whose elements stay where they are.
-  static std::optional<Shape> moved_shape(const NodeView& n, const std::string& op) {
-    const Shape& from = n.shape(0);
-    if (op == "Reshape") return n.has(1) && n.in(1).whole ? std::optional(wanted_shape(n)) : std::nullopt;
-    if (op == "Flatten") return flat_shape(n);
-    if (op == "Unsqueeze") {
-      const auto places = places_of(n, from.size() + n.plain_numbers("axes", 1).size());
-      Shape to = from;
-      for (const std::size_t place : places) to.insert(to.begin() + long(std::min(place, to.size())), Extent(1));
-      return to;
-    }
-    if (op != "Squeeze") return std::nullopt;
-    const auto places = places_of(n, from.size());
-    const bool is_all = n.plain_numbers("axes", 1).empty();
-    Shape to;
-    for (std::size_t k = 0; k < from.size(); ++k)
-      if (is_all ? !(from[k] == Extent(1)) : !places.count(k)) to.push_back(from[k]);
-    return to;
-  }
   static std::set<std::size_t> places_of(const NodeView& n, std::size_t rank) {
     std::set<std::size_t> places;
     for (const long axis : n.plain_numbers("axes", 1)) places.insert(n.axis(axis, rank));

@@ -75,14 +75,15 @@ struct Graph {
   std::map<std::string, int> id_of{};
   std::vector<Call> calls{};
   std::vector<int> inputs{}, outputs{};
-  std::vector<std::string> symbols{"n"};        // names of the dynamic axes; 0 is the batch
-  std::map<std::string, int> symbol_of{};       // of the file's name
-  std::vector<std::string> problems{};          // a sentence for each node that is out of scope
-  std::vector<std::string> notes{};             // what differs from the file
-  std::map<std::string, int> uses{};            // how many nodes read a value, by its name
-  std::deque<ReadTensor> made{};                // constants of attributes
-  std::size_t made_bytes = 0, given_bytes = 0;  // of these constants, and of the tensors of the file
-  bool needs_more = false;                      // <tenon/more.hpp>
+  std::vector<std::string> symbols{"n"};                // names of the dynamic axes; 0 is the batch
+  std::map<std::string, int> symbol_of{};               // of the file's name
+  std::vector<std::string> problems{};                  // a sentence for each node that is out of scope
+  std::vector<std::string> notes{};                     // what differs from the file
+  std::map<std::pair<int, std::string>, int> tables{};  // a constant as a parameter of a module
+  std::map<std::string, int> uses{};                    // how many nodes read a value, by its name
+  std::deque<ReadTensor> made{};                        // constants of attributes
+  std::size_t made_bytes = 0, given_bytes = 0;          // of these constants, and of the tensors of the file
+  bool needs_more = false;                              // <tenon/more.hpp>
 
   int add_value(std::string name) {
     values.push_back({});

@@ -3,7 +3,9 @@
 #include "borders.hpp"
 #include "constants.hpp"
 #include "control.hpp"
+#include "convolution.hpp"
 #include "einsum.hpp"
+#include "evaluate.hpp"
 #include "fold.hpp"
 #include "lifting.hpp"
 #include "movement.hpp"
@@ -11,6 +13,7 @@
 #include "patterns.hpp"
 #include "places.hpp"
 #include "recurrent.hpp"
+#include "resizing.hpp"
 
 namespace importer {
 
@@ -30,7 +33,7 @@ inline const std::map<std::string, Rule>& rules() {
       {"Asinh", [](const NodeView& n) { unary(n, "asinh", "", true); }},
       {"Atan", [](const NodeView& n) { unary(n, "atan", "", true); }},
       {"Atanh", [](const NodeView& n) { unary(n, "atanh", "", true); }},
-      {"AveragePool", [](const NodeView& n) { pool(n, "avg_pool2d"); }},
+      {"AveragePool", [](const NodeView& n) { pool(n, "avg"); }},
       {"BatchNormalization", batch_norm},
       {"Cast", cast},
       {"Ceil", [](const NodeView& n) { unary(n, "ceil", "", true); }},
@@ -79,7 +82,7 @@ inline const std::map<std::string, Rule>& rules() {
       {"Loop", [](const NodeView& n) { ControlFlow(n).loop(); }},
       {"MatMul", matmul},
       {"Max", [](const NodeView& n) { chain_of_calls(n, "maximum"); }},
-      {"MaxPool", [](const NodeView& n) { pool(n, "max_pool2d"); }},
+      {"MaxPool", [](const NodeView& n) { pool(n, "max"); }},
       {"Mean", [](const NodeView& n) { sum(n, true); }},
       {"Min", [](const NodeView& n) { chain_of_calls(n, "minimum"); }},
       {"Mish", [](const NodeView& n) { unary(n, "mish", "nn::Mish", true); }},
@@ -278,8 +281,8 @@ inline void translate_node(Graph& g, const ReadNode& node, const std::string& sc
     if (g.id_of.count(output)) n.refuse("its output is that of another node, too");
   if (!node.domain.empty() && node.domain != "ai.onnx") n.refuse("operators of this domain are not in scope");
   const auto rule = rules().find(node.operation);
-  if (moves_steps(n) || Lifting(n, rule == rules().end() ? nullptr : rule->second).run() || Folding::fold(n) ||
-      fold_tensor(n))
+  if (moves_steps(n) || Lifting(n, rule == rules().end() ? nullptr : rule->second).run() ||
+      (is_other_range(n) && evaluate(n)) || Folding::fold(n) || fold_tensor(n) || evaluate(n))
     return;
   if (rule == rules().end())
     n.refuse(

@@ -185,16 +185,17 @@ inline void describe_triangle(Value& v, const std::vector<double>& all) {
   const std::size_t rank = v.shape.size();
   const auto side = rank < 2 ? 0 : std::size_t(v.shape[rank - 1].factor);
   if (side < 2 || !(v.shape[rank - 1] == v.shape[rank - 2]) || all.size() != side * side) return;
-  bool lower = true, above = true, hidden = is_real_type(v.type);
+  const double first = all[1], least = double(-std::numeric_limits<float>::max());
+  bool lower = true, above = true, hidden = is_real_type(v.type) && (first == -INFINITY || first == least);
   for (std::size_t i = 0; i < all.size(); ++i) {
     const bool is_lower = i % side <= i / side;
     lower = lower && all[i] == (is_lower ? 1 : 0);
     above = above && all[i] == (is_lower ? 0 : 1);
-    hidden = hidden && all[i] == (is_lower ? 0 : -INFINITY);
+    hidden = hidden && all[i] == (is_lower ? 0 : first);
   }
   if (lower) v.special = Special::lower;
   if (above && v.type == 9) v.special = Special::above;
-  if (hidden) v.special = Special::hidden;
+  if (hidden) v.special = first == least ? Special::nearly_hidden : Special::hidden;
 }
 /// Finds out what a constant is.
 inline void describe_constant(Value& v, const ReadTensor& t) {

@@ -87,10 +87,10 @@ constexpr ConcatShares concat_shares(std::size_t tensors) {
   }
   return s;
 }
-/// The tensors first .. first + count - 1 of a tuple.
+/// The tensors first .. first + count - 1 of a tuple; one alone as it is, because parameters are not copied.
 template <int axis, std::size_t first, std::size_t count, class Tensors>
-constexpr auto concat_tensors(const std::source_location& at, const Tensors& all) {
-  if constexpr (count == 1) return std::get<first>(all);
+constexpr decltype(auto) concat_tensors(const std::source_location& at, const Tensors& all) {
+  if constexpr (count == 1) return (std::get<first>(all));
   else {
     constexpr ConcatShares share = concat_shares(count);
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
