@@ -14,6 +14,7 @@
 #include "places.hpp"
 #include "recurrent.hpp"
 #include "resizing.hpp"
+#include "unfolding.hpp"
 
 namespace importer {
 
@@ -57,7 +58,7 @@ inline const std::map<std::string, Rule>& rules() {
       {"Flatten", flatten},
       {"Floor", [](const NodeView& n) { unary(n, "floor", "", true); }},
       {"GRU", [](const NodeView& n) { recurrent(n, false); }},
-      {"Gather", gather},
+      {"Gather", [](const NodeView& n) { gather_windows(n) ? void() : gather(n); }},
       {"GatherElements", gather_elements},
       {"Gelu", gelu},
       {"Gemm", gemm},

@@ -89,6 +89,11 @@ statistics = [real(*numpy.arange(k, k + 8) / 4) for k in range(1, 5)]
 add("BatchNormalization", "sequence", *statistics)
 add("BatchNormalization", "volume", *[real(*numpy.arange(k, k + 4) / 4) for k in range(1, 5)], epsilon=1e-3)
 
+# windows by their places, as PyTorch writes unfold
+add("Gather", "image", constant([[0, 2], [1, 3]], numpy.int64), axis=2)
+add("Gather", "image", constant([[1, 3, 5]], numpy.int64), axis=3)
+add("Gather", "image", constant([[1, 2, 3, 4], [3, 4, 5, 6]], numpy.int64), axis=-3)
+
 # other sizes
 half_pixel = {"coordinate_transformation_mode": "pytorch_half_pixel"}
 add("Resize", "image", "", "", whole(7, 5), mode="cubic", axes=[2, 3], **half_pixel)
