@@ -29,6 +29,7 @@ inline const std::map<std::string, Evaluation>& evaluations() {
         {"Flatten", reshaped},
         {"Gather", gathered},
         {"GatherElements", gathered_elements},
+        {"GatherND", gathered_at},
         {"Gelu", as_gelu},
         {"IsNaN", is_nan},
         {"LayerNormalization", normalized_layer},

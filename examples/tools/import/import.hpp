@@ -122,6 +122,7 @@ inline Imported import_model(ReadModel model, const std::string& stem, const std
                             "; 13 to 27 are in scope: export it with opset_version=17.");
   join_nodes(model);
   join_norms(model);
+  join_pools(model, options);
   drop_unread_nodes(model);
   Graph g{model, options};
   Scopes scopes;

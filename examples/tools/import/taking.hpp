@@ -137,6 +137,26 @@ inline Computed gathered_elements(const Computation& c) {
     places[i] += c.n.axis(numbers.wholes[i], std::size_t(x.extents[axis])) * std::size_t(apart);
   return taken(x, numbers.extents, places);
 }
+/// Elements at rows of numbers, one for each of the first axes.
+inline Computed gathered_at(const Computation& c) {
+  const Array &x = c.in(0), &numbers = c.in(1);
+  if (c.n.whole("batch_dims", 0) != 0 || numbers.extents.empty()) return std::nullopt;
+  const auto width = std::size_t(numbers.extents.back());
+  if (width < 1 || width > x.extents.size()) return std::nullopt;
+  const Extents strides = strides_of(x.extents), rest(x.extents.begin() + long(width), x.extents.end());
+  Extents to(numbers.extents.begin(), numbers.extents.end() - 1);
+  to.insert(to.end(), rest.begin(), rest.end());
+  const Offsets inner = strided(rest, strides_of(rest));
+  Offsets places;
+  places.reserve(elements_in(c.checked(to)));
+  for (std::size_t i = 0; i < numbers.count(); i += width) {
+    std::size_t first = 0;
+    for (std::size_t k = 0; k < width; ++k)
+      first += c.n.axis(numbers.wholes[i + k], std::size_t(x.extents[k])) * std::size_t(strides[k]);
+    for (const std::size_t each : inner) places.push_back(first + each);
+  }
+  return taken(x, to, places);
+}
 /// A border of one number, or of what lies at the border.
 inline Computed bordered(const Computation& c) {
   const Array& x = c.in(0);

@@ -1,5 +1,6 @@
 // From the nodes of an ONNX file to calls of Tenon: the table of operators, and the walk over the nodes.
 #pragma once
+#include "adaptive.hpp"
 #include "borders.hpp"
 #include "constants.hpp"
 #include "control.hpp"
@@ -26,6 +27,7 @@ inline const std::map<std::string, Rule>& rules() {
       {"Abs", [](const NodeView& n) { unary(n, "abs"); }},
       {"Acos", [](const NodeView& n) { unary(n, "acos", "", true); }},
       {"Acosh", [](const NodeView& n) { unary(n, "acosh", "", true); }},
+      {"AdaptiveAveragePool", adaptive_pool},
       {"Add", [](const NodeView& n) { infix(n, "+", 2); }},
       {"And", [](const NodeView& n) { function_of_two(n, "logical_and"); }},
       {"ArgMax", [](const NodeView& n) { place_of_extreme(n, "argmax"); }},

@@ -94,6 +94,20 @@ add("Gather", "image", constant([[0, 2], [1, 3]], numpy.int64), axis=2)
 add("Gather", "image", constant([[1, 3, 5]], numpy.int64), axis=3)
 add("Gather", "image", constant([[1, 2, 3, 4], [3, 4, 5, 6]], numpy.int64), axis=-3)
 
+# an adaptive pool of 8 x 8 pixels to 3 x 2, as PyTorch's newer exporter writes it: rows of 3, 4, and 3 pixels
+nodes.append(helper.make_node("Reshape", ["image", whole(0, 3, 8, 8)], ["square"]))
+first, end = numpy.array([0, 2, 5]), numpy.array([3, 6, 8])
+table = numpy.zeros((3, 4, 2, 4, 2), numpy.int64)
+table[..., 0] = numpy.minimum(first[:, None] + numpy.arange(4), 7)[:, :, None, None]
+table[..., 1] = numpy.arange(8).reshape(2, 4)
+hidden = constant((numpy.arange(4) >= (end - first)[:, None]).reshape(3, 4, 1, 1), bool)
+nodes.append(helper.make_node("Transpose", ["square"], ["pixels"], perm=[2, 3, 0, 1]))
+nodes.append(helper.make_node("GatherND", ["pixels", constant(table, numpy.int64)], ["in_windows"]))
+nodes.append(helper.make_node("Transpose", ["in_windows"], ["windows"], perm=[4, 5, 0, 1, 2, 3]))
+nodes.append(helper.make_node("Where", [hidden, constant(0, numpy.float32), "windows"], ["masked"]))
+nodes.append(helper.make_node("ReduceSum", ["masked", whole(3, 5)], ["sums"], keepdims=0))
+add("Div", "sums", constant([[12], [16], [12]], numpy.float32))
+
 # other sizes
 half_pixel = {"coordinate_transformation_mode": "pytorch_half_pixel"}
 add("Resize", "image", "", "", whole(7, 5), mode="cubic", axes=[2, 3], **half_pixel)
@@ -130,6 +144,7 @@ known("Slice", table, whole(-1, 0), whole(-9, 5), whole(2, 3), whole(-2, 2))
 known("Pad", table, whole(0, 1, 0, 2, 1, 0, 0, 0), constant(2.5, numpy.float32))
 known("Pad", table, whole(1, 2, 2, 1), "", whole(2, 3), mode="reflect")
 known("Gather", table, whole(1, -1, 0), axis=2)
+known("GatherND", table, constant([[[0, 2], [1, -1]]], numpy.int64))
 known("GatherElements", matrix, constant([[0, 3, -1], [2, 2, 6]], numpy.int64), axis=1)
 known("Expand", weight(3, 1), whole(2, 1, 4))
 known("Tile", matrix, whole(2, 3))
