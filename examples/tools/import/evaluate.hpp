@@ -84,7 +84,7 @@ inline bool evaluate(const NodeView& n) {
     c.inputs.back() = array_of(n.in(k));
     if (!c.inputs.back()) return false;
     const ReadTensor* const t = n.in(k).tensor;
-    if (weight.empty() && t && is_weight(*t) && t->count() > 1) weight = t->name;
+    if (weight.empty() && t && is_weight(*t) && (t->count() > 1 || !n.in(k).reals)) weight = t->name;
   }
   const Computed y = evaluation->second(c);
   auto made = y ? tensor_from(*y, y->type == 1 ? weight : "") : std::nullopt;
@@ -100,7 +100,9 @@ inline bool evaluate(const NodeView& n) {
     for (const long each : y->extents) shape.push_back(Extent(each));
     n.out(0, shape, y->type).filled = y->number(0);
   }
-  n.g[n.g.id_of.at(n.node.outputs[0])].origin = -1;
+  Value& result = n.g[n.g.id_of.at(n.node.outputs[0])];
+  result.origin = -1;
+  if (y->count() == 1 && result.tensor && is_weight(*result.tensor)) result.reals.reset();  // no number: it is trained
   return true;
 }
 
