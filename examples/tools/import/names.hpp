@@ -67,6 +67,7 @@ inline bool is_taken(const std::string& word) {
                                            "floor",
                                            "floor_mod",
                                            "fmod",
+                                           "fold",
                                            "full",
                                            "gelu",
                                            "hsigmoid",

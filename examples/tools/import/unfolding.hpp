@@ -1,6 +1,7 @@
-// Windows of an axis that a file looks up by their places, as PyTorch's exporters write unfold.
+// Windows that a file looks up by their places, as PyTorch's exporters write unfold, and sums of windows, fold.
 #pragma once
 #include "arrays.hpp"
+#include "windows.hpp"
 
 namespace importer {
 
@@ -69,6 +70,28 @@ inline bool gather_windows(const NodeView& n) {
   reshaped(to);
   n.alias(0, made);
   return true;
+}
+
+/// Sums of windows at their places in an image.
+inline void fold_windows(const NodeView& n) {
+  const auto image = n.plain_numbers("image_shape", 1), window = n.plain_numbers("block_shape", 2);
+  const Shape from = n.shape(0);
+  if (image.size() != 2 || window.size() != 2 || from.size() != 3 || !from[1].is_number() || image[0] < 1 ||
+      image[1] < 1)
+    n.refuse("only the windows of images of a known size are in scope");
+  Windows w(n, window);
+  const Shape windows = w.result(n, {from[0], from[1], Extent(image[0]), Extent(image[1])}, 1);
+  const auto channels = from[1].over(Extent(window[0]) * Extent(window[1]));
+  if (!channels || !(count_of({windows[2], windows[3]}) == from[2])) n.refuse("its windows do not fit its image");
+  Settings settings;
+  if (!all_are(w.stride, 1)) settings.add("stride", extents_text("Stride", w.stride));
+  if (!all_are(w.dilation, 1)) settings.add("dilation", extents_text("Dilation", w.dilation));
+  if (w.has_padding()) settings.add("padding", w.padding());
+  n.g.needs_more = true;
+  n.out(0, {from[0], *channels, Extent(image[0]), Extent(image[1])}, n.in(0).type);
+  n.call("fold<Pair(" + number("Height", image[0]) + ", " + number("Width", image[1]) + "), " +
+             extents_text("Window", window) + settings.after_comma("UnfoldConfig") + ">($0)",
+         {n.id(0)});
 }
 
 }  // namespace importer

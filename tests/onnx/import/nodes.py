@@ -93,6 +93,10 @@ add("BatchNormalization", "volume", *[real(*numpy.arange(k, k + 4) / 4) for k in
 add("Gather", "image", constant([[0, 2], [1, 3]], numpy.int64), axis=2)
 add("Gather", "image", constant([[1, 3, 5]], numpy.int64), axis=3)
 add("Gather", "image", constant([[1, 2, 3, 4], [3, 4, 5, 6]], numpy.int64), axis=-3)
+nodes.append(helper.make_node("Reshape", ["image", whole(0, 24, 8)], ["columns"]))
+columns = {"pads": [1, 0, 0, 1], "strides": [2, 1], "dilations": [1, 2]}
+add("Col2Im", "columns", whole(4, 5), whole(3, 2), **columns)
+add("Concat", "x", axis=1)
 
 # an adaptive pool of 8 x 8 pixels to 3 x 2, as PyTorch's newer exporter writes it: rows of 3, 4, and 3 pixels
 nodes.append(helper.make_node("Reshape", ["image", whole(0, 3, 8, 8)], ["square"]))
