@@ -2,6 +2,8 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <tenon/nn/cell.hpp>
+#include <tenon/nn/init/initializer.hpp>
 #include <tenon/ops/concat.hpp>
 
 #include "../support/both_modes.hpp"
@@ -16,6 +18,18 @@ TEST_CASE("two to six tensors") {
                   tensor_of<std::uint8_t, Shape<6>>({1, 2, 1, 2, 2, 1})));
   CHECK(concat<0>(a, b, a, b, a).count() == 5);
   CHECK(concat<0>(a, b, a, b).count() == 4);
+}
+
+namespace {
+struct BesideRows : nn::Cell<BesideRows> {
+  Parameter<float, Shape<2, 1>, nn::One{}> rows;
+  constexpr auto construct(auto x) const { return concat<1>(x, rows, x, x, x, x, rows); }
+};
+}  // namespace
+
+TEST_CASE("seven tensors, of which two are a parameter") {
+  const auto x = tensor_of<float, Shape<2, 1>>({3, 4});
+  CHECK(same_bits(BesideRows()(x), tensor_of<float, Shape<2, 7>>({3, 1, 3, 3, 3, 3, 1, 4, 1, 4, 4, 4, 4, 1})));
 }
 
 TEST_CASE("a tensor beside itself gets both gradients") {

@@ -61,6 +61,20 @@ inline const std::map<std::string, Evaluation>& evaluations() {
   return all;
 }
 
+/// Whether the inputs have the types that the operator takes: a damaged file may have others.
+inline bool has_fitting_types(const Computation& c, const std::string& op) {
+  static const std::set<std::string> of_reals{"BatchNormalization", "Conv",   "Gelu",   "IsNaN",  "LayerNormalization",
+                                              "LogSoftmax",         "MatMul", "Resize", "Softmax"},
+      with_numbers{"Expand", "Gather", "GatherElements", "GatherND", "Tile", "Trilu"},
+      of_one_type{"BatchNormalization", "Clip", "Conv", "LayerNormalization", "MatMul", "Range"};
+  const auto is_number = [&](std::size_t k) { return !c.has(k) || c.in(k).type == 6 || c.in(k).type == 7; };
+  bool fits = (!of_reals.count(op) || c.in(0).is_real()) && (!with_numbers.count(op) || is_number(1));
+  for (std::size_t k = 1; k < c.inputs.size(); ++k)
+    fits = fits && (!of_one_type.count(op) || !c.has(k) || c.in(k).type == c.in(0).type);
+  if (op == "Pad") fits = fits && (!c.has(2) || c.in(2).type == c.in(0).type);
+  if (op == "Where") fits = fits && c.in(0).type == 9;
+  return fits;
+}
 /// Whether the rules have code for it: rows of a table that is trained, by their numbers.
 inline bool is_look_up(const NodeView& n) {
   return n.node.operation == "Gather" && n.in(0).tensor && is_weight(*n.in(0).tensor) && n.rank(0) == 2 &&
@@ -86,7 +100,9 @@ inline bool evaluate(const NodeView& n) {
     const ReadTensor* const t = n.in(k).tensor;
     if (weight.empty() && t && is_weight(*t) && (t->count() > 1 || !n.in(k).reals)) weight = t->name;
   }
+  if (!has_fitting_types(c, n.node.operation)) return false;
   const Computed y = evaluation->second(c);
+  if (y && y->count() != elements_in(y->extents)) n.refuse("its inputs are damaged");
   auto made = y ? tensor_from(*y, y->type == 1 ? weight : "") : std::nullopt;
   if (!made) return false;
   const auto is_first = [&](double each) {
