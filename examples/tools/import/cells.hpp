@@ -25,61 +25,6 @@ inline ReadTensor transposed(const ReadTensor& t) {
       std::memcpy(result.bytes.data() + (k * rows + i) * 4, t.bytes.data() + (i * columns + k) * 4, 4);
   return result;
 }
-/// The extents that a transposed convolution gives. An output_shape says what the padding is.
-inline Shape transposed_shape(const NodeView& n, Windows& w, const std::vector<long>& more, long channels) {
-  const auto wanted = n.list("output_shape", 0, 0);
-  if (!wanted.empty() && wanted.size() != 2 && wanted.size() != 4) n.refuse("its output_shape is damaged");
-  Shape shape{n.shape(0)[0], Extent(channels)};
-  for (std::size_t k = 0; k < 2; ++k) {
-    const Extent& from = n.shape(0)[2 + k];
-    if (!from.is_number()) n.refuse("the size of its image depends on a dynamic axis: give it one size");
-    if (more[k] < 0 || more[k] > 1'000'000 || from.factor > 1l << 31) n.refuse("its windows are damaged");
-    const long all = (from.factor - 1) * w.stride[k] + w.dilation[k] * (w.kernel[k] - 1) + 1 + more[k];
-    if (!wanted.empty()) {
-      const long to = wanted[wanted.size() - 2 + k];
-      if (to < 1 || to > all)
-        n.refuse("its output_shape is larger than what its windows reach: export it with output_padding");
-      const long padding = all - to;
-      w.pads[k] = padding - padding / 2, w.pads[2 + k] = padding / 2;
-    }
-    shape.push_back(Extent(all - w.pads[k] - w.pads[2 + k]));
-    if (shape.back().factor < 1) n.refuse("its padding leaves no element");
-  }
-  return shape;
-}
-inline void convolution(const NodeView& n, bool is_transposed) {
-  const ReadTensor& weight = constant_tensor(n, 1);
-  if (weight.extents.size() != 4 || n.rank(0) != 4) n.refuse("only convolutions of images are in scope");
-  Windows w(n, {long(weight.extents[2]), long(weight.extents[3])});
-  const long groups = n.whole("group", 1), before = n.shape(0)[1].factor;
-  if (groups < 1 || groups > before) n.refuse("its groups are damaged");
-  const long after = is_transposed ? long(weight.extents[1]) * groups : long(weight.extents[0]);
-  if ((is_transposed ? long(weight.extents[0]) : long(weight.extents[1]) * groups) != before || after < 1)
-    n.refuse("its weight does not fit its input");
-  Settings settings;
-  if (w.stride != std::vector<long>{1, 1}) settings.add("stride", pair_text("Stride", w.stride[0], w.stride[1]));
-  const auto more = n.list("output_padding", 2, 0);
-  Shape shape = is_transposed ? transposed_shape(n, w, more, after) : w.result(n, n.shape(0), after);
-  if (w.has_padding() || more != std::vector<long>{0, 0}) {
-    if (!w.is_same() || is_transposed) settings.add("pad_mode", "PadMode::pad").add("padding", w.padding());
-    if (more != std::vector<long>{0, 0}) settings.add("output_padding", pair_text("More", more[0], more[1]));
-  } else if (!w.is_same()) settings.add("pad_mode", "PadMode::valid");
-  if (w.dilation != std::vector<long>{1, 1})
-    settings.add("dilation", pair_text("Dilation", w.dilation[0], w.dilation[1]));
-  if (groups != 1) settings.add("groups", number("Groups", groups));
-  const bool has_bias = n.has(2);
-  if (has_bias) settings.add("has_bias", "true");
-  Member member{"conv", "", {{"weight", weight}}, ""};
-  const std::string kind = is_transposed ? "nn::Conv2dTranspose" : "nn::Conv2d";
-  member.type = kind + "<" + number("In", before) + ", " + number("Out", after) + ", " +
-                pair_text("Kernel", w.kernel[0], w.kernel[1]) + settings.after_comma(kind + "Config") + ">";
-  if (has_bias) member.weights.push_back({"bias", constant_tensor(n, 2)});
-  n.g.needs_more = n.g.needs_more || is_transposed;
-  n.out(0, shape, 1);
-  Call& call = n.call("@($0)", {n.id(0)});
-  name_member(call, n, weight);
-  call.member = std::move(member);
-}
 
 /// y = x W^T + b; weight: [In, Out], or [Out, In].
 inline void dense(const NodeView& n, bool out_first, const ReadTensor* bias) {
@@ -163,30 +108,6 @@ inline bool add_bias(const NodeView& n) {
     return true;
   }
   return false;
-}
-
-inline void batch_norm(const NodeView& n) {
-  const std::size_t rank = n.rank(0);
-  if ((rank != 4 && rank != 2) || n.whole("training_mode", 0))
-    n.refuse("only rows and images in evaluation are in scope");
-  if (n.whole("axes_behind", long(rank) - 2) != long(rank) - 2) n.refuse("its weights do not stand for channels");
-  const long channels = n.shape(0)[1].factor;
-  Settings settings;
-  if (const float epsilon = n.real("epsilon", 1e-5f); epsilon != 1e-5f)
-    settings.add("epsilon", real_text(double(epsilon)));
-  Member member{"norm", "", {}, ""};
-  const std::string kind = rank == 4 ? "nn::BatchNorm2d<" : "nn::BatchNorm1d<";
-  member.type = kind + number("Channels", channels) + settings.after_comma("nn::BatchNormConfig") + ">";
-  std::size_t k = 1;
-  for (const char* const name : {"gamma", "beta", "moving_mean", "moving_variance"}) {
-    const ReadTensor& t = constant_tensor(n, k++);
-    if (t.count() != channels) n.refuse("its weights do not fit its input");
-    member.weights.push_back({name, t});
-  }
-  n.out(0, n.shape(0), 1);
-  Call& call = n.call("@($0)", {n.id(0)});
-  name_member(call, n, constant_tensor(n, 1));
-  call.member = std::move(member);
 }
 
 inline void layer_norm(const NodeView& n) {

@@ -32,6 +32,10 @@ inline const ReadTensor& tensor_of(const NodeView& n, int id) {
   type_text(n, v.type);
   ReadTensor t{"", v.type, {}, {}};
   for (const Extent& each : v.shape) t.extents.push_back(each.factor);
+  const Extent all = count_of(v.shape);
+  const bool is_equal = v.filled && !v.whole && !v.reals && all.is_number() && all.factor <= 1 << 25;
+  if (is_equal && v.type == 1) v.reals.emplace(std::size_t(all.factor), *v.filled);
+  if (is_equal && v.type != 1) v.whole.emplace(std::size_t(all.factor), Extent(v.whole_scalar()));
   bool is_known = v.type == 1 ? v.reals.has_value() : v.whole.has_value();
   for (std::size_t k = 0; v.whole && k < v.whole->size(); ++k) is_known = is_known && (*v.whole)[k].is_number();
   if (!is_known || !count_of(v.shape).is_number())

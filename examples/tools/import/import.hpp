@@ -80,7 +80,8 @@ inline std::string wrapped(const std::string& code) {
     std::string line = code.substr(begin, end - begin);
     begin = end + 1;
     const std::size_t tuple = line.find("std::tuple(");
-    const std::size_t indent = tuple != line.npos ? tuple + 11 : line.find('<') + 1;
+    const std::size_t type = line.find(line.starts_with("constexpr ") ? '{' : '<') + 1;
+    const std::size_t indent = tuple != line.npos ? tuple + 11 : type;
     while (line.size() > 120 && indent != 0) {
       std::size_t at = 0;
       int depth = 0, least = 1 << 20;
@@ -121,6 +122,7 @@ inline Imported import_model(ReadModel model, const std::string& stem, const std
                             "; 13 to 27 are in scope: export it with opset_version=17.");
   join_nodes(model);
   join_norms(model);
+  join_pools(model, options);
   drop_unread_nodes(model);
   Graph g{model, options};
   Scopes scopes;
@@ -145,7 +147,7 @@ inline Imported import_model(ReadModel model, const std::string& stem, const std
   if (code.find("numeric_limits") != code.npos) result.header += "#include <limits>\n\n";
   result.header += std::string("#include <tenon/") + (g.needs_more ? "more.hpp" : "tenon.hpp") + ">\n" +
                    (g.symbol_of.empty() ? "" : "\n#include <tenon/core/choose.hpp>\n") + "\nnamespace " + space +
-                   " {\nusing namespace tenon;\n" + (named.constants.empty() ? "" : "\n" + named.constants) +
+                   " {\nusing namespace tenon;\n" + (named.constants.empty() ? "" : "\n" + wrapped(named.constants)) +
                    bucket_text(g) + wrapped(code) + "\n}  // namespace " + space + "\n";
   result.weights = header.weights();
   return result;

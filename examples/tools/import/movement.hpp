@@ -138,6 +138,8 @@ inline void transpose(const NodeView& n) {
   }
   for (std::size_t k = 1; k < shape.size(); ++k)
     if (shape[k].has_batch()) n.refuse("only the leading extent of its result may depend on the batch");
+  std::erase_if(order, [&](long axis) { return from[n.axis(axis, from.size())] == Extent(1); });
+  if (std::is_sorted(order.begin(), order.end())) return reshape_to(n, shape);  // no element moves
   Operands x(n);
   const std::string code = "transpose<" + list + ">(" + x.tensor(0) + ")";
   n.out(0, shape, n.in(0).type);

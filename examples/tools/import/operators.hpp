@@ -207,29 +207,6 @@ inline void mod(const NodeView& n) {
   function_of_two(n, is_fmod ? "fmod" : "floor_mod", true);
 }
 
-inline void pool(const NodeView& n, const std::string& name) {
-  if (n.rank(0) != 4) n.refuse("only pools of images are in scope");
-  Windows w(n, n.list("kernel_shape", 2, 1));
-  if (w.dilation != std::vector<long>{1, 1}) n.refuse("a dilated pool is not in scope");
-  const Shape shape = w.result(n, n.shape(0), n.shape(0)[1].factor, n.whole("ceil_mode", 0) != 0);
-  if (n.node.outputs.size() > 1 && !n.node.outputs[1].empty()) n.refuse("its indices are not in scope");
-  std::string code = name + "<", cell;
-  if (!w.has_padding() && w.kernel == w.stride && w.kernel[0] == w.kernel[1]) {
-    code += number("Window", w.kernel[0]);
-    cell = std::string(name == "max_pool2d" ? "nn::MaxPool2d<" : "nn::AvgPool2d<") + number("Window", w.kernel[0]) +
-           ", nn::Pool2dConfig{.stride = " + number("Window", w.kernel[0]) + "}>";
-  } else {
-    Settings s;
-    s.add("kernel", pair_text("Window", w.kernel[0], w.kernel[1]))
-        .add("stride", pair_text("Stride", w.stride[0], w.stride[1]));
-    if (w.has_padding()) s.add("pad_mode", "PadMode::pad").add("padding", w.padding());
-    if (w.has_padding() && name == "avg_pool2d" && !n.whole("count_include_pad", 0))
-      s.add("count_include_pad", "false");
-    code += "Pool2dOptions{" + s.text() + "}";
-  }
-  n.out(0, shape, n.in(0).type);
-  n.call(code + ">($0)", {n.id(0)}).cell = cell;
-}
 inline void global_pool(const NodeView& n, const std::string& name) {
   Shape shape = n.shape(0);
   std::string axes;
@@ -331,34 +308,6 @@ inline void clip(const NodeView& n) {
     code = "minimum(maximum(" + code + ", " + number_of(1) + "), " + number_of(2) + ")";  // it is high
   else code = "clip_by_value(" + code + ", " + number_of(1) + ", " + number_of(2) + ")";
   n.call(code, x.ids);
-}
-inline void resize(const NodeView& n) {
-  const Shape from = n.shape(0);
-  const std::string mode = n.word("mode", "nearest"), where = n.word("coordinate_transformation_mode", "half_pixel");
-  const bool linear = mode == "linear";
-  const bool known = linear ? where == "half_pixel" || where == "pytorch_half_pixel"
-                            : mode == "nearest" && where == "asymmetric" && n.word("nearest_mode", "") == "floor";
-  if (!known || n.whole("antialias", 0) || from.size() != 4)
-    n.refuse("this way to change the size of images is not in scope");
-  std::vector<double> factors;
-  if (n.has(2) && n.in(2).reals) factors = *n.in(2).reals;
-  if (n.has(3) && n.in(3).whole && n.in(3).whole->size() == 4)
-    for (std::size_t k = 0; k < 4; ++k) {
-      const Extent& to = (*n.in(3).whole)[k];
-      factors.push_back(to == from[k]                           ? 1
-                        : to.is_number() && from[k].is_number() ? double(to.factor) / double(from[k].factor)
-                                                                : 0);
-    }
-  if (factors.size() != 4 || factors[0] != 1 || factors[1] != 1 || factors[2] != factors[3] ||
-      factors[2] != std::floor(factors[2]) || factors[2] < 1 || factors[2] > 1000)
-    n.refuse("only whole factors, equal for height and width, are in scope");
-  Shape shape = from;
-  for (const std::size_t k : {2u, 3u}) shape[k] = shape[k] * Extent(long(factors[2]));
-  n.g.needs_more = true;
-  n.out(0, shape, n.in(0).type);
-  n.call("interpolate<Scale{" + number("Factor", long(factors[2])) + "}" +
-             (linear ? ", Interpolation::linear" : ", Interpolation::nearest") + ">($0)",
-         {n.id(0)});
 }
 inline void gelu(const NodeView& n) {
   if (n.word("approximate", "none") == "tanh") return unary(n, "gelu", "nn::GELU");

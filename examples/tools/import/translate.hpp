@@ -1,9 +1,12 @@
 // From the nodes of an ONNX file to calls of Tenon: the table of operators, and the walk over the nodes.
 #pragma once
+#include "adaptive.hpp"
 #include "borders.hpp"
 #include "constants.hpp"
 #include "control.hpp"
+#include "convolution.hpp"
 #include "einsum.hpp"
+#include "evaluate.hpp"
 #include "fold.hpp"
 #include "known_fold.hpp"
 #include "lifting.hpp"
@@ -13,8 +16,10 @@
 #include "patterns.hpp"
 #include "places.hpp"
 #include "recurrent.hpp"
+#include "resizing.hpp"
 #include "scatter.hpp"
 #include "shared.hpp"
+#include "unfolding.hpp"
 
 namespace importer {
 
@@ -26,6 +31,7 @@ inline const std::map<std::string, Rule>& rules() {
       {"Abs", [](const NodeView& n) { unary(n, "abs"); }},
       {"Acos", [](const NodeView& n) { unary(n, "acos", "", true); }},
       {"Acosh", [](const NodeView& n) { unary(n, "acosh", "", true); }},
+      {"AdaptiveAveragePool", adaptive_pool},
       {"Add", [](const NodeView& n) { infix(n, "+", 2); }},
       {"And", [](const NodeView& n) { function_of_two(n, "logical_and"); }},
       {"ArgMax", [](const NodeView& n) { place_of_extreme(n, "argmax"); }},
@@ -34,13 +40,14 @@ inline const std::map<std::string, Rule>& rules() {
       {"Asinh", [](const NodeView& n) { unary(n, "asinh", "", true); }},
       {"Atan", [](const NodeView& n) { unary(n, "atan", "", true); }},
       {"Atanh", [](const NodeView& n) { unary(n, "atanh", "", true); }},
-      {"AveragePool", [](const NodeView& n) { pool(n, "avg_pool2d"); }},
+      {"AveragePool", [](const NodeView& n) { pool(n, "avg"); }},
       {"BatchNormalization", batch_norm},
       {"Cast", cast},
       {"Ceil", [](const NodeView& n) { unary(n, "ceil", "", true); }},
       {"Celu", [](const NodeView& n) { with_alpha(n, "celu", 1); }},
       {"Clip", clip},
-      {"Concat", concat},
+      {"Col2Im", fold_windows},
+      {"Concat", [](const NodeView& n) { n.ids.size() == 1 ? n.alias(0, n.id(0)) : concat(n); }},
       {"Conv", [](const NodeView& n) { convolution(n, false); }},
       {"ConvTranspose", [](const NodeView& n) { convolution(n, true); }},
       {"Cos", [](const NodeView& n) { unary(n, "cos", "", true); }},
@@ -58,7 +65,7 @@ inline const std::map<std::string, Rule>& rules() {
       {"Flatten", flatten},
       {"Floor", [](const NodeView& n) { unary(n, "floor", "", true); }},
       {"GRU", [](const NodeView& n) { recurrent(n, false); }},
-      {"Gather", gather},
+      {"Gather", [](const NodeView& n) { gather_windows(n) ? void() : gather(n); }},
       {"GatherElements", gather_elements},
       {"GatherND", gather_nd},
       {"Gelu", gelu},
@@ -84,7 +91,7 @@ inline const std::map<std::string, Rule>& rules() {
       {"Loop", [](const NodeView& n) { ControlFlow(n).loop(); }},
       {"MatMul", matmul},
       {"Max", [](const NodeView& n) { chain_of_calls(n, "maximum"); }},
-      {"MaxPool", [](const NodeView& n) { pool(n, "max_pool2d"); }},
+      {"MaxPool", [](const NodeView& n) { pool(n, "max"); }},
       {"Mean", [](const NodeView& n) { sum(n, true); }},
       {"Min", [](const NodeView& n) { chain_of_calls(n, "minimum"); }},
       {"Mish", [](const NodeView& n) { unary(n, "mish", "nn::Mish", true); }},
@@ -256,13 +263,15 @@ inline void take_inputs(Graph& g) {
                             " inputs, and a cell takes at most 4: join some of them before the export.");
 }
 
-/// The value of an output. One with the steps first is returned with the samples first.
+/// The value of an output. One with the steps first is returned with the samples first; one of which each sample has
+/// the same gets all samples.
 inline int result_of(Graph& g, const std::string& name) {
   const int id = g.id_of[name];
-  if (g[id].special != Special::view) return id;
   ReadNode node;
   node.name = name, node.operation = "output";
   const NodeView n(g, node, g[id].scope);
+  if (g[id].repeated || g[id].is_stretched) return Operands::readable(n, id);
+  if (g[id].special != Special::view) return id;
   View v = *g[id].view;
   const auto batch = std::find_if(v.dims.begin(), v.dims.end(),
                                   [](const Pieces& pieces) { return !pieces.empty() && pieces[0].axis == 0; });
@@ -291,7 +300,8 @@ inline void translate_node(Graph& g, const ReadNode& node, const std::string& sc
   if (!node.domain.empty() && node.domain != "ai.onnx") n.refuse("operators of this domain are not in scope");
   const auto rule = rules().find(node.operation);
   if (moves_steps(n) || Lifting(n, rule == rules().end() ? nullptr : rule->second).run() || dense_of_constant(n) ||
-      fold_range(n) || Folding::fold(n) || fold_tensor(n) || fold_scatter(n) || fold_known(n))
+      fold_range(n) || (is_other_range(n) && evaluate(n)) || Folding::fold(n) || fold_tensor(n) || fold_scatter(n) ||
+      fold_known(n) || evaluate(n))
     return;
   if (rule == rules().end())
     n.refuse(

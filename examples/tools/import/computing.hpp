@@ -1,0 +1,325 @@
+// What nodes compute of constants: arithmetic of elements, sums along axes, products, norms, other sizes.
+#pragma once
+#include <functional>
+
+#include "resizing.hpp"
+#include "taking.hpp"
+
+namespace importer::evaluation {
+
+/// Functions of one real number.
+inline const std::map<std::string, double (*)(double)>& real_functions() {
+  using Function = double (*)(double);
+  static const std::map<std::string, Function> all{
+      {"Abs", [](double x) { return std::abs(x); }},
+      {"Acos", [](double x) { return std::acos(x); }},
+      {"Asin", [](double x) { return std::asin(x); }},
+      {"Atan", [](double x) { return std::atan(x); }},
+      {"Ceil", [](double x) { return std::ceil(x); }},
+      {"Cos", [](double x) { return std::cos(x); }},
+      {"Cosh", [](double x) { return std::cosh(x); }},
+      {"Erf", [](double x) { return std::erf(x); }},
+      {"Exp", [](double x) { return std::exp(x); }},
+      {"Floor", [](double x) { return std::floor(x); }},
+      {"HardSwish", [](double x) { return x * std::clamp(x / 6 + 0.5, 0., 1.); }},
+      {"Log", [](double x) { return std::log(x); }},
+      {"Mish", [](double x) { return x * std::tanh(std::log1p(std::exp(x))); }},
+      {"Neg", [](double x) { return -x; }},
+      {"Reciprocal", [](double x) { return 1 / x; }},
+      {"Relu", [](double x) { return x > 0 || std::isnan(x) ? x : 0; }},
+      {"Round", [](double x) { return std::nearbyint(x); }},
+      {"Sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
+      {"Sign", [](double x) { return x > 0   ? 1.
+                                     : x < 0 ? -1.
+                                             : x; }},
+      {"Silu", [](double x) { return x / (1 + std::exp(-x)); }},
+      {"Sin", [](double x) { return std::sin(x); }},
+      {"Sinh", [](double x) { return std::sinh(x); }},
+      {"Softplus", [](double x) { return std::max(x, 0.) + std::log1p(std::exp(-std::abs(x))); }},
+      {"Softsign", [](double x) { return x / (1 + std::abs(x)); }},
+      {"Sqrt", [](double x) { return std::sqrt(x); }},
+      {"Tan", [](double x) { return std::tan(x); }},
+      {"Tanh", [](double x) { return std::tanh(x); }},
+  };
+  return all;
+}
+inline Computed as_gelu(const Computation& c) {
+  Array y = c.in(0);
+  const bool is_tanh = c.n.word("approximate", "none") == "tanh";
+  for (double& x : y.reals)
+    x = rounded(y.type, is_tanh ? x / 2 * (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)))
+                                : x / 2 * (1 + std::erf(x / std::sqrt(2.))));
+  return y;
+}
+inline Computed of_each(const Computation& c) {
+  Array y = c.in(0);
+  const std::string& op = c.n.node.operation;
+  if (y.is_real()) {
+    const auto function = real_functions().find(op);
+    if (function == real_functions().end()) return std::nullopt;
+    for (double& each : y.reals) each = rounded(y.type, function->second(each));
+    return y;
+  }
+  for (long& each : y.wholes) {
+    const long negated = long(0 - static_cast<unsigned long>(each));
+    if (op == "Not") each = !each;
+    else if (op == "Neg" || op == "Abs") each = rounded(y.type, op == "Neg" || each < 0 ? negated : each);
+    else if (op == "Sign") each = each > 0 ? 1 : each < 0 ? -1 : 0;
+    else return std::nullopt;
+  }
+  return y;
+}
+inline Computed is_nan(const Computation& c) {
+  Array y{9, c.in(0).extents};
+  for (const double each : c.in(0).reals) y.wholes.push_back(std::isnan(each));
+  return y;
+}
+/// Operators of two inputs, or more, which are stretched to each other.
+inline Computed of_several(const Computation& c) {
+  const std::string op = c.n.node.operation == "Sum" ? "Add" : c.n.node.operation;
+  const bool is_fmod = c.n.whole("fmod", 0) != 0;
+  Shape shape = c.n.shape(0);
+  for (std::size_t k = 1; k < c.inputs.size(); ++k) shape = stretched(c.n, shape, c.n.shape(k));
+  const auto to = numbers_of(shape);
+  if (!to) return std::nullopt;
+  Array y = taken(c.in(0), *to, stretched_places(c.in(0).extents, *to));
+  for (std::size_t k = 1; k < c.inputs.size(); ++k) {
+    const Array& b = c.in(k);
+    const Offsets at = stretched_places(b.extents, *to);
+    if (y.is_real() != b.is_real()) return std::nullopt;
+    for (std::size_t i = 0; i < at.size(); ++i)
+      if (y.is_real()) {
+        const auto one = y.type == 1 ? computed_real<float>(op, float(y.reals[i]), float(b.reals[at[i]]), is_fmod)
+                                     : computed_real<double>(op, y.reals[i], b.reals[at[i]], is_fmod);
+        if (!one) return std::nullopt;
+        y.reals[i] = *one;
+      } else {
+        const auto test = tested(op, y.wholes[i], b.wholes[at[i]]);
+        const auto one = test ? std::optional(long(*test)) : computed(op, y.wholes[i], b.wholes[at[i]], is_fmod);
+        if (!one) return std::nullopt;
+        y.wholes[i] = test ? *one : rounded(y.type, *one);
+      }
+  }
+  if (!is_test(op)) return y;
+  for (const double each : y.reals) y.wholes.push_back(each != 0);
+  y.reals.clear(), y.type = 9;
+  return y;
+}
+inline Computed converted(const Computation& c) {
+  const Array& x = c.in(0);
+  Array y{int(c.n.whole("to", 0)), x.extents};
+  for (std::size_t i = 0; i < x.count(); ++i)
+    if (y.is_real()) y.reals.push_back(rounded(y.type, x.number(i)));
+    else {
+      auto kept = x.is_real() ? held(x.reals[i], y.type) : held(x.wholes[i], y.type);
+      // processors make the least number of others, such as the logarithm of 0, which nothing reads in the end
+      if (!kept && (y.type == 6 || y.type == 7)) kept = y.type == 6 ? -0x1p31 : std::numeric_limits<long>::min();
+      if (!kept) return std::nullopt;
+      y.wholes.push_back(*kept);
+    }
+  return y.type == 1 || y.type == 11 || !y.is_real() ? std::optional(y) : std::nullopt;
+}
+inline Computed limited(const Computation& c) {
+  Array y = c.in(0);
+  for (const std::size_t k : {1u, 2u})
+    if (c.has(k) && c.in(k).count() != 1) return std::nullopt;
+  for (double& each : y.reals) {
+    if (c.has(1) && each < c.in(1).reals.at(0)) each = c.in(1).reals[0];
+    if (c.has(2) && each > c.in(2).reals.at(0)) each = c.in(2).reals[0];
+  }
+  for (long& each : y.wholes) {
+    if (c.has(1)) each = std::max(each, c.in(1).wholes.at(0));
+    if (c.has(2)) each = std::min(each, c.in(2).wholes.at(0));
+  }
+  return y;
+}
+
+/// The elements along some axes for each place on the others: where each line begins, and where its elements are.
+struct Lines {
+  Extents kept;  // the extents of the result, with 1 for each of these axes
+  Offsets firsts, steps;
+
+  Lines(const Extents& extents, const std::set<std::size_t>& axes) : kept(extents) {
+    const Extents strides = strides_of(extents);
+    Extents own;
+    Extents apart;
+    for (const std::size_t k : axes) kept[k] = 1, own.push_back(extents[k]), apart.push_back(strides[k]);
+    firsts = strided(kept, strides), steps = strided(own, apart);
+  }
+};
+/// The mean of a line, and the mean of the squares of what differs from it.
+inline std::array<double, 2> moments(const Array& x, const Lines& lines, std::size_t first) {
+  double mean = 0, variance = 0;
+  for (const std::size_t step : lines.steps) mean += x.reals[first + step];
+  mean /= double(lines.steps.size());
+  for (const std::size_t step : lines.steps) {
+    const double apart = x.reals[first + step] - mean;
+    variance += apart * apart;
+  }
+  return {mean, variance / double(lines.steps.size())};
+}
+/// One number of each line.
+inline std::optional<double> reduced_line(const std::string& op, const Array& x, const Lines& lines,
+                                          std::size_t first) {
+  const bool is_product = op == "ReduceProd", is_max = op == "ReduceMax", is_min = op == "ReduceMin";
+  double all = is_product ? 1 : is_max ? -INFINITY : is_min ? INFINITY : 0;
+  for (const std::size_t step : lines.steps) {
+    const double each = x.number(first + step);
+    if (is_product) all *= each;
+    else if (is_max) all = each > all || std::isnan(each) ? each : all;
+    else if (is_min) all = each < all || std::isnan(each) ? each : all;
+    else if (op == "ReduceL2" || op == "ReduceSumSquare") all += each * each;
+    else if (op == "ReduceL1") all += std::abs(each);
+    else if (op == "ReduceSum" || op == "ReduceMean") all += each;
+    else return std::nullopt;
+  }
+  if (op == "ReduceL2") return std::sqrt(all);
+  return op == "ReduceMean" ? all / double(lines.steps.size()) : all;
+}
+inline Computed reduced(const Computation& c) {
+  const Array& x = c.in(0);
+  std::set<std::size_t> axes;
+  for (const long each : c.n.plain_numbers("axes", 1)) axes.insert(c.n.axis(each, x.extents.size()));
+  if (axes.empty() && c.n.whole("noop_with_empty_axes", 0)) return x;
+  if (axes.empty())
+    for (std::size_t k = 0; k < x.extents.size(); ++k) axes.insert(k);
+  const Lines lines(x.extents, axes);
+  Array y{x.type, {}};
+  for (std::size_t k = 0; k < x.extents.size(); ++k)
+    if (!axes.count(k)) y.extents.push_back(x.extents[k]);
+    else if (c.n.whole("keepdims", 1)) y.extents.push_back(1);
+  for (const std::size_t first : lines.firsts) {
+    const auto one = reduced_line(c.n.node.operation, x, lines, first);
+    if (!one || (!x.is_real() && (std::abs(*one) > 0x1p53 || *one != std::trunc(*one)))) return std::nullopt;
+    if (x.is_real()) y.reals.push_back(rounded(x.type, *one));
+    else y.wholes.push_back(long(*one));
+  }
+  return y;
+}
+inline Computed as_softmax(const Computation& c) {
+  Array y = c.in(0);
+  const Lines lines(y.extents, {c.axis(-1)});
+  const bool is_log = c.n.node.operation == "LogSoftmax";
+  for (const std::size_t first : lines.firsts) {
+    double most = -INFINITY, all = 0;
+    for (const std::size_t step : lines.steps) most = std::max(most, y.reals[first + step]);
+    for (const std::size_t step : lines.steps) all += std::exp(y.reals[first + step] - most);
+    for (const std::size_t step : lines.steps) {
+      double& each = y.reals[first + step];
+      each = rounded(y.type, is_log ? each - most - std::log(all) : std::exp(each - most) / all);
+    }
+  }
+  return y;
+}
+inline Computed summed_up(const Computation& c) {
+  Array y = c.in(0);
+  const auto axes = c.n.plain_numbers("axis", 1);
+  if (axes.size() != 1 || !y.is_real() || c.n.whole("exclusive", 0)) return std::nullopt;
+  Lines lines(y.extents, {c.n.axis(axes[0], y.extents.size())});
+  if (c.n.whole("reverse", 0)) std::reverse(lines.steps.begin(), lines.steps.end());
+  for (const std::size_t first : lines.firsts) {
+    double all = 0;
+    for (const std::size_t step : lines.steps) y.reals[first + step] = rounded(y.type, all += y.reals[first + step]);
+  }
+  return y;
+}
+
+/// Matrices of the last two axes; others are stretched.
+inline Computed multiplied(const Computation& c) {
+  const Array &a = c.in(0), &b = c.in(1);
+  const std::size_t m = a.extents.size(), n = b.extents.size();
+  if (m < 2 || n < 2 || !a.is_real() || a.extents[m - 1] != b.extents[n - 2]) return std::nullopt;
+  const long rows = a.extents[m - 2], inner = a.extents[m - 1], columns = b.extents[n - 1];
+  const Shape &x = c.n.shape(0), &y = c.n.shape(1);
+  auto to = numbers_of(stretched(c.n, Shape(x.begin(), x.end() - 2), Shape(y.begin(), y.end() - 2)));
+  if (!to) return std::nullopt;
+  const Offsets from_a = stretched_places({a.extents.begin(), a.extents.end() - 2}, *to),
+                from_b = stretched_places({b.extents.begin(), b.extents.end() - 2}, *to);
+  to->push_back(rows), to->push_back(columns);
+  if (double(elements_in(c.checked(*to))) * double(inner) > 0x1p32) return std::nullopt;  // minutes
+  Array result{a.type, *to, std::vector<double>(elements_in(*to), 0)};
+  for (std::size_t i = 0; i < from_a.size(); ++i)
+    for (long row = 0; row < rows; ++row) {
+      double* const out = result.reals.data() + (long(i) * rows + row) * columns;
+      const double* const left = a.reals.data() + (long(from_a[i]) * rows + row) * inner;
+      for (long k = 0; k < inner; ++k) {
+        const double* const right = b.reals.data() + (long(from_b[i]) * inner + k) * columns;
+        for (long column = 0; column < columns; ++column) out[column] += left[k] * right[column];
+      }
+    }
+  for (double& each : result.reals) each = rounded(result.type, each);
+  return result;
+}
+
+/// Of a weight, as some networks standardize theirs: with its own statistics in training mode.
+inline Computed normalized_channels(const Computation& c) {
+  Array y = c.in(0);
+  if (y.extents.size() < 2) return std::nullopt;
+  const auto channels = std::size_t(y.extents[1]);
+  for (std::size_t k = 1; k < 5; ++k)
+    if (c.in(k).reals.size() != channels) return std::nullopt;
+  std::set<std::size_t> others{0};
+  for (std::size_t k = 2; k < y.extents.size(); ++k) others.insert(k);
+  const Lines lines(y.extents, others);
+  const double epsilon = double(c.n.real("epsilon", 1e-5f));
+  for (std::size_t channel = 0; channel < channels; ++channel) {
+    const std::size_t first = lines.firsts[channel];
+    std::array<double, 2> own{c.in(3).reals[channel], c.in(4).reals[channel]};
+    if (c.n.whole("training_mode", 0)) own = moments(y, lines, first);
+    const double factor = c.in(1).reals[channel] / std::sqrt(own[1] + epsilon);
+    for (const std::size_t step : lines.steps) {
+      double& each = y.reals[first + step];
+      each = rounded(y.type, (each - own[0]) * factor + c.in(2).reals[channel]);
+    }
+  }
+  return y;
+}
+inline Computed normalized_layer(const Computation& c) {
+  Array y = c.in(0);
+  std::set<std::size_t> axes;
+  for (std::size_t k = c.axis(-1); k < y.extents.size(); ++k) axes.insert(k);
+  const Lines lines(y.extents, axes);
+  const double epsilon = double(c.n.real("epsilon", 1e-5f));
+  if (c.in(1).count() != lines.steps.size() || (c.has(2) && c.in(2).count() != lines.steps.size())) return std::nullopt;
+  for (const std::size_t first : lines.firsts) {
+    const auto [mean, variance] = moments(y, lines, first);
+    for (std::size_t i = 0; i < lines.steps.size(); ++i) {
+      double& each = y.reals[first + lines.steps[i]];
+      each = (each - mean) / std::sqrt(variance + epsilon) * c.in(1).reals[i];
+      each = rounded(y.type, each + (c.has(2) ? c.in(2).reals[i] : 0));
+    }
+  }
+  return y;
+}
+/// Axis by axis, by the places and weights of interpolate.
+inline Computed resized(const Computation& c) {
+  Array y = c.in(0);
+  if (!y.is_real()) return std::nullopt;
+  const Resizing r = resizing_of(c.n);
+  const auto to = numbers_of(r.to);
+  if (!to) return std::nullopt;
+  for (std::size_t k = 0; k < to->size(); ++k) {
+    if (y.extents[k] == (*to)[k] && r.factors[k][1] == 0) continue;
+    tenon::ops::ResampleConfig how = r.how;
+    how.b = int(r.factors[k][0]), how.c = int(r.factors[k][1]);
+    Array next{y.type, y.extents};
+    next.extents[k] = (*to)[k];
+    next.reals.assign(elements_in(c.checked(next.extents)), 0);
+    const long in = y.extents[k], out = next.extents[k];
+    const Lines from(y.extents, {k}), into(next.extents, {k});
+    for (long j = 0; j < out; ++j) {
+      const tenon::ops::Taps taps = how.taps(in, out, j);
+      for (long t = 0; t < taps.count; ++t) {
+        const double weight = how.weight<double>(in, out, j, taps, t);
+        const std::size_t at = from.steps[std::size_t(how.inside(taps.first + t, in))];
+        for (std::size_t line = 0; line < into.firsts.size(); ++line)
+          next.reals[into.firsts[line] + into.steps[std::size_t(j)]] += weight * y.reals[from.firsts[line] + at];
+      }
+    }
+    for (double& each : next.reals) each = rounded(next.type, each);
+    y = std::move(next);
+  }
+  return y;
+}
+
+}  // namespace importer::evaluation
