@@ -312,6 +312,13 @@ class BodyWriter {
     for (std::size_t k = 1; k < list.inputs.size(); ++k) call += ", " + operand(list.inputs[k]);
     body_.lines.push_back({call + ");", ""});
   }
+  const Expression& known(int value) const {
+    const auto at = known_.find(value);
+    if (at == known_.end())
+      throw_error<ValueError>("'", fs_.g[value].name, "' is read by a module in two parts, with others between them, ",
+                              "which is not in scope: change the network before the export.");
+    return at->second;
+  }
   std::string filled(const std::string& code, int level, const std::string& member,
                      const std::vector<int>& inputs) const {
     const bool alone = std::all_of(inputs.begin(), inputs.end(), [&](int v) { return known_.at(v).is_parameter; });
@@ -322,7 +329,7 @@ class BodyWriter {
         std::size_t which = 0, digits = 0;
         for (; k + 1 < code.size() && std::isdigit(static_cast<unsigned char>(code[k + 1])); ++k, ++digits)
           which = which * 10 + std::size_t(code[k + 1] - '0');
-        const Expression& operand = known_.at(inputs.at(which));
+        const Expression& operand = known(inputs.at(which));
         const bool is_left = k == digits;
         const bool in_brackets = level > 0 && (is_left ? operand.level > level : operand.level >= level);
         const bool is_copied = operand.is_parameter && code.starts_with("@(");  // by a cell

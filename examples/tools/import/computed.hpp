@@ -169,6 +169,7 @@ inline int samples(const NodeView& n, int id) {
   const bool is_test = type == 9;
   const std::string code = is_test ? "logical_or($0, " + fitting + ")" : "$0 + " + fitting;
   const int all = add_call(n, code, {made, anchor}, shape, is_test ? 0 : 2);
+  n.g.needs_more = true;
   n.g[all].type = type;
   return all;
 }
