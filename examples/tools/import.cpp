@@ -1,6 +1,7 @@
 // tenon-import: makes a typed header and a checkpoint of an ONNX file.
 // link: protozero cli11
 #include <cstdio>
+#include <stdexcept>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -48,6 +49,9 @@ int run(int argc, char** argv) {
     return import_file(file, folder, name, options) ? 0 : 1;
   } catch (const CLI::ParseError& e) {
     return app.exit(e) == 0 ? 0 : 2;
+  } catch (const std::logic_error& e) {
+    std::fprintf(stderr, "tenon-import: a fault of this program (%s): please report it, with the file.\n", e.what());
+    return 2;
   } catch (const std::exception& e) {
     std::fprintf(stderr, "tenon-import: %s\n", e.what());
     return 2;
