@@ -139,7 +139,7 @@ TEST_CASE("constants that the file computes are stretched to each other") {
 TEST_CASE("a weight stays one that is trained") {
   CHECK(constant({node("Identity", {"w"}, "c")}, {reals("w", {4}, {1, 2, 3, 4})}) == "[4] 1 2 3 4 trained");
   CHECK(constant({node("Mul", {"w", "s"}, "c")}, {reals("w", {4}, {1, 2, 3, 4}), reals("s", {}, {2})}) ==
-        "[4] 1 2 3 4 trained");
+        "[4] 2 4 6 8 trained");
 }
 TEST_CASE("casts of constants keep what fits, and bool is 0 or 1") {
   const auto cast = [](int to, ReadTensor t) {
@@ -254,7 +254,8 @@ TEST_CASE("parts with steps, and known places of an axis") {
   CHECK(gather({2, 3, 4}) == "slice<1, Part{.begin = 2, .end = 5}>(x)");
   CHECK(gather({-1, 4, 2}) == "slice<1, Part{.begin = 6, .end = 1, .step = -2}>(x)");
   CHECK(gather({2, 1, 0}) == "slice<1, Part{.begin = 2, .step = -1}>(x)");
-  CHECK(gather({0, 1, 3}).find("equal distances") != std::string::npos);
+  CHECK(gather({0, 1, 3}) ==
+        "concat<1>(slice<1, Part{.begin = 0, .end = 2}>(x), slice<1, Part{.begin = 3, .end = 4}>(x))");
   CHECK(gather({0, 7}).find("axis 7 is none of 7") != std::string::npos);
 }
 TEST_CASE("sums of several tensors, and equations") {
