@@ -79,6 +79,7 @@ class AdaptivePoolSearch {
       describe_constant(g_[id], is_table ? *constants_.at(input) : g_.made.back());
       g_.id_of[input] = id;
     }
+    g_.cell_weights.insert(node.outputs[0]);  // whatever it is computed of
     const NodeView n(g_, node, "");
     return evaluate(n);
   } catch (const ValueError&) {

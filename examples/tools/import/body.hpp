@@ -32,6 +32,8 @@ class BodyWriter {
     bool is_name = false, is_parameter = false;
   };
   void name_members() {
+    for (const auto& item : f_.items)  // a member with the name of a function that its module calls would hide it
+      if (item.child < 0) add_functions(fs_.call(item).code, taken_);
     for (std::size_t k = 0; k < f_.items.size(); ++k) {
       const auto& item = f_.items[k];
       std::string name, type;

@@ -1,5 +1,7 @@
 // The lines of a function in the header.
 #pragma once
+#include <set>
+
 #include "functions.hpp"
 
 namespace importer {
@@ -67,6 +69,16 @@ inline std::string lambda_text(std::string head, const std::vector<Line>& lines)
     for (const char c : line.code) head += c == '\n' ? std::string("\n      ") : std::string(1, c);
   }
   return head + "\n        }";
+}
+
+/// Adds the names of the functions that some code calls.
+inline void add_functions(const std::string& code, std::set<std::string>& names) {
+  const auto is_letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  for (std::size_t k = 0, begin = 0; k < code.size(); ++k) {
+    if (is_letter(code[k])) continue;
+    if (k > begin && (code[k] == '<' || code[k] == '(')) names.insert(code.substr(begin, k - begin));
+    begin = k + 1;
+  }
 }
 
 }  // namespace importer

@@ -85,6 +85,12 @@ inline bool is_other_range(const NodeView& n) {
   const auto is = [&](std::size_t k, long number) { return n.in(k).whole && (*n.in(k).whole)[0] == Extent(number); };
   return n.node.operation == "Range" && n.has(0) && n.has(2) && !(is(0, 0) && is(2, 1));
 }
+/// Whether it is arithmetic of which no cell reads the result: with a weight the header does that itself.
+inline bool is_arithmetic(const NodeView& n, Evaluation of) {
+  return (of == of_several || of == of_each || of == limited || of == selected || of == reduced || of == multiplied ||
+          of == as_softmax || of == as_gelu || of == summed_up) &&
+         !n.g.cell_weights.count(n.node.outputs[0]);
+}
 /// Whether the node computes with constants alone, so that its output is one. One that is made of a weight stays
 /// trained, under the name of the weight.
 inline bool evaluate(const NodeView& n) {
@@ -101,6 +107,7 @@ inline bool evaluate(const NodeView& n) {
     if (weight.empty() && t && is_weight(*t) && (t->count() > 1 || !n.in(k).reals)) weight = t->name;
   }
   if (!has_fitting_types(c, n.node.operation)) return false;
+  if (!weight.empty() && is_arithmetic(n, evaluation->second)) return false;
   const Computed y = evaluation->second(c);
   if (y && y->count() != elements_in(y->extents)) n.refuse("its inputs are damaged");
   auto made = y ? tensor_from(*y, y->type == 1 ? weight : "") : std::nullopt;

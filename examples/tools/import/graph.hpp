@@ -81,6 +81,7 @@ struct Graph {
   std::vector<std::string> notes{};                     // what differs from the file
   std::map<std::pair<int, std::string>, int> tables{};  // a constant as a parameter of a module
   std::map<std::string, int> uses{};                    // how many nodes read a value, by its name
+  std::set<std::string> cell_weights{};                 // names of values that the tool computes (cell_weights.hpp)
   std::deque<ReadTensor> made{};                        // constants of attributes
   std::size_t made_bytes = 0, given_bytes = 0;          // of these constants, and of the tensors of the file
   bool needs_more = false;                              // <tenon/more.hpp>

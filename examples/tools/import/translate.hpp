@@ -2,6 +2,7 @@
 #pragma once
 #include "adaptive.hpp"
 #include "borders.hpp"
+#include "cell_weights.hpp"
 #include "constants.hpp"
 #include "control.hpp"
 #include "convolution.hpp"
@@ -330,6 +331,7 @@ inline void translate(Graph& g, Scopes& scopes) {
   take_inputs(g);
   for (const ReadNode& node : g.model.nodes) each_read(node, [&](const std::string& name) { ++g.uses[name]; });
   for (const auto& output : g.model.outputs) ++g.uses[output.name];
+  g.cell_weights = weights_of_cells(g.model);
   for (const ReadNode& node : g.model.nodes) {
     std::string scope;
     if (!scopes.find(node, scope))

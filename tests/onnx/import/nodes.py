@@ -9,10 +9,11 @@ import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 nodes, outputs, constants = [], [], []
+constant_prefix = ""  # "/": of constants that are no weights
 
 
 def constant(values, dtype):
-    name = f"constant{len(constants)}"
+    name = f"{constant_prefix}constant{len(constants)}"
     constants.append(numpy_helper.from_array(numpy.array(values, dtype), name))
     return name
 
@@ -188,7 +189,7 @@ add("Resize", "image", "", real(1, 1, 0.5, 0.5), mode="linear", antialias=1)
 add("Resize", "sequence", "", "", whole(36), axes=[2])
 
 # constants alone: all of them in one row
-constant_results = []
+constant_results, constant_prefix = [], "/"
 
 
 def known(operation, *inputs, dtype=None, **attributes):
