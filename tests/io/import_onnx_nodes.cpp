@@ -373,3 +373,10 @@ TEST_CASE("the first of a constant table whose number is a dynamic axis") {
   REQUIRE(made.problems.empty());
   CHECK(made.header.find("x + slice<1, Part{0, seq}>(value_in(x, table))") != std::string::npos);
 }
+TEST_CASE("settings of cells that a header has several times get a name, those of operators do not") {
+  const std::string twice =
+      "nn::Dense<1, 2, nn::DenseConfig{.has_bias = false}> o;\nattention<AttentionConfig{.scale = 1}>(q)\n";
+  std::string code = twice + twice;
+  CHECK(importer::NamedSettings(code).constants == "constexpr nn::DenseConfig without_bias{.has_bias = false};\n");
+  CHECK(code.starts_with("nn::Dense<1, 2, without_bias> o;\nattention<AttentionConfig{.scale = 1}>(q)\n"));
+}

@@ -22,6 +22,7 @@ class NamedSettings {
     std::vector<std::string> order;
     for (std::size_t at = code.find("Config{"); at != code.npos; at = code.find("Config{", at + 1)) {
       const std::size_t begin = code.rfind("nn::", at), end = code.find('}', at);
+      if (begin == code.npos || code.find_first_of("<>{}(), \n", begin) < at) continue;  // settings of an operator
       const std::string text = code.substr(begin, end + 1 - begin);
       if (is_plain(text) && count[text]++ == 0) order.push_back(text);
     }
