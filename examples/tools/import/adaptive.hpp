@@ -53,9 +53,11 @@ class AdaptivePoolSearch {
     const std::vector<double> all = elements_of(table);
     std::array<double, 2> last{0, 0};
     for (std::size_t i = 0; i < all.size(); ++i) last[i % 2] = std::max(last[i % 2], all[i]);
+    constexpr double most = 1 << 10;
+    if (last[0] >= most || last[1] >= most) return false;
     image_ = moved->inputs[0];
     rows_ = {long(last[0]) + 1, long(table.extents[0])}, columns_ = {long(last[1]) + 1, long(table.extents[2])};
-    return rows_.extent <= 1 << 10 && columns_.extent <= 1 << 10;
+    return true;
   }
   /// An image of one channel, with its axes as the look-up has them.
   void example() {
