@@ -21,7 +21,7 @@ class AdaptivePoolSearch {
     for (const ReadTensor& t : model.initializers) constants_[t.name] = &t;
   }
 
-  /// The last node of the pool that begins with node `at`, or that many nodes as there are: none does.
+  /// The number of the last node of the pool that begins at node `at`. The number of all nodes if no pool begins there.
   std::size_t end_of(std::size_t at) {
     const std::vector<ReadNode>& nodes = g_.model.nodes;
     if (!begins(nodes[at])) return nodes.size();

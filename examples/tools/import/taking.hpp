@@ -163,7 +163,7 @@ inline Computed bordered(const Computation& c) {
   const std::string mode = c.n.word("mode", "constant");
   auto margins = margins_of(c.n, x.extents.size());
   if (mode == "constant") {
-    Array more = x;  // the number stands behind all elements
+    Array more = x;  // with the number as its last element
     const double value = c.has(2) && c.in(2).count() == 1 ? c.in(2).number(0) : 0;
     if (more.is_real()) more.reals.push_back(value);
     else more.wholes.push_back(c.has(2) && c.in(2).count() == 1 ? c.in(2).wholes.at(0) : 0);

@@ -29,7 +29,7 @@ inline void check(cudaError_t error, const char* what) {
   if (error != cudaSuccess) [[unlikely]]
     fail(error, what);
 }
-/// After a call of cudaMallocAsync for so many bytes. Throws OutOfMemory with what is free.
+/// Checks the result of cudaMallocAsync for `bytes`. Throws OutOfMemory, which says how much is free.
 inline void check_memory(cudaError_t error, std::size_t bytes) {
   if (error != cudaErrorMemoryAllocation) return check(error, "cudaMallocAsync");
   forget(error);

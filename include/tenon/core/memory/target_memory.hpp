@@ -38,7 +38,7 @@ inline void remove_block(std::byte* block, std::size_t) { ::operator delete(bloc
 /// alone has. What both have can be read: other threads may read it on the host while the target reads it, too.
 class TargetMemory {
  public:
-  /// What a kernel does with a buffer. `overwrite_part`: other values may lie behind it.
+  /// What a kernel does with a buffer. `overwrite_part`: the block may have other values after the buffer.
   enum class Use : char { read, change, overwrite, overwrite_part };
 
   static TargetMemory& instance() {
