@@ -4,6 +4,7 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,18 @@ struct Twin : nn::Cell<Twin<number, is_tanh>> {
     auto h = fc1(x);
     if constexpr (is_tanh) return fc2(tanh(h));
     else return fc2(relu(h));
+  }
+};
+/// One block of a cluster computes the small head, whose result no other step reads, and all of them the large one.
+struct Heads : nn::Cell<Heads> {
+  nn::Dense<512, 128> trunk;
+  nn::Dense<128, 5> small;
+  nn::Dense<128, 256> large;
+  constexpr auto construct(auto x) const {
+    auto a = trunk(x);
+    auto b = tanh(a);
+    auto y = small(a);
+    return std::tuple(y, large(b));
   }
 };
 }  // namespace
@@ -101,6 +114,29 @@ TEST_CASE("a prediction is one work") {
   };
   const auto cpu = predicted("CPU");
   CHECK(predicted("GPU") == cpu);
+#if defined(TENON_CUDA_EMULATOR)
+  CHECK(emulator::launched->items.size() == 1);
+#endif
+}
+
+TEST_CASE("a step that one block of a cluster does is no barrier for the others") {
+  const auto predicted = [&](std::string_view target) {
+    const ContextScope scope({.device_target = target, .seed = 7});
+    Heads net;
+    net.init_parameters();
+    Random random(8);
+    std::vector<float> pixels(2 * 512);
+    for (float& pixel : pixels) pixel = random.uniform(-1, 1);
+    const auto x = Tensor<float, Shape<dyn, 512>>::from(pixels);
+    std::vector<float> all;
+    for (int again = 0; again < 3; ++again) {
+      const auto [small, large] = net(x);
+      for (const auto& values : {small.values(), large.values()}) all.insert(all.end(), values.begin(), values.end());
+    }
+    return all;
+  };
+  const auto cpu = predicted("CPU");
+  CHECK((predicted("GPU") == cpu));
 #if defined(TENON_CUDA_EMULATOR)
   CHECK(emulator::launched->items.size() == 1);
 #endif

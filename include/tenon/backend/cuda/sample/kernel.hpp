@@ -78,11 +78,7 @@ struct SampleGraph {
   static constexpr int staged_at(int id) { return plan.memory.staged_at[id]; }
   /// Whether blocks of a sample have work to share, and give each other the result of a step.
   static constexpr bool is_given(int id) { return plan.facts.given[id]; }
-  static constexpr bool shares() {
-    bool any = false;
-    for (int k = 0; k < steps(); ++k) any |= is_given(step(k));
-    return any;
-  }
+  static constexpr bool shares() { return plan.shares(); }
   // The node that is result k of a call, -1: no node reads it.
   static constexpr int result(int id, int k) {
     int found = k == 0 ? id : -1;

@@ -80,13 +80,20 @@ struct SamplePlan {
   bool on_demand[N + 1]{};          // a sum that only the update reads which follows it: computed there
   int copied[N + 1]{}, copies = 0;  // values that go from shared memory to global memory at the end
   int root[N + 1]{}, roots = 0;     // what the batch's kernel stores or updates
+
+  /// Whether blocks of a sample have work to share, and give each other the result of a step.
+  constexpr bool shares() const {
+    bool any = false;
+    for (int k = 0; k < memory.steps; ++k) any |= facts.given[memory.step[k]];
+    return any;
+  }
 };
 
 namespace detail {
 // A barrier is before a step that reads what another thread may have written since the last barrier, or writes where
 // another one may read or write.
 template <int N>
-constexpr void place_barriers(const Graph<N>& graph, SamplePlan<N>& plan) {
+constexpr void place_barriers(const Graph<N>& graph, const SampleRoles<N>& roles, SamplePlan<N>& plan) {
   const Buffers<N> buffers = buffers_of(graph);
   const SampleMemory<N>& memory = plan.memory;
   // f(begin, end, is_written) for what a step uses of the shared memory
@@ -109,6 +116,13 @@ constexpr void place_barriers(const Graph<N>& graph, SamplePlan<N>& plan) {
     });
     return any;
   };
+  // Where blocks share a sample, a step of one result that no step reads is done by one of them: the others do not come
+  // to the barrier in it.
+  const auto all_blocks_do = [&](int id) {
+    bool all = roles.of[id] == SampleRole::part || plan.facts.given[id] || memory.at[id] >= 0;
+    each_part(graph, id, [&](int part, int) { all |= memory.at[part] >= 0; });
+    return all || !plan.shares();
+  };
   int since = 0, busy = 0;  // the first step after the last barrier; threads that have something to do since then
   for (int k = 0; k < memory.steps; ++k) {
     const int id = memory.step[k];
@@ -117,7 +131,7 @@ constexpr void place_barriers(const Graph<N>& graph, SamplePlan<N>& plan) {
     if (wanted) plan.barrier[id] = true, since = k, busy = 0;
     plan.shift[id] = (sample_threads - busy) % sample_threads;
     busy = (busy + (plan.facts.threads[id] + warp - 1) / warp * warp) % sample_threads;
-    if (memory.staged_at[id] >= 0 && plan.facts.barrier[id]) since = k;
+    if (memory.staged_at[id] >= 0 && plan.facts.barrier[id] && all_blocks_do(id)) since = k;
   }
 }
 }  // namespace detail
@@ -133,7 +147,7 @@ constexpr SamplePlan<N> plan_samples(const Graph<N>& graph, const SampleRoles<N>
     plan.memory = place_samples(graph, roles, plan.facts);
     if (plan.memory.bytes > most_sample_bytes) plan.facts = {}, plan.memory = place_samples(graph, roles);
   }
-  detail::place_barriers(graph, plan);
+  detail::place_barriers(graph, roles, plan);
   const Buffers<N> buffers = buffers_of(graph);
   int readers[N + 1]{}, reader[N + 1]{};
   for (int id = 0; id < graph.count; ++id)
