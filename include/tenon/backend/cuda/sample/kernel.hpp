@@ -216,10 +216,21 @@ struct BatchSteps {
   using S = SampleGraph<G>;
   static constexpr int threads = 128;
 
+  /// What is computed for a root: that of an update is its gradient.
+  template <int id>
+  TENON_DEVICE static constexpr int sum_of() {
+    if constexpr (S::is_update(id)) return S::owner(S::operand(id, 1));
+    else return id;
+  }
+  /// Threads for an element of a root.
+  template <int id>
+  TENON_DEVICE static constexpr int lanes_of() {
+    return element_lanes<typename S::template CallAt<sum_of<id>()>>();
+  }
   template <int id>
   TENON_DEVICE static constexpr int blocks_of() {
     using C = typename S::template CallAt<id>;
-    return int((result_count<C>(1) / element_neighbours<C>() * element_lanes<C>() + threads - 1) / threads);
+    return int((result_count<C>(1) / element_neighbours<C>() * lanes_of<id>() + threads - 1) / threads);
   }
   static constexpr long blocks() { return first_block<S::roots()>(); }
   __device__ static void block(const Arguments& a) {
@@ -258,18 +269,18 @@ struct BatchSteps {
     constexpr int id = S::root(k), first = first_block<k>(), blocks = blocks_of<id>();
     if (int(blockIdx.x) < first || int(blockIdx.x) >= first + blocks) return;
     using C = typename S::template CallAt<id>;
-    constexpr int lanes = element_lanes<C>(), neighbours = element_neighbours<C>();
+    constexpr int lanes = lanes_of<id>(), neighbours = element_neighbours<C>();
     constexpr long count = result_count<C>(1) / neighbours;
     const long own = ((long(blockIdx.x) - first) * threads + threadIdx.x) / lanes;
-    if constexpr (C::Op::effect) {
-      if (own >= count) return;
-      if constexpr (S::is_update(id)) {
-        constexpr int gradient = S::owner(S::operand(id, 1));
-        SampleWork<typename C::Op>::template update<C>(arguments_of<id>(a), own, element<gradient>(a, own));
-      } else SampleWork<typename C::Op>::template update<C>(arguments_of<id>(a), own * neighbours);
+    if constexpr (C::Op::effect && !S::is_update(id)) {
+      if (own < count) SampleWork<typename C::Op>::template update<C>(arguments_of<id>(a), own * neighbours);
     } else {
-      const float total = element<id>(a, own < count ? own : count - 1);  // lanes of a warp compute it together
-      if (own < count && int(threadIdx.x) % lanes == 0) reinterpret_cast<float*>(in_global<G, id>(a, 0))[own] = total;
+      if (lanes == 1 && own >= count) return;
+      const float total =
+          element<sum_of<id>()>(a, own < count ? own : count - 1);  // lanes of a warp compute it together
+      if (own >= count || int(threadIdx.x) % lanes != 0) return;
+      if constexpr (S::is_update(id)) SampleWork<typename C::Op>::template update<C>(arguments_of<id>(a), own, total);
+      else reinterpret_cast<float*>(in_global<G, id>(a, 0))[own] = total;
     }
   }
 };
