@@ -77,6 +77,16 @@ TEST_CASE("trainings: a bias, batch normalization, relu, additions around layers
 }
 
 #if defined(TENON_CUDA_EMULATOR)  // hardware does not fail when it is told to
+TEST_CASE("what cuDNN says that it does not compute is exact: images that are too large, shapes without an algorithm") {
+  const long most = std::exchange(emulator::dnn_most_elements, 400);
+  check<Conv2dOptions{}, float, 2, 11, 13, 3, 3>(2, 11, 0);  // 572 elements, and 858 of the result
+  check<valid, float, 3, 7, 9, 2, 3>(2, 11, 3);
+  emulator::dnn_most_elements = most;
+  const int planes = std::exchange(emulator::dnn_unknown_planes, 7);
+  check<Conv2dOptions{}, float, 7, 5, 6, 3, 3>(2, 11, 0);
+  emulator::dnn_unknown_planes = planes;
+}
+
 TEST_CASE("every function of cuDNN fails once: an exception, and the next convolution is right") {
   const AnySize any;
   std::vector<std::string> names;

@@ -14,6 +14,7 @@ enum cudnnStatus_t {
   CUDNN_STATUS_SUCCESS = 0,
   CUDNN_STATUS_BAD_PARAM = 2000,
   CUDNN_STATUS_NOT_SUPPORTED = 3000,
+  CUDNN_STATUS_NOT_SUPPORTED_SHAPE = 3002,
   CUDNN_STATUS_EXECUTION_FAILED = 5000,
 };
 enum cudnnDataType_t { CUDNN_DATA_FLOAT = 0, CUDNN_DATA_HALF = 2, CUDNN_DATA_BFLOAT16 = 9 };
@@ -45,6 +46,10 @@ struct DnnCall {
   DnnConvolution convolution;
 };
 inline std::vector<DnnCall> dnn_calls;
+/// Elements that images may have. Tests set it.
+inline long dnn_most_elements = 1l << 31;
+/// What an algorithm is not found for: with that many planes. Tests set it.
+inline int dnn_unknown_planes = -1;
 struct DnnHandle {
   Stream* stream = nullptr;
 };
@@ -76,6 +81,7 @@ template <class Algorithm>
 cudnnStatus_t find(const char* name, const DnnTensor& x, const DnnTensor& w, const DnnTensor& y,
                    const DnnConvolution& c, int most, int* count, DnnFound<Algorithm>* found) {
   if (!fits(x, w, y, c) || c.math != CUDNN_TENSOR_OP_MATH || most < 2) return CUDNN_STATUS_BAD_PARAM;
+  if (x.extent[1] == dnn_unknown_planes) return CUDNN_STATUS_NOT_SUPPORTED_SHAPE;
   found[0] = {Algorithm(0), CUDNN_STATUS_SUCCESS, 1, 0, CUDNN_NON_DETERMINISTIC, CUDNN_TENSOR_OP_MATH, {}};
   found[1] = {Algorithm(1), CUDNN_STATUS_SUCCESS, 2, 512, CUDNN_DETERMINISTIC, CUDNN_TENSOR_OP_MATH, {}};
   *count = 2;
@@ -153,6 +159,7 @@ inline cudnnStatus_t cudnnCreateTensorDescriptor(cudnnTensorDescriptor_t* made) 
 }
 inline cudnnStatus_t cudnnSetTensor4dDescriptor(cudnnTensorDescriptor_t t, cudnnTensorFormat_t, cudnnDataType_t type,
                                                 int n, int c, int h, int w) {
+  if (long(n) * c * h * w > emulator::dnn_most_elements) return CUDNN_STATUS_NOT_SUPPORTED;
   *t = {type, {n, c, h, w}};
   return emulator::dnn("cudnnSetTensor4dDescriptor");
 }

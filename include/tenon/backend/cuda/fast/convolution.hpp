@@ -41,6 +41,13 @@ struct Cudnn {
       throw_error<RuntimeError>("GPU: ", call, " of cuDNN failed: ", error_string(status),
                                 ". Math::exact computes without cuDNN.");
   }
+  /// The same, but false for what cuDNN does not compute, such as images of more than 2^31 elements. A status is a
+  /// category, in thousands, and a reason.
+  bool can(cudnnStatus_t status, const char* call) const {
+    if (int(status) / 1000 == int(CUDNN_STATUS_NOT_SUPPORTED) / 1000) return false;
+    check(status, call);
+    return true;
+  }
 
  private:
   Cudnn() {
@@ -80,22 +87,9 @@ class CudnnConvolution {
     const cudnnDataType_t type = c.dtype == Dtype::float32   ? CUDNN_DATA_FLOAT
                                  : c.dtype == Dtype::float16 ? CUDNN_DATA_HALF
                                                              : CUDNN_DATA_BFLOAT16;
-    describe(image_, type, c.n, c.c, c.h, c.w);
-    describe(output_, type, c.n, c.o, c.oh, c.ow);
-    if (!weight_) dnn_.check(dnn_.create_weight(&weight_), "cudnnCreateFilterDescriptor");
-    dnn_.check(dnn_.set_weight(weight_, type, CUDNN_TENSOR_NCHW, int(c.o), int(c.c / c.groups), c.kh, c.kw),
-               "cudnnSetFilter4dDescriptor");
-    if (!convolution_) dnn_.check(dnn_.create_convolution(&convolution_), "cudnnCreateConvolutionDescriptor");
-    dnn_.check(dnn_.set_convolution(convolution_, c.pad_top, c.pad_left, c.stride_h, c.stride_w, c.dilation_h,
-                                    c.dilation_w, CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
-               "cudnnSetConvolution2dDescriptor");
-    dnn_.check(dnn_.set_groups(convolution_, c.groups), "cudnnSetConvolutionGroupCount");
-    dnn_.check(dnn_.set_math(convolution_, CUDNN_TENSOR_OP_MATH), "cudnnSetConvolutionMathType");
-    if (c.gives == FastConvolution::y)
-      choose<cudnnConvolutionFwdAlgoPerf_t>(y_, dnn_.find_y, image_, weight_, convolution_, output_);
-    else if (c.gives == FastConvolution::dx)
-      choose<cudnnConvolutionBwdDataAlgoPerf_t>(dx_, dnn_.find_dx, weight_, output_, convolution_, image_);
-    else choose<cudnnConvolutionBwdFilterAlgoPerf_t>(dw_, dnn_.find_dw, image_, output_, convolution_, weight_);
+    if (describe(image_, type, c.n, c.c, c.h, c.w) && describe(output_, type, c.n, c.o, c.oh, c.ow) &&
+        describe_weight(type, c))
+      find(c);
     prepared_ = true;
   }
   /// False if cuDNN has no deterministic algorithm.
@@ -123,17 +117,34 @@ class CudnnConvolution {
   }
 
  private:
-  void describe(cudnnTensorDescriptor_t& images, cudnnDataType_t type, long n, long c, long h, long w) const {
+  bool describe(cudnnTensorDescriptor_t& images, cudnnDataType_t type, long n, long c, long h, long w) const {
     if (!images) dnn_.check(dnn_.create_images(&images), "cudnnCreateTensorDescriptor");
-    dnn_.check(dnn_.set_images(images, CUDNN_TENSOR_NCHW, type, int(n), int(c), int(h), int(w)),
-               "cudnnSetTensor4dDescriptor");
+    return dnn_.can(dnn_.set_images(images, CUDNN_TENSOR_NCHW, type, int(n), int(c), int(h), int(w)),
+                    "cudnnSetTensor4dDescriptor");
+  }
+  bool describe_weight(cudnnDataType_t type, const FastConvolution& c) {
+    if (!weight_) dnn_.check(dnn_.create_weight(&weight_), "cudnnCreateFilterDescriptor");
+    return dnn_.can(dnn_.set_weight(weight_, type, CUDNN_TENSOR_NCHW, int(c.o), int(c.c / c.groups), c.kh, c.kw),
+                    "cudnnSetFilter4dDescriptor");
+  }
+  void find(const FastConvolution& c) {
+    if (!convolution_) dnn_.check(dnn_.create_convolution(&convolution_), "cudnnCreateConvolutionDescriptor");
+    dnn_.check(dnn_.set_convolution(convolution_, c.pad_top, c.pad_left, c.stride_h, c.stride_w, c.dilation_h,
+                                    c.dilation_w, CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
+               "cudnnSetConvolution2dDescriptor");
+    dnn_.check(dnn_.set_groups(convolution_, c.groups), "cudnnSetConvolutionGroupCount");
+    dnn_.check(dnn_.set_math(convolution_, CUDNN_TENSOR_OP_MATH), "cudnnSetConvolutionMathType");
+    if (c.gives == FastConvolution::y)
+      choose<cudnnConvolutionFwdAlgoPerf_t>(y_, dnn_.find_y, image_, weight_, convolution_, output_);
+    else if (c.gives == FastConvolution::dx)
+      choose<cudnnConvolutionBwdDataAlgoPerf_t>(dx_, dnn_.find_dx, weight_, output_, convolution_, image_);
+    else choose<cudnnConvolutionBwdFilterAlgoPerf_t>(dw_, dnn_.find_dw, image_, output_, convolution_, weight_);
   }
   template <class Found, class Algorithm, class Find, class... Descriptors>
   void choose(Algorithm& chosen, Find find, Descriptors... of) {
     Found all[most_algorithms];
     int count = 0;
-    const cudnnStatus_t status = find(handle_, of..., most_algorithms, &count, all);
-    if (status != CUDNN_STATUS_NOT_SUPPORTED) dnn_.check(status, "the choice of an algorithm");
+    if (!dnn_.can(find(handle_, of..., most_algorithms, &count, all), "the choice of an algorithm")) return;
     for (int i = 0; i < count && !has_algorithm_; ++i) {
       const Found& each = all[i];
       if (each.status != CUDNN_STATUS_SUCCESS || each.determinism != CUDNN_DETERMINISTIC ||
