@@ -30,7 +30,11 @@ enum cudaError_t {
   cudaErrorStreamCaptureUnjoined = 904,
 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice = 1, cudaMemcpyDeviceToHost = 2, cudaMemcpyDeviceToDevice = 3 };
-enum cudaDeviceAttr { cudaDevAttrComputeCapabilityMajor = 75, cudaDevAttrMaxSharedMemoryPerBlockOptin = 97 };
+enum cudaDeviceAttr {
+  cudaDevAttrMaxPitch = 11,
+  cudaDevAttrComputeCapabilityMajor = 75,
+  cudaDevAttrMaxSharedMemoryPerBlockOptin = 97,
+};
 enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal = 1, cudaStreamCaptureModeRelaxed = 2 };
 enum cudaMemPoolAttr { cudaMemPoolAttrReleaseThreshold = 4 };
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
@@ -65,6 +69,8 @@ inline int shared_bytes = [] {
   const char* const given = std::getenv("EMULATED_SHARED_BYTES");
   return given ? std::atoi(given) : 227 << 10;
 }();
+/// Tests set it: bytes from row to row that a copy of rows may have.
+inline int most_pitch = 0x7fffffff;
 /// Tests set it: how many blocks of clusters run at the same time.
 inline int multiprocessors = 7;
 /// Tests set both: how many calls succeed before one fails, and with what error. -1: no call fails.
@@ -258,7 +264,11 @@ inline cudaError_t cudaSetDevice(int device) {
   return device < emulator::devices ? emulator::call() : cudaErrorInvalidDevice;
 }
 inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr asked, int) {
-  return emulator::call([&] { *value = asked == cudaDevAttrComputeCapabilityMajor ? 9 : emulator::shared_bytes; });
+  return emulator::call([&] {
+    *value = asked == cudaDevAttrComputeCapabilityMajor ? 9
+             : asked == cudaDevAttrMaxPitch             ? emulator::most_pitch
+                                                        : emulator::shared_bytes;
+  });
 }
 inline cudaError_t cudaDeviceGetPCIBusId(char* name, int length, int device) {
   return emulator::call([&] { std::snprintf(name, std::size_t(length), "0000:%02X:00.0", 0x17 + device); });
@@ -333,6 +343,7 @@ inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes
 }
 inline cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
                                      std::size_t width, std::size_t height, cudaMemcpyKind, cudaStream_t stream) {
+  if (std::max(to_pitch, from_pitch) > std::size_t(emulator::most_pitch)) return cudaErrorInvalidValue;
   return emulator::call([&] {
     emulator::put(stream, [=] {
       for (std::size_t row = 0; row < height; ++row)

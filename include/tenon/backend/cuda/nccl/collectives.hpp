@@ -1,5 +1,6 @@
 // Collectives in the memory of GPUs, by sends and receives of NCCL, with the bits of those of dist/collectives.hpp.
 #pragma once
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -79,6 +80,21 @@ inline NcclCall::NcclCall(const dist::Communicator& group, std::string_view op, 
     throw_error<RuntimeError>(op, " on GPU needs dist::init(\"nccl\"): the ranks of its group send by MPI, from the "
                                   "memory of the host.");
   dist::detail::gather_for(group, called, {}, [](int, std::span<std::byte>& none) { none = {}; });
+}
+
+/// Copies rows from one tensor to another, each of which may have longer ones. Rows of more than cudaDevAttrMaxPitch
+/// (2 GB) are few, and copied one by one.
+inline void copy_there_by_rows(std::byte* to, std::size_t to_row, const std::byte* from, std::size_t from_row,
+                               std::size_t bytes, std::size_t rows) {
+  if (bytes == 0 || rows == 0) return;
+  const cudaStream_t stream = queues().kernels;
+  int most_pitch = 0;
+  check(cudaDeviceGetAttribute(&most_pitch, cudaDevAttrMaxPitch, device_of_thread()), "cudaDeviceGetAttribute");
+  const bool at_once = std::max(to_row, from_row) <= std::size_t(most_pitch);
+  for (std::size_t row = 0; row < (at_once ? 1 : rows); ++row)
+    check(at_once ? cudaMemcpy2DAsync(to, to_row, from, from_row, bytes, rows, cudaMemcpyDeviceToDevice, stream)
+                  : cudaMemcpyAsync(to + row * to_row, from + row * from_row, bytes, cudaMemcpyDeviceToDevice, stream),
+          "a copy on the GPU");
 }
 
 /// out = the reduction of part rank() of all ranks' `in`, which has size() parts of `count` elements.

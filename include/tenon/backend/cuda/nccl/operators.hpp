@@ -163,10 +163,8 @@ struct TurnAmongRanks : AmongRanks {
     for (int part = 0; part < parts; ++part) {
       std::byte* const in_part = whole + std::size_t(part * outer) * row;
       std::byte* const in_line = lines + std::size_t(part) * row;
-      check(
-          cudaMemcpy2DAsync(to_lines ? in_line : in_part, to_lines ? line : row, to_lines ? in_part : in_line,
-                            to_lines ? row : line, row, std::size_t(outer), cudaMemcpyDeviceToDevice, queues().kernels),
-          "a copy on the GPU");
+      copy_there_by_rows(to_lines ? in_line : in_part, to_lines ? line : row, to_lines ? in_part : in_line,
+                         to_lines ? row : line, row, std::size_t(outer));
     }
   }
 };

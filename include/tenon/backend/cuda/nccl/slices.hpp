@@ -28,14 +28,6 @@ template <class T>
 constexpr std::size_t row_bytes(const TensorType& type) {
   return std::size_t(type.last()) * sizeof(T);
 }
-/// Copies rows from one tensor to another, which may have longer ones.
-inline void copy_there_by_rows(void* to, std::size_t to_row, const void* from, std::size_t from_row, std::size_t bytes,
-                               std::size_t rows) {
-  if (bytes > 0 && rows > 0)
-    check(cudaMemcpy2DAsync(to, to_row, from, from_row, bytes, rows, cudaMemcpyDeviceToDevice, queues().kernels),
-          "a copy on the GPU");
-}
-
 struct SumSlicesAmongRanks : AmongRanks {
   template <class C>
   static void run(const Arguments& a, long, long) {
@@ -66,7 +58,9 @@ struct TakeSliceAmongRanks : AmongRanks {
     const auto own = std::size_t(C::Op::ranks(C::config().slices).rank());
     constexpr std::size_t row = row_bytes<T>(C::result), whole = row_bytes<T>(C::operand(0));
     const auto* const x = reinterpret_cast<const std::byte*>(a.operand<T>(0));
-    if (whole > 0) copy_there_by_rows(a.result<T>(), row, x + own * row, whole, row, bytes<C>(a) / whole);
+    if (whole > 0)
+      copy_there_by_rows(reinterpret_cast<std::byte*>(a.result<T>()), row, x + own * row, whole, row,
+                         bytes<C>(a) / whole);
   }
 };
 /// A thread finds the place of a row in the slice.
