@@ -92,7 +92,6 @@ std::set<std::string> called_functions() {
                                      "cudaMemGetInfo",                       // in setup.cpp
                                      "cudaStreamQuery",                      // in few_bytes.cpp
                                      "cudaFuncSetAttribute",                 // the emulator has no such limit
-                                     "cudaFuncGetAttributes",                // it has compiled for all GPUs
                                      "cudaOccupancyMaxActiveClusters",       // of large layers
                                      "cudaThreadExchangeStreamCaptureMode",  // of Math::tf32
                                      "cudaTriggerProgrammaticLaunchCompletion",

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include <sys/wait.h>
@@ -56,6 +57,20 @@ TEST_CASE("no GPU, no driver, a GPU that is not there: one sentence each, and th
             "Argument device_id must be in 0 .. 1 for GPU, which has 2 devices here, got 2"));
   CHECK(get_context().device_target == "CPU");
   CHECK(computed() == 12);
+}
+
+TEST_CASE("code for older GPUs than this one: kernels do not overlap, because they would not wait for each other") {
+  emulator::devices = 4;
+  for (const int compiled_for : {80, 90}) {
+    const int before = std::exchange(emulator::compiled_for, compiled_for);
+    std::thread([&] {
+      kernel::cuda::use_device(compiled_for == 90 ? 2 : 3);
+      CHECK(kernel::cuda::queues().overlaps == (compiled_for == 90));
+      CHECK(kernel::cuda::queues().has_clusters == (compiled_for == 90));
+    }).join();
+    emulator::compiled_for = before;
+  }
+  emulator::devices = 1;
 }
 
 TEST_CASE("too little memory: what is free") {

@@ -69,6 +69,8 @@ inline int shared_bytes = [] {
   const char* const given = std::getenv("EMULATED_SHARED_BYTES");
   return given ? std::atoi(given) : 227 << 10;
 }();
+/// Tests set it: for which GPUs the kernels are compiled, as a compute capability without its point.
+inline int compiled_for = 90;
 /// Tests set it: bytes from row to row that a copy of rows may have.
 inline int most_pitch = 0x7fffffff;
 /// Tests set it: how many blocks of clusters run at the same time.
@@ -269,6 +271,13 @@ inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr asked, int)
              : asked == cudaDevAttrMaxPitch             ? emulator::most_pitch
                                                         : emulator::shared_bytes;
   });
+}
+struct cudaFuncAttributes {
+  int ptxVersion;
+};
+template <class Kernel>
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* found, Kernel*) {
+  return emulator::call([&] { found->ptxVersion = emulator::compiled_for; }, "cudaFuncGetAttributes");
 }
 inline cudaError_t cudaDeviceGetPCIBusId(char* name, int length, int device) {
   return emulator::call([&] { std::snprintf(name, std::size_t(length), "0000:%02X:00.0", 0x17 + device); });

@@ -151,9 +151,6 @@ int clusters_at_once(int cluster, int shared_bytes) {
 #if defined(TENON_CUDA_EMULATOR)
   check(emulator::clusters_at_once(&most, cluster), "cudaOccupancyMaxActiveClusters");
 #else
-  cudaFuncAttributes compiled{};
-  check(cudaFuncGetAttributes(&compiled, run_blocks_of<Body>), "cudaFuncGetAttributes");
-  if (compiled.ptxVersion < 90) return 0;
   const detail::LaunchConfig launch(running(), cluster, Body::threads, shared_bytes, cluster);
   check(cudaOccupancyMaxActiveClusters(&most, run_blocks_of<Body>, &launch.config), "cudaOccupancyMaxActiveClusters");
 #endif

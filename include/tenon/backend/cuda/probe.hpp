@@ -48,6 +48,13 @@ template <int>  // a header's kernel has to be a template
 __global__ void run_probe(const ProbeNumbers probe, int* wrong) {
   *wrong = wrong_options(probe);
 }
+/// The oldest generation of GPUs that run the code which this one runs: the driver makes code for a new GPU from that
+/// for an older one, if the program has no newer.
+inline int compiled_generation() {
+  cudaFuncAttributes compiled{};
+  check(cudaFuncGetAttributes(&compiled, run_probe<0>), "cudaFuncGetAttributes");
+  return compiled.ptxVersion / 10;
+}
 [[gnu::cold, gnu::noinline]] inline void refuse_options(int wrong) {
   throw_error<RuntimeError>(
       "The kernels of this program were compiled ",

@@ -18,9 +18,9 @@ namespace tenon::inline TENON_ABI::kernel::cuda {
 struct Queues {
   cudaStream_t kernels = nullptr, in = nullptr;
   cudaEvent_t before_copy = nullptr;       // beside kernels
-  bool overlaps = false;                   // Running::overlaps, of Hopper and newer
+  bool overlaps = false;                   // Running::overlaps, of code for Hopper and newer
   int shared_bytes = 0;                    // that a block can have
-  bool has_clusters = false;               // of blocks, of Hopper and newer
+  bool has_clusters = false;               // of blocks, of code for Hopper and newer
   std::atomic<bool> fresh_memory = false;  // allocated since the last copy beside
   std::mutex mutex;                        // of the event
   std::mutex calls;  // held while the kernels of a call are started: they may share memory of a lane (lane_memory.hpp)
@@ -87,7 +87,8 @@ inline Queues& make_queues(int device) {
   check(cudaEventCreateWithFlags(&queues->before_copy, cudaEventDisableTiming), "cudaEventCreate");
   int generation = 0;
   check(cudaDeviceGetAttribute(&generation, cudaDevAttrComputeCapabilityMajor, device), "cudaDeviceGetAttribute");
-  queues->overlaps = queues->has_clusters = generation >= 9;
+  // older code neither waits for the kernel before (wait_for_kernel_before) nor for its cluster
+  queues->overlaps = queues->has_clusters = generation >= 9 && compiled_generation() >= 9;
   check(cudaDeviceGetAttribute(&queues->shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device),
         "cudaDeviceGetAttribute");
   cudaMemPool_t pool{};
