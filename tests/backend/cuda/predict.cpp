@@ -121,6 +121,21 @@ TEST_CASE("in graph mode a prediction is two calls of CUDA, and none of them wai
   for (int turn = 0; turn < 5; ++turn) model.predict_into(result, x);
   CHECK(emulator::calls - before == 5 * 2);  // the graph, and a copy of the result within the GPU
 }
+TEST_CASE("batches of a hundred sizes in turn: the third time all are replayed") {
+  const ContextScope scope({.mode = Mode::graph, .device_target = "GPU", .seed = 7});
+  Twice net;
+  Model model{net};
+  constexpr int most = 100;
+  std::vector<Tensor<float, Shape<dyn, 3>>> x, y;
+  for (int n = most; n > 0; --n)  // the first one needs the most memory
+    x.push_back(support::random_tensor<float, Shape<dyn, 3>>(n, -1, 1, n)), y.push_back(model.predict(x.back()));
+  for (int turn = 0; turn < 3; ++turn) {
+    const long before = emulator::graph_launches;
+    for (std::size_t i = 0; i < x.size(); ++i) model.predict_into(y[i], x[i]);
+    if (turn == 2) CHECK(emulator::graph_launches == before + most);
+  }
+  CHECK(elements(y[1])[7] == 2 * elements(x[1])[7]);
+}
 namespace {
 /// Calls a function once, between two kernels of a product: its segments and their sum.
 struct BetweenKernels {

@@ -219,8 +219,8 @@ struct BatchSteps {
   /// What is computed for a root: that of an update is its gradient.
   template <int id>
   TENON_DEVICE static constexpr int sum_of() {
-    if constexpr (S::is_update(id)) return S::owner(S::operand(id, 1));
-    else return id;
+    constexpr int sum = S::is_update(id) ? S::owner(S::operand(id, 1)) : id;
+    return sum;
   }
   /// Threads for an element of a root.
   template <int id>

@@ -1,6 +1,7 @@
 // A step on a GPU: its kernel calls become a CUDA graph, recorded once and replayed.
 #pragma once
 #include <cstring>
+#include <list>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -11,6 +12,14 @@
 #include <tenon/backend/cuda/step/queues.hpp>
 
 namespace tenon::inline TENON_ABI::kernel::cuda {
+
+/// How many steps are kept, of few calls; of large ones at least `least_recorded`. Each batch size is another step, and
+/// so is each part of one between two exchanges of ranks. Tests change the first number.
+inline std::size_t& most_recorded() {
+  static std::size_t most = 256;
+  return most;
+}
+inline constexpr std::size_t least_recorded = 64, most_recorded_calls = 64 * 512;
 
 /// Steps that were seen before: the second time, one becomes a CUDA graph.
 template <class Launch>
@@ -24,22 +33,24 @@ class RecordedSteps {
   template <class Step, class Run>
   cudaGraphExec_t find(const Step& step, int device, const std::vector<Launch>& launches, Run run) {
     const std::lock_guard lock(mutex_);
-    for (Recorded& known : steps_) {
-      if (known.program != step.program || known.device != device || known.math != step.math ||
-          known.launches.size() != launches.size() ||
-          std::memcmp(known.launches.data(), launches.data(), launches.size() * sizeof(Launch)) != 0)
+    for (auto known = steps_.begin(); known != steps_.end(); ++known) {
+      if (known->program != step.program || known->device != device || known->math != step.math ||
+          known->launches.size() != launches.size() ||
+          std::memcmp(known->launches.data(), launches.data(), launches.size() * sizeof(Launch)) != 0)
         continue;
-      if (!known.graph) known.graph = capture(step, launches, run);
-      known.last_used = ++time_;
-      return known.graph;
+      steps_.splice(steps_.begin(), steps_, known);
+      if (!known->graph) known->graph = capture(step, launches, run);
+      return known->graph;
     }
-    if (steps_.size() == most) forget_oldest();
-    steps_.push_back({step.program, device, step.math, launches, nullptr, ++time_});
+    while (steps_.size() >= most_recorded() ||
+           (steps_.size() >= least_recorded && calls_ + launches.size() > most_recorded_calls))
+      forget_last();
+    steps_.push_front({step.program, device, step.math, launches, nullptr});
+    calls_ += launches.size();
     return nullptr;
   }
 
  private:
-  static constexpr std::size_t most = 64;  // beyond, what was not used for longest is forgotten
   static constexpr long most_of_lane = 32 << 20;
   struct Recorded {
     const void* program;
@@ -47,7 +58,6 @@ class RecordedSteps {
     Math math;
     std::vector<Launch> launches;
     cudaGraphExec_t graph;
-    long last_used;
   };
 
   template <class Step, class Run>
@@ -79,17 +89,15 @@ class RecordedSteps {
     check(cudaGraphInstantiate(&made, graph.get(), 0), "cudaGraphInstantiate");
     return made;
   }
-  void forget_oldest() {
-    std::size_t oldest = 0;
-    for (std::size_t i = 1; i < steps_.size(); ++i)
-      if (steps_[i].last_used < steps_[oldest].last_used) oldest = i;
-    if (steps_[oldest].graph) check(cudaGraphExecDestroy(steps_[oldest].graph), "cudaGraphExecDestroy");
-    steps_.erase(steps_.begin() + long(oldest));
+  void forget_last() {
+    if (steps_.back().graph) check(cudaGraphExecDestroy(steps_.back().graph), "cudaGraphExecDestroy");
+    calls_ -= steps_.back().launches.size();
+    steps_.pop_back();
   }
 
   std::mutex mutex_;
-  std::vector<Recorded> steps_;
-  long time_ = 0;
+  std::list<Recorded> steps_;  // the one that was used last comes first
+  std::size_t calls_ = 0;      // of all of them
 };
 
 /// What Cuda::begin() returns.
