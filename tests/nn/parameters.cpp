@@ -5,6 +5,7 @@
 #include "support.hpp"
 
 #include <tenon/nn/layer/norm/batch_norm.hpp>
+#include <tenon/nn/setting.hpp>
 
 using namespace cells;
 using support::random_tensor;
@@ -17,6 +18,11 @@ struct Net : nn::Cell<Net> {
   nn::BatchNorm1d<16> norm;
   nn::Dense<16, 3> fc2;
   constexpr auto construct(auto x) const { return fc2(relu(norm(fc1(x)))); }
+};
+struct Scaled : nn::Cell<Scaled> {
+  Parameter<float, Shape<>, nn::Constant{2.0f}> scale;
+  nn::Setting<3> offset;
+  constexpr auto construct(auto x) const { return x * scale + offset; }
 };
 struct Whole : nn::Cell<Whole> {
   nn::Dense<3, 5> other;
@@ -93,6 +99,18 @@ TEST_CASE("parameters: set_data copies, and refuses another shape or dtype witho
   CHECK_THROWS_WITH_AS(parameters["fc2.bias"].set_data((random_tensor<double, Shape<3>>(6).view())),
                        "Parameter 'fc2.bias' holds float32, set_data got float64: cast the values.", TypeError);
   CHECK(std::memcmp(net.fc2.bias.values().data(), bias.data(), 12) == 0);
+}
+
+TEST_CASE("parameters: one with a single element has it as item()") {
+  Scaled net;
+  CHECK(net.offset.item() == 3);
+  CHECK_THROWS_AS(net.scale.item(), RuntimeError);
+  net.init_parameters();
+  CHECK(net.scale.item() == 2);
+  net.scale.values()[0] = 5;
+  net.offset.set(4);
+  CHECK(net.scale.item() == 5);
+  CHECK(net.offset.item() == 4);
 }
 
 TEST_CASE("parameters: a clone is equal and its own") {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <thread>
 #include <vector>
 
 #include <doctest/doctest.h>
@@ -297,4 +298,51 @@ TEST_CASE("random numbers: what does not fit is one sentence") {
         "random numbers are floating-point, not int32");
   CHECK(refusal<RandomNumbers>(RandomNumbers::of(RandomKind::integer, type<float, 2>(), 0, 4), {x, state}) ==
         "random integers are int32 or int64, not float32");
+}
+
+TEST_CASE("random numbers: a seed that is set again gives the same numbers again, in other threads, too") {
+  const auto draws = [] {
+    std::vector<float> drawn;
+    for (int i = 0; i < 3; ++i) drawn.push_back(rand_like(Tensor<float, Shape<>>::zeros()).item());
+    return drawn;
+  };
+  const auto in_a_thread = [&] {
+    std::vector<float> drawn;
+    std::thread([&] { drawn = draws(); }).join();
+    return drawn;
+  };
+  const std::uint64_t before = get_context().seed;
+  set_context({.seed = 3});
+  const auto first = draws(), second = draws();
+  CHECK(first != second);
+  set_context({.seed = 3});
+  CHECK(draws() == first);
+  CHECK(in_a_thread() == first);
+  set_context("seed", "3");
+  CHECK(draws() == first);
+  set_context({.num_threads = get_context().num_threads});  // another setting changes nothing
+  CHECK(draws() == second);
+  set_context({.seed = before});
+}
+
+TEST_CASE("random numbers: after a ContextScope with a seed none comes twice") {
+  const auto draw = [] { return rand_like(Tensor<float, Shape<>>::zeros()).item(); };
+  const std::uint64_t before = get_context().seed;
+  set_context({.seed = 4});
+  std::vector<float> own{draw(), draw(), draw()};
+  {
+    const ContextScope scope({.seed = 5});
+    draw();
+    {
+      const ContextScope inner({.seed = 4});
+      CHECK(draw() == own[0]);
+    }
+    draw();
+  }
+  for (int i = 0; i < 6; ++i) {
+    const float next = draw();
+    CHECK(std::find(own.begin(), own.end(), next) == own.end());
+    own.push_back(next);
+  }
+  set_context({.seed = before});
 }

@@ -11,6 +11,19 @@ namespace tenon::inline TENON_ABI::eager {
 
 class CellScope;
 
+/// Seed and step of a thread outside of any network.
+struct FreeSteps {
+  std::uint64_t state[2]{0, 0}, largest = 0, seeds_set = 0;
+
+  /// A seed begins with step 1. One that a ContextScope restores goes on behind all steps before, so that none comes
+  /// twice.
+  [[gnu::cold, gnu::noinline]] void begin(std::uint64_t seed_number) {
+    if (state[1] > largest) largest = state[1];
+    state[1] = seed_number > seeds_set ? 0 : largest;
+    seeds_set = seed_number;
+  }
+};
+
 /// State of the outermost cell call or training step of a thread.
 struct Frame {
   const std::byte* root = nullptr;  // the network object, null outside of one
@@ -47,12 +60,14 @@ struct Frame {
     return streams.next(hash_number(site_number(at), calls), path());
   }
 
-  /// Seed and step for operators outside of any network: the context's seed, a step per call.
+  /// Seed and step for operators outside of any network: the context's seed, and a step per call since it was set.
   static std::uint64_t* free_random_state() {
-    thread_local std::uint64_t state[2]{0, 0};
-    state[0] = get_context().seed;
-    ++state[1];
-    return state;
+    thread_local FreeSteps own;
+    const Context& context = get_context();
+    if (own.seeds_set != context.seeds_set) own.begin(context.seeds_set);
+    own.state[0] = context.seed;
+    ++own.state[1];
+    return own.state;
   }
   /// The same for a graph, in memory that the target of this thread can reach.
   static std::byte* graph_random_state() {

@@ -98,6 +98,14 @@ struct Inference {
     ResultTypes types = TensorType{};
     Sentence error;
   };
+  // Operator by operator, a result gets its batch size from an operand; a graph would know it.
+  static constexpr void refuse_unknown_batch(Result& r) {
+    for (int k = 0; k < types.count; ++k)
+      if (types[k].batched()) return;
+    for (int k = 0; k < r.types.count; ++k)
+      if (r.types[k].batched())
+        r.error << Op::name << " of " << types[0] << " to " << r.types[k] << " does not know n: no operand has it";
+  }
   static constexpr Result infer() {
     Result r;
     if constexpr (!tenon::detail::RunsOnCpu<Op>)
@@ -112,6 +120,7 @@ struct Inference {
       r.error << Op::name
               << " declares no derivative: write `static constexpr void derivative(Derivative&)` or `static constexpr "
                  "None derivative{};`";
+    if (r.error.empty() && !Op::effect) refuse_unknown_batch(r);
     if (!r.error.empty())  // a shape that is wrong itself: nothing else is said of it
       for (int k = 0; k < types.count; ++k)
         if (!only_first_is_dynamic(types[k]))

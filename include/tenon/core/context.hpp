@@ -184,7 +184,11 @@ struct ContextPlace {
   else if (place.flag) *place.flag = value[0] == 'T';
   else if (place.text) *place.text = value;
   else if (key.kind == KeyKind::mode) c.mode = value[0] == 'g' ? Mode::graph : Mode::pynative;
-  else c.seed = std::strtoull(value.c_str(), nullptr, 10);
+  else {
+    static std::uint64_t seeds_set = 0;
+    c.seed = std::strtoull(value.c_str(), nullptr, 10);
+    c.seeds_set = ++seeds_set;
+  }
 }
 
 /// A tool that cannot do what was set says so; the setting, and the others, stay.

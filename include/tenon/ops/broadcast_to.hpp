@@ -1,6 +1,7 @@
 // Repeats a tensor along axes.
 #pragma once
 #include <tenon/ops/elementwise.hpp>
+#include <tenon/ops/refused.hpp>
 
 namespace tenon::inline TENON_ABI::ops {
 TENON_EXACT_BEGIN
@@ -29,10 +30,25 @@ constexpr void SumTo::derivative(Derivative& d) {
   d.flows_to(0, d.call_with<BroadcastTo>(to(d.type(0)), d.gradient()));
 }
 
-/// Repeats x to Shape S: `broadcast_to<Shape<3, 4>>(x)`.
+namespace detail {
+/// A shape with dyn for an operand without a batch size: how often it is repeated, no operand says.
+template <class S>
+struct RepeatRule {
+  static constexpr FixedString name = "broadcast_to";
+  static constexpr bool holds(const TensorType& x) { return x.batched() || !S::dims.batched(); }
+  static constexpr void write(Sentence& error, const TensorType& x) {
+    error << "broadcast_to of " << x << " to " << S::dims << " does not know n: broadcast_to<S>(x, batch) of "
+          << "<tenon/more.hpp> takes it from a second operand";
+  }
+};
+}  // namespace detail
+
+/// Repeats x to Shape S: `broadcast_to<Shape<3, 4>>(x)`. The other form takes the batch size from a second operand:
+/// ops/broadcast_batch.hpp.
 template <class S>
 constexpr auto broadcast_to(const Operand auto& x, std::source_location at = std::source_location::current()) {
-  return apply<BroadcastTo, SumTo::to(S::dims)>(at, x);
+  return where_fits<detail::RepeatRule<S>>(
+      at, x, [&](const auto& v) { return apply<BroadcastTo, SumTo::to(S::dims)>(at, v); });
 }
 
 }  // namespace tenon::ops

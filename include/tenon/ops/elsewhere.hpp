@@ -17,21 +17,21 @@ struct AnyOperand {
 enum class more {
   acos, acosh, adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_max_pool1d, adaptive_max_pool2d, addcdiv, addcmul,
   argsort, asin, asinh, atan, atan2, atanh, avg_pool1d, avg_pool3d, bernoulli, bitwise_and, bitwise_left_shift,
-  bitwise_not, bitwise_or, bitwise_right_shift, bitwise_xor, cached_attention, ceil, celu, cholesky, cholesky_solve,
-  cond, conv1d, conv1d_transpose, conv2d_transpose, conv3d, conv3d_transpose, cos, cosh, cumprod, cumsum, det, diag,
-  diagonal, digamma, dot, einsum, elu, erf, erfc, exp2, expm1, eye, flip, floor, floor_mod, fmod, fold, full,
-  gather_elements, gather_nd, group_norm, hardshrink, hardtanh, hsigmoid, hswish, hypot, inner, interpolate, inverse,
-  isfinite, isinf, isnan, l1_norm, l1_norm_keep, l2_normalize, leaky_relu, lerp, lgamma, log10, log1p, log2, logaddexp,
-  logdet, logsigmoid, logsumexp, logsumexp_keep, lrn, map, masked_attention, max_norm, max_norm_keep, max_pool1d,
-  max_pool2d_with_indices, max_pool3d, max_unpool2d, meshgrid, mish, multinomial, nan_to_num, norm, norm_keep, normal,
-  normalize_groups, ones, outer, pad_circular, pad_reflect, pad_replicate, pad_symmetric, pixel_shuffle,
-  pixel_unshuffle, prelu, promote, rand_like, randint, randn_like, random_categorical, randperm, reduce_all,
-  reduce_all_keep, reduce_any, reduce_any_keep, reduce_std, reduce_std_keep, reduce_var, reduce_var_keep, relu6,
-  repeat_interleave, reverse_sequence, rms_norm, rnn_relu, rnn_tanh, roll, rotary_embedding, round, scan, scatter_nd,
-  searchsorted, selu, sign, sin, sinh, slogdet, softshrink, softsign, solve, solve_triangular, sort, standard_normal,
-  tan, tensor_scatter_add, tensor_scatter_elements, tensor_scatter_max, tensor_scatter_min, tensor_scatter_sub,
-  tensor_scatter_update, tensordot, tile, top_k_filter, top_p_filter, topk, trace, trunc, truncated_normal, unfold,
-  uniform, unique, unsorted_segment_mean, unsorted_segment_sum, while_loop, xlogy, zeros
+  bitwise_not, bitwise_or, bitwise_right_shift, bitwise_xor, broadcast_to, cached_attention, ceil, celu, cholesky,
+  cholesky_solve, cond, conv1d, conv1d_transpose, conv2d_transpose, conv3d, conv3d_transpose, cos, cosh, cumprod,
+  cumsum, det, diag, diagonal, digamma, dot, einsum, elu, erf, erfc, exp2, expm1, eye, flip, floor, floor_mod, fmod,
+  fold, full, gather_elements, gather_nd, group_norm, hardshrink, hardtanh, hsigmoid, hswish, hypot, inner, interpolate,
+  inverse, isfinite, isinf, isnan, l1_norm, l1_norm_keep, l2_normalize, leaky_relu, lerp, lgamma, log10, log1p, log2,
+  logaddexp, logdet, logsigmoid, logsumexp, logsumexp_keep, lrn, map, masked_attention, max_norm, max_norm_keep,
+  max_pool1d, max_pool2d_with_indices, max_pool3d, max_unpool2d, meshgrid, mish, multinomial, nan_to_num, norm,
+  norm_keep, normal, normalize_groups, ones, outer, pad_circular, pad_reflect, pad_replicate, pad_symmetric,
+  pixel_shuffle, pixel_unshuffle, prelu, promote, rand_like, randint, randn_like, random_categorical, randperm,
+  reduce_all, reduce_all_keep, reduce_any, reduce_any_keep, reduce_std, reduce_std_keep, reduce_var, reduce_var_keep,
+  relu6, repeat_interleave, reverse_sequence, rms_norm, rnn_relu, rnn_tanh, roll, rotary_embedding, round, scan,
+  scatter_nd, searchsorted, selu, sign, sin, sinh, slogdet, softshrink, softsign, solve, solve_triangular, sort,
+  standard_normal, tan, tensor_scatter_add, tensor_scatter_elements, tensor_scatter_max, tensor_scatter_min,
+  tensor_scatter_sub, tensor_scatter_update, tensordot, tile, top_k_filter, top_p_filter, topk, trace, trunc,
+  truncated_normal, unfold, uniform, unique, unsorted_segment_mean, unsorted_segment_sum, while_loop, xlogy, zeros
 };
 // clang-format on
 /// `Arguments` are the template arguments of the call: the sentence is composed where there is one. With the header
@@ -177,6 +177,8 @@ template <class S, class Wrong = detail::InMore<detail::more::standard_normal, S
 auto standard_normal(detail::AnyOperand, ...);
 template <class S, class Wrong = detail::InMore<detail::more::zeros, S>>
 auto zeros(detail::AnyOperand, ...);
+template <class S, class Wrong = detail::InMore<detail::more::broadcast_to, S>>
+auto broadcast_to(detail::AnyOperand, detail::AnyOperand, ...);  // that of one operand is in tenon.hpp
 template <class S, class Wrong = detail::InMore<detail::more::ones, S>>
 auto ones(detail::AnyOperand, ...);
 template <auto... N, class Wrong = detail::InMore<detail::more::adaptive_avg_pool1d, detail::Numbers<N...>>>

@@ -2,6 +2,7 @@
 #pragma once
 #include <tenon/ops/adaptive_pool.hpp>
 #include <tenon/ops/bitwise.hpp>
+#include <tenon/ops/broadcast_batch.hpp>
 #include <tenon/ops/cached_attention.hpp>
 #include <tenon/ops/cholesky.hpp>
 #include <tenon/ops/control/cond.hpp>

@@ -80,6 +80,11 @@ TEST_CASE("a view without elements here says so") {
   CHECK(to_string(far, TensorForm::str) == "Tensor(shape=[2], dtype=Int32, device=GPU:1)");
 }
 
+TEST_CASE("the shape of a tensor is a text, too") {
+  CHECK(shape_text(Tensor<float, Shape<dyn, 3>>::zeros(2).shape()) == "[2, 3]");
+  CHECK(shape_text(Tensor<float, Shape<>>::zeros().shape()) == "[]");
+}
+
 TEST_CASE("streams take tensors and views") {
   std::ostringstream out;
   const Tensor x{1, 2};

@@ -86,18 +86,19 @@ TEST_CASE("two call sites and two visits of one draw different masks, equal in b
 }
 
 namespace {
-// The same step number in both modes, which free calls count up one by one.
+// Free calls count steps one by one, from the time when the seed was set.
 template <class Net>
 void check_equal_steps(const Net& net) {
-  std::vector<Wide> graph, pynative;
-  eager::Frame::free_random_state()[1] = 100;
-  for (int i = 0; i < 3; ++i) graph.push_back(run(net, Mode::graph));
-  eager::Frame::free_random_state()[1] = 100;
-  for (int i = 0; i < 3; ++i) pynative.push_back(run(net, Mode::pynative));
+  const auto three_calls = [&](Mode mode, std::uint64_t seed) {
+    const ContextScope scope({.mode = mode, .seed = seed});
+    std::vector<Wide> results;
+    for (int i = 0; i < 3; ++i) results.push_back(net(Wide::full(1, 2)));
+    return results;
+  };
+  const auto graph = three_calls(Mode::graph, 0), pynative = three_calls(Mode::pynative, 0);
   for (std::size_t i = 0; i < 3; ++i) CHECK(same_bits(graph[i], pynative[i]));
   CHECK_FALSE(same_bits(graph[0], graph[1]));
-  eager::Frame::free_random_state()[1] = 100;
-  CHECK_FALSE(same_bits(run(net, Mode::graph, 5), graph[0]));
+  CHECK_FALSE(same_bits(three_calls(Mode::graph, 5)[0], graph[0]));
 }
 }  // namespace
 
@@ -159,8 +160,9 @@ void check_definition(bool training, Mode mode) {
   const Net net;
   net.init_parameters();
   net.set_train(training);
+  const ContextScope scope({.mode = mode, .seed = 3});
   eager::Frame::free_random_state()[1] = 41;  // the next call is step 42
-  const Wide got = run(net, mode, 3);
+  const Wide got = net(Wide::full(1, 2));
   const std::uint64_t drop = hash_bytes("drop", 4), blocks = hash_bytes("blocks", 6), row = hash_bytes("row", 3);
   const auto cell = [&](std::initializer_list<std::uint64_t> path, std::uint64_t call) {
     return training ? masked(path, call, 3, 42) : Wide::full(1, 2);

@@ -7,6 +7,7 @@
 #include <tenon/core/tensor/compare.hpp>
 #include <tenon/nn/metric/accuracy.hpp>
 #include <tenon/nn/metric/metric.hpp>
+#include <tenon/nn/metric/recall.hpp>
 #include <tenon/ops/argmax.hpp>
 
 using namespace tenon;
@@ -54,8 +55,26 @@ TEST_CASE("accuracy: places behind the axis of the classes are samples") {
   CHECK(accuracy.eval() == 7.0 / 8);
   CHECK_THROWS_WITH_AS(accuracy.update(view(prediction, {1, 2, 3}), view(label, {3, 1})),
                        "Accuracy got predictions [1,2,3] and labels int32 [3,1], which must be int32 or int64 without "
-                       "the axis of the classes, or one-hot like the predictions.",
+                       "the axis of the classes, the last or axis 1, or one-hot like the predictions.",
                        ValueError);
+}
+
+TEST_CASE("accuracy: the classes are last, as in the losses, where the labels lack that axis") {
+  static_assert(judged({{dyn, 5, 2}, 3, Dtype::float32}, {{dyn, 5}, 2, Dtype::int32}));
+  static_assert(judged({{dyn, 2, 3, 4}, 4, Dtype::float32}, {{dyn, 2, 3}, 3, Dtype::int64}));
+  static_assert(!judged({{dyn, 5, 1}, 3, Dtype::float32}, {{dyn, 5}, 2, Dtype::int32}));
+  static_assert(!judged({{dyn, 5, 2, 4}, 4, Dtype::float32}, {{dyn, 5, 4}, 3, Dtype::int32}));  // axis 2 of 4
+  std::vector<float> tokens{0, 1, 2, 5, 3, 4, 1, 0, 0};                                         // classes 2, 0, 0
+  std::vector<std::int32_t> label{2, 0, 0}, other{2, 0, 1};
+  nn::Accuracy accuracy;
+  accuracy.update(view(tokens, {1, 3, 3}), view(label, {1, 3}));  // both axes fit: the last
+  CHECK(accuracy.eval() == 1);
+  accuracy.clear();
+  accuracy.update(view(tokens, {3, 1, 1, 3}), view(other, {3, 1, 1}));
+  CHECK(accuracy.eval() == doctest::Approx(2.0 / 3));
+  nn::Recall recall;
+  recall.update(view(tokens, {3, 1, 3}), view(label, {3, 1}));
+  CHECK(recall.per_class() == std::vector<double>{1, 0, 1});
 }
 
 TEST_CASE("accuracy: a set of labels is right as a whole") {
@@ -91,7 +110,7 @@ TEST_CASE("accuracy: types that it judges are known to the compiler") {
   static_assert(!judged(batch_of(Dtype::float32, 2), batch_of(Dtype::uint8)));
   static_assert(!judged(batch_of(Dtype::float32, 2), batch_of(Dtype::float32)));
   static_assert(!judged(batch_of(Dtype::float32, 2), batch_of(Dtype::float32, 3)));
-  static_assert(!judged({{dyn, 5, 2}, 3, Dtype::float32}, {{dyn, 5}, 2, Dtype::int32}));
+  static_assert(!judged({{dyn, 5, 2}, 3, Dtype::float32}, {{dyn, 4}, 2, Dtype::int32}));
 }
 
 TEST_CASE("accuracy: another number of classes needs a clear() before") {
@@ -117,7 +136,7 @@ TEST_CASE("accuracy: by hand it throws what a Model says at compile time") {
                        "Accuracy compares classes, and got one number per sample, float32 [10,1]: give two classes two "
                        "outputs and nn::SoftmaxCrossEntropyWithLogits; nn::MAE{} and nn::Loss{} judge a regression.",
                        ValueError);
-  CHECK_THROWS_AS(accuracy.update(view(prediction, {1, 5, 2}), view(label, {1, 5})), ValueError);
+  CHECK_THROWS_AS(accuracy.update(view(prediction, {1, 5, 2}), view(label, {1, 4})), ValueError);
   CHECK_THROWS_AS(accuracy.update(view(prediction, {1, 1, 1, 1, 1, 1, 5, 2}), view(label, {5})), ValueError);
   CHECK_THROWS_WITH_AS(accuracy.update(view(prediction, {5, 2}), view(label, {4})),
                        "Accuracy got predictions [5,2] and labels int32 [4], which must be int32 or int64 [n], or "

@@ -50,10 +50,19 @@ TEST_CASE("confusion matrix: what it refuses counts nothing") {
   CHECK_THROWS_AS(update(matrix, Ints{{2}, {1, 1}}, Floats{{2}, {0, NAN}}), ValueError);
   CHECK_THROWS_AS(update(matrix, Ints{{2}, {1, 1}}, Ints{{3}, {0, 0, 0}}), ValueError);
   CHECK_THROWS_WITH_AS(update(matrix, three_classes(), three_labels()),
-                       "ConfusionMatrix of 2 classes got predictions [4, 3] and labels [4]: it takes [n,2,...] and "
-                       "[n,...], or one shape for both.",
+                       "ConfusionMatrix of 2 classes got predictions [4, 3] and labels [4]: it takes [n,...,2] or "
+                       "[n,2,...] and [n,...], or one shape for both.",
                        ValueError);
   CHECK_THROWS_AS(matrix.eval(), RuntimeError);
+}
+
+TEST_CASE("confusion matrix: the classes are in the last axis, as in the losses, or in axis 1") {
+  const Ints labels{{1, 2}, {2, 0}};
+  nn::ConfusionMatrix last{3}, first{3};
+  update(last, Floats{{1, 2, 3}, {0, 1, 2, 5, 3, 4}}, labels);
+  update(first, Floats{{1, 3, 2}, {0, 5, 1, 3, 2, 4}}, labels);
+  check_near(last.eval(), {1, 0, 0, 0, 0, 0, 0, 0, 1});
+  check_near(first.eval(), {1, 0, 0, 0, 0, 0, 0, 0, 1});
 }
 
 TEST_CASE("confusion matrix: of scores a NaN is the largest, as in argmax") {

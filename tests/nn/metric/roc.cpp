@@ -36,6 +36,18 @@ TEST_CASE("ROC: each class against the others is what its scores alone give") {
   }
 }
 
+TEST_CASE("ROC: the classes are last or in axis 1, whatever places there are") {
+  nn::ROC flat, last, first;
+  update(flat, Floats{{4, 2}, {0.1f, 0.9f, 0.8f, 0.3f, 0.4f, 0.5f, 0.7f, 0.2f}}, Ints{{4}, {1, 0, 0, 1}});
+  update(last, Floats{{1, 4, 2}, {0.1f, 0.9f, 0.8f, 0.3f, 0.4f, 0.5f, 0.7f, 0.2f}}, Ints{{1, 4}, {1, 0, 0, 1}});
+  update(first, Floats{{1, 2, 4}, {0.1f, 0.8f, 0.4f, 0.7f, 0.9f, 0.3f, 0.5f, 0.2f}}, Ints{{1, 4}, {1, 0, 0, 1}});
+  for (const nn::ROC* roc : {&last, &first})
+    for (std::size_t c = 0; c < 2; ++c) {
+      check_near(roc->eval()[c].fpr, flat.eval()[c].fpr, 0);
+      check_near(roc->eval()[c].thresholds, flat.eval()[c].thresholds, 0);
+    }
+}
+
 TEST_CASE("ROC: an update replaces the one before, or is added") {
   nn::ROC last, all{{.accumulate = true}};
   for (nn::ROC* roc : {&last, &all}) {

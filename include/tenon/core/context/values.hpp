@@ -50,6 +50,7 @@ struct Context {
 
   // Who has set the keys, for print_context(): bit k is row k of the table of core/context/keys.hpp.
   std::uint64_t by_call = 0, by_environment = 0;
+  std::uint64_t seeds_set = 0;  // by set_context in this process, when `seed` was set
 };
 
 #if TENON_DEFINES

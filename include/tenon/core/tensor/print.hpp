@@ -31,6 +31,14 @@ std::string to_string(const Tensor<T, S>& x, TensorForm form = TensorForm::print
   return to_string(x.view(), form);
 }
 
+/// The shape of a tensor, also in PyNative mode in construct: `shape_text(x.shape())` is "[2, 3]".
+template <class Self>
+std::string shape_text(const ops::detail::Extents<Self>& shape) {
+  std::int64_t extents[max_rank];
+  for (int axis = 0; axis < shape.size(); ++axis) extents[axis] = shape[axis];
+  return shape_text({extents, std::size_t(shape.size())});
+}
+
 /// Writes to_string(x) to a standard stream. (The stream is a template argument, so that <ostream> is the caller's
 /// choice.)
 template <class Traits, Element T, class S>

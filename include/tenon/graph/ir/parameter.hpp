@@ -82,6 +82,13 @@ struct Parameter : ParameterHandle, ops::Value<Parameter<T, S, Init, Trainable>>
     return {reinterpret_cast<T*>(hand_out(dims.bytes(1))), static_cast<std::size_t>(dims.count(1))};
   }
   AnyTensor view() const { return AnyTensor(dims, 1, hand_out(dims.bytes(1))); }
+  /// The only element of a parameter with one: `scale.item()`. Throws as values().
+  T item() const requires(dims.count(1) == 1)
+  {
+    if constexpr (setting) return value();
+    if (!data) detail::refuse_unbound(dims);
+    return *reinterpret_cast<const T*>(values_at(sizeof(T), tenon::detail::Look::read));
+  }
 
  private:
   struct Nothing {};

@@ -8,10 +8,11 @@ namespace tenon::inline TENON_ABI::nn {
 
 /// Share of the positions whose largest prediction is at the label's class.
 ///
-/// prediction  [n, C, ...] float32 or float64, C >= 2
-/// label       int32 or int64 [n, ...], or like the prediction of float32, float64, or int32 (one-hot: its largest
-///             element counts). A class that the prediction does not have counts as wrong
-/// source      MindSpore nn.Accuracy with eval_type "classification"
+/// prediction  [n, ..., C], the classes last as in the losses, or [n, C, ...]; float32 or float64, C >= 2. Where the
+///             label fits both, [n, C, C] and [n, C], the classes are last
+/// label       int32 or int64 [n, ...], or like the prediction [n, C, ...] of float32, float64, or int32 (one-hot: its
+///             largest element counts). A class that the prediction does not have counts as wrong
+/// source      MindSpore nn.Accuracy with eval_type "classification", which has [n, C, ...] alone
 class Accuracy {
  public:
   static constexpr std::string_view name = "accuracy";

@@ -13,7 +13,7 @@ enum class ConfusionNormalization { none, target, prediction, all };
 /// A matrix [classes, classes] of counts, row: the label, column: the prediction.
 ///
 /// prediction  integers like the label; floating-point numbers like it, which are class 1 from the threshold on, else
-///             class 0; or [n, classes, ...] floating-point, of which the largest counts
+///             class 0; or [n, ..., classes] or [n, classes, ...] floating-point, of which the largest counts
 /// label       [n, ...] class numbers
 /// throws      ValueError for less than 2 classes
 /// source      MindSpore nn.ConfusionMatrix
@@ -32,12 +32,13 @@ class ConfusionMatrix {
   /// update is counted.
   void update(const AnyTensor& prediction, const AnyTensor& label) {
     const bool scores = prediction.rank == label.rank + 1 && label.rank > 0;
-    if (scores) check_scores(prediction, label);
+    const int axis = class_axis(prediction, label);
+    if (scores) check_scores(prediction, label, axis);
     else detail::check_same_shape("ConfusionMatrix", prediction, label);
     const std::int64_t count = label.count();
     std::vector<std::size_t> cells;
     for (std::int64_t i = 0; i < count; ++i) {
-      const long predicted = scores ? best(prediction, i) : class_at(prediction, i, "prediction");
+      const long predicted = scores ? best(prediction, i, axis) : class_at(prediction, i, "prediction");
       cells.push_back(static_cast<std::size_t>(class_at(label, i, "label") * classes_ + predicted));
     }
     for (const std::size_t cell : cells) counts_[cell] += 1;
@@ -64,17 +65,16 @@ class ConfusionMatrix {
   }
 
  private:
-  void check_scores(const AnyTensor& prediction, const AnyTensor& label) const {
-    bool fits = prediction.extent[0] == label.extent[0] && prediction.extent[1] == classes_;
-    for (int axis = 1; axis < label.rank; ++axis) fits = fits && prediction.extent[axis + 1] == label.extent[axis];
-    if (!fits)
+  void check_scores(const AnyTensor& prediction, const AnyTensor& label, int axis) const {
+    if (axis == 0 || prediction.extent[axis] != classes_)
       throw_error<ValueError>("ConfusionMatrix of ", classes_, " classes got predictions ",
                               shape_text(prediction.shape()), " and labels ", shape_text(label.shape()),
-                              ": it takes [n,", classes_, ",...] and [n,...], or one shape for both.");
+                              ": it takes [n,...,", classes_, "] or [n,", classes_,
+                              ",...] and [n,...], or one shape for both.");
   }
-  long best(const AnyTensor& prediction, std::int64_t place) const {
+  long best(const AnyTensor& prediction, std::int64_t place, int class_axis) const {
     std::int64_t inner = 1;
-    for (int axis = 2; axis < prediction.rank; ++axis) inner *= prediction.extent[axis];
+    for (int axis = class_axis + 1; axis < prediction.rank; ++axis) inner *= prediction.extent[axis];
     const std::int64_t first = place / inner * classes_ * inner + place % inner;
     long best = 0;
     for (long c = 1; c < classes_; ++c) {  // as argmax: NaN is larger than all else

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include <tenon/nn/metric/count/element.hpp>
+#include <tenon/nn/metric/count/classes.hpp>
 
 namespace tenon::inline TENON_ABI::nn {
 
@@ -26,8 +26,8 @@ struct RocOptions {
 
 /// The curve of a prediction, or of each class against all others.
 ///
-/// prediction  like the label, how sure a sample is positive; or [n, C, ...], how sure it is of each class. MindSpore
-///             reads the elements of [n, C] as if they were [C, n]; not copied
+/// prediction  like the label, how sure a sample is positive; or [n, ..., C] or [n, C, ...], how sure it is of each
+///             class. MindSpore reads the elements of [n, C] as if they were [C, n]; not copied
 /// label       [n, ...]
 /// source      MindSpore nn.ROC
 class ROC {
@@ -44,7 +44,8 @@ class ROC {
     if (classes_ != 0 && classes != classes_)
       throw_error<ValueError>("ROC got predictions of ", classes, " classes after some of ", classes_,
                               ": call clear() before it judges another network.");
-    const std::int64_t places = label.count(), inner = label.rank ? places / std::max<long>(label.extent[0], 1) : 1;
+    const bool classes_last = class_axis(prediction, label) != 1;
+    const std::int64_t places = label.count(), inner = classes_last ? 1 : places / std::max<long>(label.extent[0], 1);
     for (std::int64_t i = 0; i < places * classes; ++i)
       if (std::isnan(detail::element(prediction, i)))
         throw_error<ValueError>("ROC got a prediction that is NaN, at place ", static_cast<long>(i), ".");
@@ -73,15 +74,14 @@ class ROC {
       detail::check_same_shape("ROC", prediction, label);
       return 1;
     }
-    bool fits = prediction.rank == label.rank + 1 && label.rank > 0 && prediction.extent[0] == label.extent[0];
-    for (int axis = 1; fits && axis < label.rank; ++axis) fits = prediction.extent[axis + 1] == label.extent[axis];
-    if (!fits || prediction.extent[1] < 2)
-      throw_error<ValueError>("ROC needs predictions like the labels [n,...], or [n,classes,...], got ",
+    const int axis = class_axis(prediction, label);
+    if (axis == 0 || prediction.extent[axis] < 2)
+      throw_error<ValueError>("ROC needs predictions like the labels [n,...], or [n,...,classes], got ",
                               shape_text(prediction.shape()), " and ", shape_text(label.shape()), ".");
     if (options_.pos_label)
       throw_error<ValueError>("ROC takes a pos_label for predictions like the labels alone, got ",
                               shape_text(prediction.shape()), " and ", shape_text(label.shape()), ".");
-    return static_cast<long>(prediction.extent[1]);
+    return static_cast<long>(prediction.extent[axis]);
   }
   RocCurve curve(const std::vector<double>& scores, double positive) const {
     std::vector<std::size_t> order(scores.size());

@@ -5,28 +5,45 @@
 
 namespace tenon::inline TENON_ABI::nn {
 
+/// The axis of the classes in a prediction whose label has their numbers: the one that the label lacks, which is the
+/// last, as in the losses, or axis 1, as in MindSpore; the last where both fit ([n, C, C] and [n, C]). 0: none.
+template <class Prediction, class Label>  // TensorType or AnyTensor
+constexpr int class_axis(const Prediction& prediction, const Label& label) {
+  if (label.rank < 1 || prediction.rank != label.rank + 1) return 0;
+  for (int candidate = 0; candidate < 2; ++candidate) {
+    const int lacking = candidate == 0 ? label.rank : 1;
+    bool fits = true;
+    for (int axis = 0; axis < label.rank; ++axis)
+      fits = fits && label.extent[axis] == prediction.extent[axis < lacking ? axis : axis + 1];
+    if (fits) return lacking;
+  }
+  return 0;
+}
+
 /// The error of a metric for classes of these types; empty if the types fit.
 ///
-/// prediction  [n, C, ...] float32 or float64, C >= 2: a number for each class
-/// label       int32 or int64 [n, ...], the classes; or one-hot like the prediction, of float32, float64, or int32
+/// prediction  [n, ..., C] or [n, C, ...] float32 or float64, C >= 2: a number for each class
+/// label       int32 or int64 [n, ...], the classes; or one-hot like the prediction [n, C, ...], of float32, float64,
+///             or int32
 [[gnu::cold]] constexpr Sentence wrong_classes(std::string_view metric, const TensorType& prediction,
                                                const TensorType& label) {
   const auto is_real = [](Dtype d) { return d == Dtype::float32 || d == Dtype::float64; };
-  bool sparse = label.rank == prediction.rank - 1 && (label.dtype == Dtype::int32 || label.dtype == Dtype::int64);
-  for (int axis = 0; sparse && axis < label.rank; ++axis) sparse = label[axis] == prediction[axis == 0 ? 0 : axis + 1];
+  const bool is_whole = label.dtype == Dtype::int32 || label.dtype == Dtype::int64;
+  const int axis = is_whole ? class_axis(prediction, label) : 0;
   const bool one_hot = label.same_shape(prediction) && (is_real(label.dtype) || label.dtype == Dtype::int32);
   Sentence s;
   if (prediction.rank == 2 && prediction[1] == 1)
     s << metric << " compares classes, and got one number per sample, " << tenon::name(prediction.dtype) << " "
       << prediction << ": give two classes two outputs and nn::SoftmaxCrossEntropyWithLogits; nn::MAE{} and nn::Loss{} "
       << "judge a regression";
-  else if (prediction.rank < 2 || prediction[1] < 2 || !is_real(prediction.dtype))
+  else if (prediction.rank < 2 || prediction[axis > 0 ? axis : 1] < 2 || !is_real(prediction.dtype))
     s << metric << " needs predictions [n,classes] of float32 or float64 with 2 or more classes, got "
       << tenon::name(prediction.dtype) << " " << prediction << " and labels " << tenon::name(label.dtype) << " "
       << label << "; nn::Loss{} judges a regression";
-  else if (!sparse && !one_hot)
+  else if (axis == 0 && !one_hot)
     s << metric << " got predictions " << prediction << " and labels " << tenon::name(label.dtype) << " " << label
-      << ", which must be int32 or int64 " << (prediction.rank == 2 ? "[n]" : "without the axis of the classes")
+      << ", which must be int32 or int64 "
+      << (prediction.rank == 2 ? "[n]" : "without the axis of the classes, the last or axis 1")
       << ", or one-hot like the predictions";
   return s;
 }
@@ -57,18 +74,17 @@ void each_label(std::string_view metric, const AnyTensor& prediction, const AnyT
 
 #if TENON_DEFINES
 /// Throws ValueError with a sentence that is not empty, and for another number of classes than before.
-inline void check_batch(std::string_view metric, const Sentence& wrong, const AnyTensor& prediction, long& classes) {
+inline void check_batch(std::string_view metric, const Sentence& wrong, long found, long& classes) {
   if (!wrong.empty()) throw_error<ValueError>(wrong.view(), ".");
-  const long found = prediction.extent[1];
   if (classes != 0 && classes != found)
     throw_error<ValueError>(metric, " got predictions of ", found, " classes after some of ", classes,
                             ": call clear() before it judges another network.");
   classes = found;
 }
 /// Places after the axis of the classes.
-inline long inner_places(const AnyTensor& t) {
+inline long inner_places(const AnyTensor& t, int class_axis) {
   long places = 1;
-  for (int axis = 2; axis < t.rank; ++axis) places *= t.extent[axis];
+  for (int axis = class_axis + 1; axis < t.rank; ++axis) places *= t.extent[axis];
   return places;
 }
 // What argmax gives: the first one of the largest, where NaN is larger than all else.
@@ -92,11 +108,12 @@ inline long class_number(const AnyTensor& label, long i) {
 
 TENON_INLINE void each_class(std::string_view metric, const AnyTensor& prediction, const AnyTensor& label,
                              long& classes, FunctionRef<long, long> f) {
-  check_batch(metric, wrong_classes(metric, type_of_view(metric, prediction), type_of_view(metric, label)), prediction,
-              classes);
+  const Sentence wrong = wrong_classes(metric, type_of_view(metric, prediction), type_of_view(metric, label));
   const bool one_hot = label.rank == prediction.rank;
-  const long inner = inner_places(prediction);
-  for (long i = 0; i < prediction.extent[0] * inner; ++i) {
+  const int axis = one_hot ? 1 : class_axis(prediction, label);
+  check_batch(metric, wrong, prediction.rank > 1 ? prediction.extent[axis] : 0, classes);
+  const long inner = inner_places(prediction, axis), places = prediction.count() / classes;
+  for (long i = 0; i < places; ++i) {
     const long first = i / inner * classes * inner + i % inner;
     const long wanted = one_hot ? largest(label, first, classes, inner) : class_number(label, i);
     f(largest(prediction, first, classes, inner), wanted);
@@ -104,8 +121,8 @@ TENON_INLINE void each_class(std::string_view metric, const AnyTensor& predictio
 }
 TENON_INLINE void each_label(std::string_view metric, const AnyTensor& prediction, const AnyTensor& label,
                              long& classes, FunctionRef<long, long, bool, bool> f) {
-  check_batch(metric, wrong_label_sets(metric, type_of_view(metric, prediction), type_of_view(metric, label)),
-              prediction, classes);
+  const Sentence wrong = wrong_label_sets(metric, type_of_view(metric, prediction), type_of_view(metric, label));
+  check_batch(metric, wrong, prediction.rank > 1 ? prediction.extent[1] : 0, classes);
   const auto flag = [&](const AnyTensor& t, long at, const char* what) {
     const double value = element(t, at);
     if (value != 0 && value != 1)
@@ -115,7 +132,7 @@ TENON_INLINE void each_label(std::string_view metric, const AnyTensor& predictio
   };
   const std::int64_t count = prediction.count();
   for (std::int64_t at = 0; at < count; ++at) flag(prediction, at, "prediction"), flag(label, at, "label");
-  const long inner = inner_places(prediction);
+  const long inner = inner_places(prediction, 1);
   for (long row = 0; row < prediction.extent[0] * inner; ++row)
     for (long c = 0; c < classes; ++c) {
       const long at = row / inner * classes * inner + c * inner + row % inner;
