@@ -24,6 +24,7 @@
 #include <tenon/nn/layer/recurrent/rnn.hpp>
 #include <tenon/nn/layer/time_distributed.hpp>
 #include <tenon/nn/loss/multi_loss.hpp>
+#include <tenon/nn/metric/ignore_index.hpp>
 #include <tenon/nn/metric/naming/for_output.hpp>
 #include <tenon/nn/optim/adamw.hpp>
 #include <tenon/nn/recompute.hpp>

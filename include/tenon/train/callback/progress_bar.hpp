@@ -82,6 +82,11 @@ inline constexpr double progress_period = 0.1;  // seconds between two drawings
     if (locale.empty()) locale = lower_case(variable(name));
   return locale.find("utf-8") != locale.npos || locale.find("utf8") != locale.npos;
 }
+/// Whether this is the number of nn::Loss, which is "eval_loss", too: a second "loss" beside that of the training.
+inline bool is_told_twice(const EvalResult& all, std::string_view name, double value) {
+  const double* const eval_loss = name.compare("loss") == 0 ? all.find("eval_loss") : nullptr;
+  return eval_loss && (*eval_loss == value || value != value);
+}
 }  // namespace detail
 
 TENON_INLINE_CONSTRUCTOR ProgressBar::ProgressBar(std::FILE* to) : to_(to), terminal_(::isatty(::fileno(to)) == 1) {
@@ -124,7 +129,8 @@ TENON_INLINE void ProgressBar::epoch_end(RunInfo& run) {
   if (waits_long()) line += text(", ", waiting());
   if (run.eval_results)
     for (const auto& [name, value] : *run.eval_results)
-      line.append(", ").append(name).append(" ").append(detail::progress_number(value));
+      if (!detail::is_told_twice(*run.eval_results, name, value))
+        line.append(", ").append(name).append(" ").append(detail::progress_number(value));
   std::fputs(text(line, "\n").c_str(), to_);
   std::fflush(to_);
 }
@@ -176,7 +182,8 @@ TENON_INLINE int ProgressBar::columns() const {
   detail::add_column(head, row, "", curve);
   if (run.eval_results)
     for (const auto& [name, value] : *run.eval_results)
-      detail::add_column(head, row, name, detail::progress_number(value));
+      if (!detail::is_told_twice(*run.eval_results, name, value))
+        detail::add_column(head, row, name, detail::progress_number(value));
   // an epoch without an evaluation has no numbers for the last columns
   if (waits_long()) row += text("  ", waiting());
   if (head.size() > head_.size()) show(style_.color ? text("\x1b[1m", head, "\x1b[0m") : head, true), head_ = head;
