@@ -42,12 +42,23 @@ TEST_CASE("top k: the first of equal predictions counts as the larger one, NaN a
   CHECK(share_of(3, equal, {{1}, {-1}}) == 0);
 }
 
+TEST_CASE("top k: places of a sample, with the classes last or in axis 1") {
+  const Ints label{{1, 3}, {2, 0, 1}};
+  const Floats scores = five_classes();
+  Floats last{{1, 3, 5}, scores.values}, first{{1, 5, 3}, std::vector<float>(15)};
+  for (std::size_t i = 0; i < 15; ++i) first.values[i % 5 * 3 + i / 5] = scores.values[i];
+  for (const int k : {1, 2, 3}) {
+    CHECK(share_of(k, last, label) == share_of(k, scores, {{3}, {2, 0, 1}}));
+    CHECK(share_of(k, first, label) == share_of(k, scores, {{3}, {2, 0, 1}}));
+  }
+}
+
 TEST_CASE("top k: what it refuses") {
   CHECK_THROWS_WITH_AS(nn::TopKCategoricalAccuracy{0}, "TopKCategoricalAccuracy needs a k of 1 or more, got 0.",
                        ValueError);
   nn::Top5CategoricalAccuracy metric;
   CHECK_THROWS_AS(metric.eval(), RuntimeError);
-  CHECK_THROWS_AS(update(metric, Floats{{1, 2, 1}, {0, 1}}, Ints{{1, 1}, {0}}), ValueError);
+  CHECK_THROWS_AS(update(metric, Floats{{1, 2, 1}, {0, 1}}, Ints{{1, 3}, {0, 0, 0}}), ValueError);
   CHECK_THROWS_AS(update(metric, five_classes(), Ints{{2}, {0, 1}}), ValueError);
   CHECK_THROWS_AS(metric.eval(), RuntimeError);
 }

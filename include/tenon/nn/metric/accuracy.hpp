@@ -57,8 +57,8 @@ class MultilabelAccuracy {
 
 #if TENON_DEFINES
 TENON_INLINE void Accuracy::update(const AnyTensor& prediction, const AnyTensor& label) {
-  detail::each_class("Accuracy", prediction, label, classes_, [this](long predicted, long wanted) {
-    right_ += predicted == wanted;
+  detail::each_class("Accuracy", prediction, label, classes_, [this](const detail::ClassPlace& place) {
+    right_ += place.predicted == place.wanted;
     ++total_;
   });
 }

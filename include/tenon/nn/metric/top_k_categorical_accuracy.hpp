@@ -9,12 +9,11 @@ namespace tenon::inline TENON_ABI::nn {
 /// predictions, the first class counts as the larger one. A prediction that is NaN is larger than any other, as in
 /// argmax; a label whose own prediction is NaN, or that is none of the classes, is wrong.
 ///
-/// prediction  [n, C] float32 or float64, C >= 2
-/// label       int32 or int64 [n], or one-hot [n, C] of float32, float64, or int32
-/// warning     at the first batch if k is not smaller than the number of classes: every valid label then counts as
-///             correct
-/// throws      ValueError for k < 1
-/// source      MindSpore nn.TopKCategoricalAccuracy
+/// prediction, label  as of Accuracy
+/// warning            at the first batch if k is not smaller than the number of classes: every valid label then counts
+///                    as correct
+/// throws             ValueError for k < 1
+/// source             MindSpore nn.TopKCategoricalAccuracy, which has [n, C] alone
 class TopKCategoricalAccuracy {
  public:
   static constexpr std::string_view name = "topk";
@@ -24,8 +23,6 @@ class TopKCategoricalAccuracy {
 
   /// Why predictions and labels of these types cannot be judged; empty if they can.
   static constexpr Sentence check(const TensorType& prediction, const TensorType& label) {
-    if (prediction.rank > 2)
-      return Sentence{} << "TopKCategoricalAccuracy needs predictions [n,classes], got " << prediction;
     return wrong_classes("TopKCategoricalAccuracy", prediction, label);
   }
 
@@ -54,19 +51,15 @@ struct Top5CategoricalAccuracy : TopKCategoricalAccuracy {
 
 #if TENON_DEFINES
 TENON_INLINE void TopKCategoricalAccuracy::update(const AnyTensor& prediction, const AnyTensor& label) {
-  if (prediction.rank > 2)
-    throw_error<ValueError>("TopKCategoricalAccuracy needs predictions [n,classes], got ",
-                            shape_text(prediction.shape()), ".");
   const bool first_batch = classes_ == 0;
-  long row = 0;
-  detail::each_class("TopKCategoricalAccuracy", prediction, label, classes_, [&](long, long wanted) {
-    const long begin = row++ * classes_;
+  detail::each_class("TopKCategoricalAccuracy", prediction, label, classes_, [&](const detail::ClassPlace& place) {
+    const long wanted = place.wanted;
     ++total_;
     if (wanted < 0 || wanted >= classes_) return;
-    const double own = detail::element(prediction, begin + wanted);
+    const double own = detail::element(prediction, place.first + wanted * place.stride);
     long larger = 0;
     for (long c = 0; c < classes_; ++c) {
-      const double other = detail::element(prediction, begin + c);
+      const double other = detail::element(prediction, place.first + c * place.stride);
       larger += !(other <= own) || (other == own && c < wanted);
     }
     right_ += own == own && larger < k_;

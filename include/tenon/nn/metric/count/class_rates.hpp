@@ -53,7 +53,8 @@ class ClassMetric {
   /// of classes than before; nothing is counted then.
   void update(const AnyTensor& prediction, const AnyTensor& label) {
     std::vector<ClassCount> counts = counts_;
-    each_class(M::title, prediction, label, classes_, [&](long predicted, long wanted) {
+    each_class(M::title, prediction, label, classes_, [&](const ClassPlace& place) {
+      const long predicted = place.predicted, wanted = place.wanted;
       if (wanted < 0 || wanted >= classes_)
         throw_error<ValueError>(M::title, " got the label ", wanted, ", the prediction has the classes 0 to ",
                                 classes_ - 1, ".");

@@ -61,10 +61,14 @@ constexpr Sentence wrong_label_sets(std::string_view metric, const TensorType& p
 
 namespace detail {
 
-/// Calls f(predicted class, wanted class) for each place of a batch. Throws ValueError with the sentence of
-/// wrong_classes(), and for another number of classes than before: `classes` is 0 at first.
+/// A place of a batch: the class that is predicted, that of the label, and where the predictions of the classes are.
+struct ClassPlace {
+  long predicted, wanted, first, stride;
+};
+/// Calls f for each place of a batch. Throws ValueError with the sentence of wrong_classes(), and for another number of
+/// classes than before: `classes` is 0 at first.
 void each_class(std::string_view metric, const AnyTensor& prediction, const AnyTensor& label, long& classes,
-                FunctionRef<long, long> f);
+                FunctionRef<const ClassPlace&> f);
 
 /// Calls f(row, class, is predicted, is wanted) for each element of a batch, one row (a sample, or a place of it) after
 /// the other. Throws ValueError with the sentence of wrong_label_sets(), for elements that are neither 0 nor 1, and for
@@ -107,7 +111,7 @@ inline long class_number(const AnyTensor& label, long i) {
 }
 
 TENON_INLINE void each_class(std::string_view metric, const AnyTensor& prediction, const AnyTensor& label,
-                             long& classes, FunctionRef<long, long> f) {
+                             long& classes, FunctionRef<const ClassPlace&> f) {
   const Sentence wrong = wrong_classes(metric, type_of_view(metric, prediction), type_of_view(metric, label));
   const bool one_hot = label.rank == prediction.rank;
   const int axis = one_hot ? 1 : class_axis(prediction, label);
@@ -116,7 +120,7 @@ TENON_INLINE void each_class(std::string_view metric, const AnyTensor& predictio
   for (long i = 0; i < places; ++i) {
     const long first = i / inner * classes * inner + i % inner;
     const long wanted = one_hot ? largest(label, first, classes, inner) : class_number(label, i);
-    f(largest(prediction, first, classes, inner), wanted);
+    f({largest(prediction, first, classes, inner), wanted, first, inner});
   }
 }
 TENON_INLINE void each_label(std::string_view metric, const AnyTensor& prediction, const AnyTensor& label,
