@@ -6,6 +6,7 @@
 
 #include <tenon/dataset/stage/data_info.hpp>
 #include <tenon/dist/collectives.hpp>
+#include <tenon/nn/optim/update/update_rules.hpp>
 #include <tenon/nn/parameters.hpp>
 #if TENON_DEFINES
 #include <cstring>
@@ -29,8 +30,11 @@ struct DealtBatch {
 struct AgreedStep {
   std::int64_t batch = 0, step = 0;
   std::uint64_t samples = 0;  // some of their bits
-  std::uint64_t weights = 0;  // their bits, looked at before the first step
+  std::uint64_t weights = 0;  // their bits, looked at before the first step of a run
   double rate = 0;            // of learning
+  std::uint64_t seed = 0;     // of random numbers
+  std::uint64_t numbers = 0;  // what else updates read beside gradients
+  std::uint64_t frozen = 0;   // which parameters are
 };
 
 enum class Agreement : std::int32_t { run, step, stop, model, moments = 5, parts };  // 4: dist/shared_blocks.hpp
@@ -63,6 +67,12 @@ std::uint64_t number_of_samples(const dataset::Row<List>& row) {
                               number);
   return number;
 }
+
+/// A number for what the updates of a step read beside gradients: the numbers of the optimizer, in its rules, and at the
+/// begin of the training state (`head`) the loss scale, the flag of updates, and the limit of gradients.
+std::uint64_t number_of_updates(const std::byte* head, const nn::UpdateRules& rules);
+/// A number for which parameters are frozen; 0: none is.
+std::uint64_t number_of_frozen(const ParameterList& parameters);
 
 /// A line for the optimizer, and one for each parameter: its name, dtype, shape, and whether it is trained.
 [[gnu::cold]] std::vector<std::string> model_lines(std::string_view optimizer, long shards,
@@ -116,6 +126,28 @@ TENON_INLINE std::uint64_t number_of_column(const std::byte* data, std::size_t b
   constexpr std::size_t words = 64;
   if (bytes <= 8 * words) return number_of_bits(data, bytes, number);
   for (std::size_t k = 0; k < words; ++k) number = number_of_bits(data + (bytes - 8) * k / (words - 1), 8, number);
+  return number;
+}
+
+[[gnu::cold, gnu::noinline]] TENON_INLINE std::uint64_t number_of_updates(const std::byte* head,
+                                                                          const nn::UpdateRules& rules) {
+  const std::span<const nn::Numbers> all = rules.numbers();
+  std::uint64_t number = number_of_bits(reinterpret_cast<const std::byte*>(all.data()), all.size_bytes());
+  number = number_of_bits(head + loss_scale_state, sizeof(float), number);
+  number = number_of_bits(head + overflow_state, sizeof(std::int32_t), number);
+  return number_of_bits(head + gradient_clip_state, sizeof(float), number);
+}
+[[gnu::cold, gnu::noinline]] TENON_INLINE std::uint64_t number_of_frozen(const ParameterList& parameters) {
+  std::uint64_t number = 0;
+  const ParameterArena* const arena = parameters.arena();
+  if (!arena || arena->freeze_version == 0) return number;
+  for (int e = 0; e < parameters.entries(); ++e) {
+    const Entry& entry = parameters.table()[e];
+    float by[2]{float(e), 0};
+    if (entry.setting) std::memcpy(&by[1], parameters.handle(e).values_at(sizeof by[1], Look::read), sizeof by[1]);
+    else by[1] = entry.parameter && entry.trainable && !parameters.handle(e).requires_grad();
+    if (by[1] != 0) number = number_of_bits(reinterpret_cast<const std::byte*>(by), sizeof by, number);
+  }
   return number;
 }
 
@@ -234,6 +266,16 @@ TENON_INLINE std::uint64_t number_of_column(const std::byte* data, std::size_t b
   if ((other = first_other(all, &AgreedStep::rate)))
     throw_error<RuntimeError>("Model.train: in step ", own.step + 1, " rank 0 has the learning rate ", all[0].rate,
                               ", rank ", other, " ", all[other].rate, ": their weights would become different.");
+  const auto refuse = [&](const char* has, const char* advice) {
+    throw_error<RuntimeError>("Model.train: in step ", own.step + 1, " rank ", other, has, " than rank 0: ", advice,
+                              ".");
+  };
+  if ((other = first_other(all, &AgreedStep::seed)))
+    refuse(" has another seed of random numbers", "give all ranks the same one");
+  if ((other = first_other(all, &AgreedStep::numbers)))
+    refuse(" has other numbers of the optimizer or the loss scale", "their weights would become different");
+  if ((other = first_other(all, &AgreedStep::frozen)))
+    refuse(" has other frozen parameters", "their weights would become different");
   DealtBatch batch{0, 0};
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     if (int(rank) == ranks.rank()) batch.begin = batch.all;
