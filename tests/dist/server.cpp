@@ -51,6 +51,35 @@ TEST_CASE("a parameter server has the bits of one process, on any number of serv
   }
 }
 
+TEST_CASE("workers that differ hear in what, all of them") {
+  const auto heard = [](std::uint64_t seed, float decay, float scale, const std::string& words) {
+    Job job(1, 2);
+    const auto body = [&] {
+      const bool odd = dist::detail::server_node()->is_worker() && dist::detail::server_node()->rank() == 1;
+      small::Net net;
+      const ContextScope weights({.num_threads = 1, .seed = 5});
+      net.init_parameters();
+      const ContextScope own({.seed = odd ? seed : 5});
+      Model model{net, nn::SoftmaxCrossEntropyWithLogits{},
+                  nn::Adam{.learning_rate = 0.01f, .weight_decay = odd ? decay : 0.5f},
+                  FixedLossScaleManager<true>{.loss_scale = odd ? scale : 2}, dist::ParameterServer{}};
+      model.train(1, small::samples(50) | dataset::batch(11));
+      return std::string("ended well");
+    };
+    job.start_all(body);
+    job.wait(body);
+    for (const char* const name : {"worker 0", "worker 1"}) {
+      CAPTURE(job.said(name));
+      CHECK(job.said(name).find(words) != std::string::npos);
+    }
+  };
+  const std::string who = "server 0: in step 1 worker 1 has ", advice = " than worker 0: give all workers the same";
+  heard(5, 0.5f, 2, "ended well");
+  heard(6, 0.5f, 2, who + "another seed of random numbers" + advice);
+  heard(5, 0.25f, 2, who + "other numbers of the optimizer" + advice);
+  heard(5, 0.5f, 4, who + "another loss scale" + advice);
+}
+
 TEST_CASE("messages of strangers change nothing, and get a sentence or nothing") {
   using namespace dist::detail;
   const std::string alone = trained(dist::DataParallel{.shards = 4}, Mode::graph);

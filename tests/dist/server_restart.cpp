@@ -10,6 +10,7 @@
 #include <tenon/nn/layer/norm/batch_norm.hpp>
 #include <tenon/nn/optim/adam.hpp>
 #include <tenon/nn/optim/clip.hpp>
+#include <tenon/nn/optim/momentum.hpp>
 #include <tenon/train/callbacks.hpp>
 #include <tenon/train/data_parallel.hpp>
 
@@ -59,13 +60,13 @@ void check(const Optimizer& optimizer, int workers, Victim victim, long step, bo
   CHECK(job.board().kills == (victim != Victim::nobody));
   for (int w = 0; w < workers; ++w) CHECK(job.said(text("worker ", w)) == alone);
 }
+const nn::Adam adam{.learning_rate = 0.01f};
 struct StopAt {
   long step;
   void step_end(RunInfo& run) {
     if (run.cur_step_num == step) run.request_stop();
   }
 };
-const nn::Adam adam{.learning_rate = 0.01f};
 
 }  // namespace
 
@@ -81,6 +82,37 @@ TEST_CASE("a worker is killed, before a step, after one, at the end of an epoch,
 TEST_CASE("a server is killed") {
   for (const auto& [step, before] : {std::pair(1, true), {3, false}, {5, false}, {7, true}, {10, false}})
     check(adam, 2, Victim::server, step, before);
+}
+TEST_CASE("a server is killed in the second run of a program, which trains other parameters, or another Model") {
+  const auto train = [](const auto& part, bool in_two_models, Killer killer = {}) {
+    const ContextScope scope({.mode = Mode::graph, .num_threads = 1, .seed = 5});
+    const auto data = small::samples(52) | dataset::shuffle(52, 3) | dataset::batch(11);
+    Dropping net;
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, adam, part};
+    net.fc1.requires_grad(in_two_models);
+    model.train(1, data);
+    net.fc1.requires_grad(true);
+    if (!in_two_models) model.train(2, data, killer);
+    else {
+      Model second{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f},
+                   part};
+      second.train(2, data, killer);
+    }
+    return small::bits(net);
+  };
+  for (const bool in_two_models : {false, true}) {
+    CAPTURE(in_two_models);
+    const std::string alone = train(dist::DataParallel{.shards = 4}, in_two_models);
+    Job job(2, 2);
+    const auto body = [&] {
+      return train(dist::ParameterServer{.shards = 4, .folder = job.folder()}, in_two_models,
+                   Killer{&job.board(), Victim::server, 7, true});
+    };
+    job.start_all(body);
+    job.wait(body);
+    CHECK(job.board().kills == 1);
+    for (const char* const name : {"worker 0", "worker 1"}) CHECK(job.said(name) == alone);
+  }
 }
 TEST_CASE("the scheduler is killed") {
   for (const auto& [step, before] : {std::pair(1, true), {8, false}, {10, false}})

@@ -217,9 +217,8 @@ class ParallelStep<dist::ParameterServer> {
     using namespace dist::detail;
     const StepTarget scope(runner.target_);
     ServerRecords records(folder_, node_->rank(), node_->job(), model);
-    const bool found = records.load(plan_.record(node_->rank()));
-    if (found && records.index.run > run_) return;  // this run was over before this server was started again
-    if (found && records.index.run < run_) records.begin_run(run_);
+    if (records.run_in_files() > run_) return;  // this run was over before this server was started again
+    if (records.load(plan_.record(node_->rank())) && records.index.run < run_) records.begin_run(run_);
     ServerWork<Runner> work(runner, *runner.net_, plan_, *node_, shards_, records);
     if (!records.empty()) work.load();
     ServerDesk desk(*node_, run_, most_bytes(), model, records, work);
