@@ -27,8 +27,10 @@ says() {
   grep -qF -- "$words" "$dir/out" || { cat "$dir/out"; fail "does not say \"$words\": $*"; }
 }
 cat >"$dir/program.cpp" <<'END'
+#include <sys/wait.h>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <tenon/dist/mpi.hpp>
 int main(int count, char** words) try {
@@ -39,6 +41,16 @@ int main(int count, char** words) try {
     if (how == "ends") return 0;
     if (how == "is-killed") std::raise(SIGKILL);
     if (how == "waits") ::sleep(60);
+    if (how == "forks") {  // children that end well, or not, are no ranks
+      for (const int status : {0, 3}) {
+        const pid_t child = ::fork();
+        if (child == 0) std::exit(status);
+        int ended = 0;
+        ::waitpid(child, &ended, 0);
+        if (WEXITSTATUS(ended) != status) return 4;
+      }
+      ::usleep(900000);  // the others would hear now that this rank has ended
+    }
   }
   float sum = 1;
   tenon::dist::all_reduce<float>(tenon::dist::communicator(), tenon::dist::ReduceOp::sum, {&sum, 1});
@@ -82,6 +94,11 @@ for launcher in $launchers; do
     "$launcher" -n 3 "$dir/checked" well >"$dir/out" 2>&1 && continue
   cat "$dir/out"
   fail "$launcher -n 3 program well, with the address sanitizer"
+done
+for launcher in $launchers; do
+  timeout 60 "$launcher" -n 3 "$dir/program" forks >"$dir/out" 2>&1 </dev/null && [ ! -s "$dir/out" ] && continue
+  cat "$dir/out"
+  fail "$launcher -n 3 program forks"
 done
 for launcher in $launchers; do
   # a rank that ends, however, ends the others, which wait for it

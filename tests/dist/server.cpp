@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #if __has_include(<zmq.h>) && !defined(__SANITIZE_THREAD__)  // libzmq itself is not compiled for that
 
+#include <limits>
 #include <string>
 
 #include <tenon/nn/optim/adam.hpp>
@@ -156,6 +157,8 @@ TEST_CASE("what is wrong with a start is said before it") {
   has(refused({{"MS_SCHED_HOST", "no.such.machine.invalid"}}), "there is no machine 'no.such.machine.invalid'");
   has(refused({{"MS_SCHED_PORT", "65536"}}), "MS_SCHED_PORT is '65536', and must be 1 to 65535");
   has(refused({}), "no scheduler answers at 127.0.0.1:");
+  for (const double seconds : {-1.0, std::numeric_limits<double>::quiet_NaN()})
+    has(refused({}, seconds), "dist::init_parameter_server: timeout_seconds must be 0 or more, got ");
   ::setenv("MS_ROLE", "MS_WORKER", 1);
   small::Net net;
   const auto early = [&] {
@@ -166,6 +169,20 @@ TEST_CASE("what is wrong with a start is said before it") {
                        "dist::init_parameter_server before you make a Model.",
                        RuntimeError);
   ::unsetenv("MS_ROLE");
+  reset_ps_context();
+}
+TEST_CASE("a socket that ZeroMQ does not open is a sentence") {
+  set_ps_context("enable_ps", "True");
+  dist::detail::ZmqContext& zmq = dist::detail::zmq_context();
+  REQUIRE(zmq.context == nullptr);
+  zmq.context = zmq_ctx_new();
+  zmq_ctx_set(zmq.context, ZMQ_MAX_SOCKETS, 1);
+  {
+    const dist::detail::ZmqSocket only(ZMQ_DEALER, 1);
+    for (const char* const role : {"MS_SCHED", "MS_WORKER"})
+      has(refused({{"MS_ROLE", role}}), "ZeroMQ opens no socket: Too many open files.");
+  }
+  dist::detail::end_zmq();
   reset_ps_context();
 }
 TEST_CASE("so are processes that do not belong together") {

@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 #if __has_include(<zmq.h>) && !defined(__SANITIZE_THREAD__)  // libzmq itself is not compiled for that
 
+#include <limits>
 #include <string>
 
 #include <tenon/nn/layer/dropout.hpp>
@@ -45,12 +46,12 @@ std::string trained(const Optimizer& optimizer, const Part& part, Killer killer 
 }
 
 template <class Optimizer>
-void check(const Optimizer& optimizer, int workers, Victim victim, long step, bool before) {
+void check(const Optimizer& optimizer, int workers, Victim victim, long step, bool before, double timeout = 30) {
   CAPTURE(int(victim));
   CAPTURE(step);
   CAPTURE(before);
   const std::string alone = trained(optimizer, dist::DataParallel{.shards = 4});
-  Job job(2, workers);
+  Job job(2, workers, timeout);
   const auto body = [&] {
     return trained(optimizer, dist::ParameterServer{.shards = 4, .folder = job.folder()},
                    Killer{&job.board(), victim, step, before});
@@ -117,6 +118,10 @@ TEST_CASE("a server is killed in the second run of a program, which trains other
 TEST_CASE("the scheduler is killed") {
   for (const auto& [step, before] : {std::pair(1, true), {8, false}, {10, false}})
     check(adam, 2, Victim::scheduler, step, before);
+}
+TEST_CASE("an infinite timeout waits for the restart, too") {
+  for (const Victim victim : {Victim::other_worker, Victim::scheduler})
+    check(adam, 2, victim, 7, true, std::numeric_limits<double>::infinity());
 }
 TEST_CASE("several are killed at once") {
   for (const Victim victims : {Victim::both_servers, Victim::scheduler_and_worker}) check(adam, 3, victims, 7, true);

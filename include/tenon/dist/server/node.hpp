@@ -14,12 +14,14 @@
 #include <tenon/core/process_rank.hpp>
 #include <tenon/core/thread/threads.hpp>
 #include <tenon/dist/server/scheduler.hpp>
+#include <tenon/dist/timeout.hpp>
 
 namespace tenon::inline TENON_ABI::dist {
 
 /// How the processes of a parameter server wait for each other: `init_parameter_server({.timeout_seconds = 600})`.
 struct ParameterServerOptions {
-  /// For how long they wait for one that is not there: at the start, and after its death for its restart.
+  /// For how long they wait for one that is not there: at the start, and after its death for its restart. Infinity: for
+  /// ever.
   double timeout_seconds = 60;
 };
 
@@ -58,7 +60,8 @@ class ServerNode {
                                   ". MS_SCHED_HOST names the machine on which it runs, MS_SCHED_PORT a free port.");
       thread_.emplace([this, own = std::move(socket)] { schedule(*own); });
     } else {
-      thread_.emplace([this] { beat(); });
+      auto socket = std::make_unique<ZmqSocket>(ZMQ_DEALER, most_beat);  // here, where an error can be caught
+      thread_.emplace([this, own = std::move(socket)] { beat(*own); });
       try {
         await_place();
       } catch (...) {
@@ -125,9 +128,8 @@ class ServerNode {
     write_text(beat.address, told_address_);
     return beat;
   }
-  void beat() {
+  void beat(ZmqSocket& socket) {
     const std::uint64_t incarnation = random_number();
-    ZmqSocket socket(ZMQ_DEALER, most_beat);
     socket.connect(text("tcp://", environment.scheduler()));
     ZmqMessage message;
     for (bool ends = false; !ends;) {
@@ -229,12 +231,14 @@ inline std::unique_ptr<ServerNode>& server_node() {
 /// Call it after set_ps_context("enable_ps", "True"), and before you make a Model. Servers and workers wait here until
 /// all are there. A process that is started again takes the place of one that is silent.
 /// throws   RuntimeError without enable_ps, if called twice, if the scheduler does not answer, cannot listen, or has
-///          other numbers, if there are servers or workers enough; ValueError for a variable that is missing or wrong
+///          other numbers, if there are servers or workers enough; ValueError for a variable that is missing or wrong,
+///          and for a timeout below 0
 /// Source: MindSpore's parameter server
 [[gnu::cold]] inline void init_parameter_server(const ParameterServerOptions& options = {}) {
   if (detail::server_node())
     throw_error<RuntimeError>("dist::init_parameter_server was called before: this process is ",
                               detail::server_node()->name(), " already.");
+  detail::check_timeout("dist::init_parameter_server", options.timeout_seconds);
   detail::server_node() = std::make_unique<detail::ServerNode>(detail::server_environment(), options);
   const detail::ServerNode& node = *detail::server_node();
   // what is written once for all processes is written by worker 0
