@@ -38,7 +38,7 @@ int main(int count, char** words) try {
   tenon::dist::init("mpi", {.timeout_seconds = how == "waits" ? 1.0 : 0});
   if (tenon::dist::get_rank() == 1) {
     if (how == "fails") return 3;
-    if (how == "ends") return 0;
+    if (how == "ends" || how == "splits") return 0;
     if (how == "is-killed") std::raise(SIGKILL);
     if (how == "waits") ::sleep(60);
     if (how == "forks") {  // children that end well, or not, are no ranks
@@ -52,6 +52,7 @@ int main(int count, char** words) try {
       ::usleep(900000);  // the others would hear now that this rank has ended
     }
   }
+  if (how == "splits") tenon::dist::communicator().split(0, 0);
   float sum = 1;
   tenon::dist::all_reduce<float>(tenon::dist::communicator(), tenon::dist::ReduceOp::sum, {&sum, 1});
 } catch (const tenon::Error& error) {
@@ -116,6 +117,7 @@ for launcher in $launchers; do
 fails:Rank 1 of 3 ends with status 3.
 is-killed:$killed
 ends:Rank 1 has ended without the message that rank
+splits:Rank 1 has ended without the message that rank
 waits:has waited for rank 1 for 1 s, the timeout of dist::init: rank 1 is stuck, or slow.
 END
 done
