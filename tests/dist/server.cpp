@@ -52,6 +52,15 @@ TEST_CASE("a parameter server has the bits of one process, on any number of serv
   }
 }
 
+TEST_CASE("the scheduler listens where its name leads, as to 127.0.1.1 on a Debian") {
+  Job job(1, 1, 10);
+  job.host = "127.0.1.1";
+  const auto body = [] { return dist::detail::server_node()->name(); };
+  job.start_all(body);
+  job.wait(body);
+  for (const char* const name : {"the scheduler", "server 0", "worker 0"}) CHECK(job.said(name) == name);
+}
+
 TEST_CASE("workers that differ hear in what, all of them") {
   const auto heard = [](std::uint64_t seed, float decay, float scale, const std::string& words) {
     Job job(1, 2);
