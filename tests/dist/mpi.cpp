@@ -89,4 +89,10 @@ TEST_CASE("ranks of MPI") {
   dist::release();
   CHECK(!dist::is_initialized());
   CHECK(checks::error_of([] { dist::init("mpi"); }) == "dist::init after dist::release: MPI begins once in a process.");
+  if (size == 1) return;
+  const std::string late =
+      text("Rank ", rank, " sends and receives nothing after dist::release: call that when its trainings have ended.");
+  CHECK(checks::error_of([&] { ranks.barrier(); }) == late);
+  CHECK(checks::error_of([&] { ranks.split(0, 0); }) == late);
+  CHECK(checks::error_of([&] { dist::broadcast(ranks, {}); }) == late);
 }

@@ -181,8 +181,10 @@ inline bool& has_released() {
   each_device(&detail::DeviceRanks::end);
   detail::world().groups.clear();
   detail::has_released() = true;
-  if (detail::Mpi* const mpi = detail::process_mpi(); mpi && std::exchange(mpi->is_ours, false))
-    mpi->call(detail::MpiCall::finalize);
+  if (detail::Mpi* const mpi = detail::process_mpi()) {
+    mpi->is_released = true;
+    if (std::exchange(mpi->is_ours, false)) mpi->call(detail::MpiCall::finalize);
+  }
 }
 
 [[gnu::noinline]] TENON_INLINE void init(std::string_view backend, const InitOptions& options) {
