@@ -4,7 +4,10 @@
 #include <optional>
 #include <string>
 
+#include <tenon/dataset/operations.hpp>
 #include <tenon/nn/layer/dropout.hpp>
+#include <tenon/nn/layer/embedding.hpp>
+#include <tenon/nn/loss/cross_entropy.hpp>
 #include <tenon/nn/optim/accumulate_gradients.hpp>
 #include <tenon/nn/optim/adam.hpp>
 #include <tenon/nn/optim/clip.hpp>
@@ -97,6 +100,40 @@ TEST_CASE("ranks whose weights differ before a later run hear it") {
   for (const bool divided : {false, true})
     CHECK(heard(divided) == "Model.train: rank 1 has other weights than rank 0: give all ranks the same seed and "
                             "checkpoint.");
+}
+namespace {
+struct Tagger : nn::Cell<Tagger> {
+  nn::Embedding<11, 8> token;
+  nn::Dense<8, 2> fc;
+  constexpr auto construct(auto text) const { return fc(token(text)); }
+};
+auto tagged_texts(long count) {
+  using dataset::Column, dataset::Ragged;
+  return dataset::generator<dataset::Columns<Column<std::int32_t, Ragged<dataset::any>, "text">,
+                                             Column<std::int32_t, Ragged<dataset::any>, "tags">>>(
+      count, [](long i, auto text, auto tags) {
+        const long length = 1 + i * 7 % 12;
+        std::int32_t *const words = text.resize(length), *const tag = tags.resize(length);
+        for (long t = 0; t < length; ++t) words[t] = int(1 + (i * 5 + t * t * 3) % 10), tag[t] = words[t] > 5;
+      });
+}
+}  // namespace
+TEST_CASE("ranks with batches of different buckets share a loss that is a number, and hear of others") {
+  const ContextScope scope({.mode = Mode::graph, .num_threads = 1});
+  const auto heard = [](auto loss, auto... shard) {
+    return both_hear([&](const auto& group, bool) {
+      Tagger net;
+      Model model{net, loss, adam, dist::DataParallel{.group = group}};
+      model.train(1, (tagged_texts(240) | ... | shard()) | dataset::bucket_batch_by_length<"text", 4, 8, 12>(16));
+    });
+  };
+  const auto dealt = [] { return dataset::shard(); };
+  CHECK(heard(nn::CrossEntropyLoss<nn::Reduction::mean>{}, dealt) == "nothing");
+  CHECK(heard(nn::CrossEntropyLoss<nn::Reduction::none>{}) == "nothing");
+  CHECK(heard(nn::CrossEntropyLoss<nn::Reduction::none>{}, dealt) ==
+        "Model.train: in step 1 rank 1 has a batch of another bucket than rank 0, with losses of another shape, or "
+        "gradients of other parameters: reduce the loss, as nn::Reduction::mean does, or give all ranks the same data "
+        "set.");
 }
 TEST_CASE("ranks with different seeds hear it, or take that of rank 0") {
   const ContextScope scope({.mode = Mode::graph, .num_threads = 1, .seed = 11});

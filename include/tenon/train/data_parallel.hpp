@@ -166,7 +166,11 @@ class ParallelStep<dist::DataParallel> {
     const FlushDenormals flush;
     const ParameterList parameters(*runner.net_);
     AgreedStep own{row.n, runner.state_.step()};
-    if (sum_.group().size() > 1) own.samples = number_of_samples(row), own.rate = runner.rules_.rates()[0];
+    if (sum_.group().size() > 1) {
+      own.samples = number_of_samples(row), own.rate = runner.rules_.rates()[0];
+      own.outputs = number_of_bits(reinterpret_cast<const std::byte*>(facts.reached), sizeof facts.reached,
+                                   number_of_types(facts.output, facts.outputs));
+    }
     const DealtBatch batch = meet_before_step(own, parameters, runner.state_, runner.rules_);
     if constexpr (has_slices<Net>) runner.slices_.agree_on_step(runner, row);
     const std::span<const TensorType> output_types(facts.output, std::size_t(facts.outputs));

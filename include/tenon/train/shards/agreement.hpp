@@ -35,6 +35,7 @@ struct AgreedStep {
   std::uint64_t seed = 0;     // of random numbers
   std::uint64_t numbers = 0;  // what else updates read beside gradients
   std::uint64_t frozen = 0;   // which parameters are
+  std::uint64_t outputs = 0;  // their types, and which parameters have gradients: those of a bucket
 };
 
 enum class Agreement : std::int32_t { run, step, stop, model, moments = 5, parts };  // 4: dist/shared_blocks.hpp
@@ -71,6 +72,8 @@ std::uint64_t number_of_samples(const dataset::Row<List>& row) {
 /// A number for what the updates of a step read beside gradients: the numbers of the optimizer, in its rules, and at the
 /// begin of the training state (`head`) the loss scale, the flag of updates, and the limit of gradients.
 std::uint64_t number_of_updates(const std::byte* head, const nn::UpdateRules& rules);
+/// A number for the types of some tensors.
+std::uint64_t number_of_types(const TensorType* first, int count);
 /// A number for which parameters are frozen; 0: none is.
 std::uint64_t number_of_frozen(const ParameterList& parameters);
 
@@ -136,6 +139,17 @@ TENON_INLINE std::uint64_t number_of_column(const std::byte* data, std::size_t b
   number = number_of_bits(head + loss_scale_state, sizeof(float), number);
   number = number_of_bits(head + overflow_state, sizeof(std::int32_t), number);
   return number_of_bits(head + gradient_clip_state, sizeof(float), number);
+}
+[[gnu::cold, gnu::noinline]] TENON_INLINE std::uint64_t number_of_types(const TensorType* first, int count) {
+  std::uint64_t number = std::uint64_t(count);
+  const auto add = [&](std::int64_t one) {
+    number = number_of_bits(reinterpret_cast<const std::byte*>(&one), sizeof one, number);
+  };
+  for (const TensorType* type = first; type < first + count; ++type) {
+    add(int(type->dtype)), add(type->rank);
+    for (int axis = 0; axis < type->rank; ++axis) add(type->extent[axis]);
+  }
+  return number;
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE std::uint64_t number_of_frozen(const ParameterList& parameters) {
   std::uint64_t number = 0;
@@ -259,6 +273,12 @@ TENON_INLINE std::uint64_t number_of_column(const std::byte* data, std::size_t b
         " has other samples than rank 0: "
         "DataParallel shares each batch, so give all ranks the same data set, with the same seed, "
         "or, by dataset::shard(), a shard each.");
+  if ((other = first_other(all, &AgreedStep::outputs)))
+    throw_error<RuntimeError>(
+        "Model.train: in step ", own.step + 1, " rank ", other,
+        " has a batch of another bucket than rank 0, with losses of another shape, or gradients of "
+        "other parameters: reduce the loss, as nn::Reduction::mean does, or give all ranks the "
+        "same data set.");
   if ((other = first_other(all, &AgreedStep::weights)))
     throw_error<RuntimeError>("Model.train: rank ", other,
                               " has other weights than rank 0: give all ranks the same "
