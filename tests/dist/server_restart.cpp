@@ -170,6 +170,28 @@ TEST_CASE("an error of one worker ends the training on all") {
     CHECK(job.said(name).find("worker 1 has ") != std::string::npos);  // left the training, or ended its program
   }
 }
+namespace {
+struct SetRate {
+  void step_end(auto& run) {
+    if (run.rank() == 1 && run.cur_step_num == 1) run.network().drop.set_rate(0.25f);
+  }
+};
+}  // namespace
+TEST_CASE("a setting of a cell that one worker changes ends the training on all") {
+  Job job(1, 2);
+  const auto body = [&] {
+    Dropping net;
+    Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, adam, dist::ParameterServer{.folder = job.folder()}};
+    model.train(1, small::samples(52) | dataset::batch(11), SetRate{});
+    return std::string("ended well");
+  };
+  job.start_all(body);
+  job.wait(body);
+  for (const char* const name : {"worker 0", "worker 1"}) {
+    CAPTURE(job.said(name));
+    CHECK(job.said(name).find("in step 2 worker 1 has other settings of cells than worker 0") != std::string::npos);
+  }
+}
 TEST_CASE("a checkpoint of worker 0 in the middle of a training has the moments of the servers") {
   const auto train = [](const auto& part, const std::string& folder, long epochs, auto... callbacks) {
     const ContextScope scope({.mode = Mode::graph, .num_threads = 1, .seed = 5});

@@ -68,11 +68,18 @@ TEST_CASE("ranks that would become different in the middle of a training hear wh
             nothing) == "Model.train: in step 1" + numbers);
   CHECK(heard(momentum, [](auto& run) { run.optimizer().weight_decay = 0.1f; }) == "Model.train: in step 2" + numbers);
   CHECK(heard(momentum, [](auto& run) { run.network().fc1.requires_grad(false); }) ==
-        "Model.train: in step 2 rank 1 has other frozen parameters than rank 0: their weights would become different.");
+        "Model.train: in step 2 rank 1 has other frozen parameters, or settings of cells, than rank 0: their weights "
+        "would become different.");
   CHECK(heard(momentum, [](auto& run) {  // and back: they are alike
           run.network().fc1.requires_grad(false);
           run.network().fc1.requires_grad(true);
         }) == "nothing");
+  CHECK(both_hear([&](const auto& group, bool odd) {
+          const auto change = [](auto& run) { run.network().drop.set_rate(0.25f); };
+          Dropping net;
+          Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, adam, dist::DataParallel{2, group}};
+          model.train(1, data, AfterOneStep<decltype(change)>{odd, change});
+        }).starts_with("Model.train: in step 2 rank 1 has other frozen parameters, or settings of cells, than rank 0"));
   const auto scaled = [&](float scale) {
     return both_hear([&](const auto& group, bool odd) {
       Mlp net;

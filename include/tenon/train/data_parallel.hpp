@@ -227,7 +227,7 @@ class ParallelStep<dist::DataParallel> {
     if (divided_ && !compared_) divided_.call(&DivisionCalls::meet, false);  // before a broadcast of weights
     if (sum_.group().size() == 1) return {own.batch, 0};
     own.weights = weights_to_compare(parameters, state);
-    own.seed = state.random(Look::read)[0], own.frozen = number_of_frozen(parameters);
+    own.seed = state.random(Look::read)[0], own.settings = number_of_settings(parameters);
     own.numbers = number_of_updates(state.data(0, std::size_t(alignment), Look::read), rules);
     return agree_on_step(own);
   }

@@ -303,7 +303,7 @@ class ParallelStep<dist::ParameterServer> {
     const long numbers = steps_.numbers.bytes();
     const auto scale = runner.scale_.numbers();
     RequestHead head = link_->next(Ask::push, runner.state_.step() + 1, [&](RequestHead& to) {
-      to.batch = n, to.samples = samples, to.numbers = numbers;
+      to.batch = n, to.samples = samples, to.numbers = numbers, to.settings = number_of_settings(parameters);
       to.place = {progress_->dataset_epoch, progress_->epochs, progress_->steps, progress_->run_steps};
       std::copy(scale.begin(), scale.end(), to.scale);
     });

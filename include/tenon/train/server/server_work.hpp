@@ -149,6 +149,7 @@ class ServerWork {
       refuse("other numbers of the optimizer");
     if (std::memcmp(a.body.data() + plan_.head, b.body.data() + plan_.head, std::size_t(plan_.flags)) != 0)
       refuse("other parameters that are trained");
+    if (a.head.settings != b.head.settings) refuse("other settings of cells");
   }
 
   // The sums of a node of the tree: those of tensors, and the numbers.

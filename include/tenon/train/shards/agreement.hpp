@@ -29,13 +29,13 @@ struct DealtBatch {
 /// Before a step. A batch of 0 samples: this rank has none left in its epoch.
 struct AgreedStep {
   std::int64_t batch = 0, step = 0;
-  std::uint64_t samples = 0;  // some of their bits
-  std::uint64_t weights = 0;  // their bits, looked at before the first step of a run
-  double rate = 0;            // of learning
-  std::uint64_t seed = 0;     // of random numbers
-  std::uint64_t numbers = 0;  // what else updates read beside gradients
-  std::uint64_t frozen = 0;   // which parameters are
-  std::uint64_t outputs = 0;  // their types, and which parameters have gradients: those of a bucket
+  std::uint64_t samples = 0;   // some of their bits
+  std::uint64_t weights = 0;   // their bits, looked at before the first step of a run
+  double rate = 0;             // of learning
+  std::uint64_t seed = 0;      // of random numbers
+  std::uint64_t numbers = 0;   // what else updates read beside gradients
+  std::uint64_t settings = 0;  // of cells, and which parameters are frozen
+  std::uint64_t outputs = 0;   // their types, and which parameters have gradients: those of a bucket
 };
 
 enum class Agreement : std::int32_t { run, step, stop, model, moments = 5, parts };  // 4: dist/shared_blocks.hpp
@@ -69,13 +69,14 @@ std::uint64_t number_of_samples(const dataset::Row<List>& row) {
   return number;
 }
 
-/// A number for what the updates of a step read beside gradients: the numbers of the optimizer, in its rules, and at the
-/// begin of the training state (`head`) the loss scale, the flag of updates, and the limit of gradients.
+/// A number for what the updates of a step read beside gradients: the numbers of the optimizer, in its rules, and those
+/// at the begin of the training state (`head`), which are the loss scale, the flag of updates, the limit of gradients.
 std::uint64_t number_of_updates(const std::byte* head, const nn::UpdateRules& rules);
 /// A number for the types of some tensors.
 std::uint64_t number_of_types(const TensorType* first, int count);
-/// A number for which parameters are frozen; 0: none is.
-std::uint64_t number_of_frozen(const ParameterList& parameters);
+/// A number for which parameters are frozen, and for the settings of cells, such as dropout rates; these on the CPU
+/// alone, as another target would have to be waited for.
+std::uint64_t number_of_settings(const ParameterList& parameters);
 
 /// A line for the optimizer, and one for each parameter: its name, dtype, shape, and whether it is trained.
 [[gnu::cold]] std::vector<std::string> model_lines(std::string_view optimizer, long shards,
@@ -151,16 +152,18 @@ TENON_INLINE std::uint64_t number_of_column(const std::byte* data, std::size_t b
   }
   return number;
 }
-[[gnu::cold, gnu::noinline]] TENON_INLINE std::uint64_t number_of_frozen(const ParameterList& parameters) {
+[[gnu::cold, gnu::noinline]] TENON_INLINE std::uint64_t number_of_settings(const ParameterList& parameters) {
   std::uint64_t number = 0;
-  const ParameterArena* const arena = parameters.arena();
-  if (!arena || arena->freeze_version == 0) return number;
+  const bool reads = !computes_there();
   for (int e = 0; e < parameters.entries(); ++e) {
     const Entry& entry = parameters.table()[e];
-    float by[2]{float(e), 0};
-    if (entry.setting) std::memcpy(&by[1], parameters.handle(e).values_at(sizeof by[1], Look::read), sizeof by[1]);
-    else by[1] = entry.parameter && entry.trainable && !parameters.handle(e).requires_grad();
-    if (by[1] != 0) number = number_of_bits(reinterpret_cast<const std::byte*>(by), sizeof by, number);
+    const std::int64_t frozen = e;
+    if (entry.setting && entry.dims.rank == 0 && reads) {
+      const long bytes = entry.dims.bytes(1);
+      number = number_of_bits(parameters.handle(e).values_at(bytes, Look::read), std::size_t(bytes), number);
+    } else if (entry.parameter && entry.trainable && !parameters.handle(e).requires_grad()) {
+      number = number_of_bits(reinterpret_cast<const std::byte*>(&frozen), sizeof frozen, number);
+    }
   }
   return number;
 }
@@ -294,8 +297,8 @@ TENON_INLINE std::uint64_t number_of_column(const std::byte* data, std::size_t b
     refuse(" has another seed of random numbers", "give all ranks the same one");
   if ((other = first_other(all, &AgreedStep::numbers)))
     refuse(" has other numbers of the optimizer or the loss scale", "their weights would become different");
-  if ((other = first_other(all, &AgreedStep::frozen)))
-    refuse(" has other frozen parameters", "their weights would become different");
+  if ((other = first_other(all, &AgreedStep::settings)))
+    refuse(" has other frozen parameters, or settings of cells,", "their weights would become different");
   DealtBatch batch{0, 0};
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     if (int(rank) == ranks.rank()) batch.begin = batch.all;

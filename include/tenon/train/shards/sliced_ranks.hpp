@@ -14,8 +14,8 @@ namespace tenon::inline TENON_ABI::detail {
 struct AgreedSlices {
   std::int64_t batch = 0, step = 0;
   std::uint64_t samples = 0, weights = 0, seed = 0;
-  double rate = 0;                        // of learning
-  std::uint64_t numbers = 0, frozen = 0;  // as in AgreedStep
+  double rate = 0;                          // of learning
+  std::uint64_t numbers = 0, settings = 0;  // as in AgreedStep
 };
 /// Throws RuntimeError, on all ranks of the group, unless they have the same.
 void agree_on_slices(std::string_view group, const AgreedSlices& own);
@@ -45,7 +45,7 @@ class SlicedRanks<Net, true> {
                      std::exchange(compared_, true) ? 0 : weights_not_in_slices(ParameterList(*runner.net_)),
                      runner.state_.random(Look::read)[0], runner.rules_.rates()[0],
                      number_of_updates(runner.state_.data(0, std::size_t(alignment), Look::read), runner.rules_),
-                     number_of_frozen(ParameterList(*runner.net_))});
+                     number_of_settings(ParameterList(*runner.net_))});
   }
   template <class Runner>
   void agree_on_end(const Runner& runner) const {
@@ -102,7 +102,8 @@ inline constexpr const char* same_batches =
   if ((other = first_other(all, &AgreedSlices::rate))) refuse(other, "another learning rate", "need the same one");
   if ((other = first_other(all, &AgreedSlices::numbers)))
     refuse(other, "other numbers of the optimizer or the loss scale", "need the same ones");
-  if ((other = first_other(all, &AgreedSlices::frozen))) refuse(other, "other frozen parameters", "need the same ones");
+  if ((other = first_other(all, &AgreedSlices::settings)))
+    refuse(other, "other frozen parameters, or settings of cells,", "need the same ones");
 }
 [[gnu::noinline]] TENON_INLINE void agree_on_run_in_slices(std::string_view group, std::string_view what, AgreedRun own,
                                                            const std::vector<std::string>& model) {
