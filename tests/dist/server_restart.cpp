@@ -115,6 +115,29 @@ TEST_CASE("a server is killed in the second run of a program, which trains other
     for (const char* const name : {"worker 0", "worker 1"}) CHECK(job.said(name) == alone);
   }
 }
+TEST_CASE("a worker that is killed between two runs has lost what the first has left, and all hear it") {
+  for (const int workers : {1, 2}) {
+    Job job(1, workers);
+    const auto body = [&] {
+      Dropping net;
+      Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, adam, dist::ParameterServer{.folder = job.folder()}};
+      const auto data = small::samples(52) | dataset::batch(11);
+      model.train(1, data);
+      if (dist::parameter_server_role() == dist::Role::worker && model.global_step() > 0 &&
+          dist::detail::server_node()->rank() == 0 && !job.board().kills.exchange(1))
+        ::raise(SIGKILL);
+      model.train(1, data);
+      return std::string("ended well");
+    };
+    job.start_all(body);
+    job.wait(body);
+    for (const std::string name : {text("worker 0"), text("worker ", workers - 1), text("server 0")}) {
+      CAPTURE(job.said(name));
+      CHECK(job.said(name).find("worker 0 was started again between two trainings, and has not the weights that the "
+                                "first one left") != std::string::npos);
+    }
+  }
+}
 TEST_CASE("the scheduler is killed") {
   for (const auto& [step, before] : {std::pair(1, true), {8, false}, {10, false}})
     check(adam, 2, Victim::scheduler, step, before);

@@ -120,6 +120,7 @@ class ParallelStep<dist::ParameterServer> {
     head.model = number_of_lines(model_lines(Runner::optimizer_type::name, shards_, parameters));
     if (!node_->is_worker()) return serve(runner, head.model), false;
     head.epochs = epochs, head.batches = data.size(), head.step = step_ = runner.state_.step();
+    head.vote = has_missed_;
     const std::byte* const arena = home(parameters.arena()->data);
     head.weights = number_of_bits(arena, std::size_t(plan_.arena));
     progress_ = &progress;
@@ -248,11 +249,15 @@ class ParallelStep<dist::ParameterServer> {
           if (!is_over) records.add(bytes, plan_.record(server));
         });
     if (is_over) {
+      has_missed_ = true;
+      logging::warning("Model.train: training ", run_, " of this program was over before ", node_->name(),
+                       " was started again: its network has not the weights that the training has left.");
       link_.reset();
       node_->tell(run_);
       return false;
     }
     join(runner, records, optimizer);
+    has_missed_ = false;
     // what the others may wait for
     if (!records.head().is_first && any_rank(false)) {
       end_run(runner);
@@ -344,7 +349,8 @@ class ParallelStep<dist::ParameterServer> {
   long shards_;
   std::string folder_;
   std::int32_t run_ = 0;
-  long step_ = 0;  // of the Model, the last one that is done
+  bool has_missed_ = false;  // a run that was over before this worker was started again
+  long step_ = 0;            // of the Model, the last one that is done
   ServerPlan plan_;
   Progress* progress_ = nullptr;
   std::unique_ptr<WorkerLink> link_;  // in a run of a worker
