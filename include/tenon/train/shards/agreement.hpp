@@ -12,6 +12,8 @@
 #include <cstring>
 
 #include <tenon/core/tensor/list.hpp>
+#include <tenon/graph/ir/guard.hpp>
+#include <tenon/ops/clip_norm.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI::detail {
