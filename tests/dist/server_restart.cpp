@@ -131,7 +131,7 @@ TEST_CASE("a worker that is killed between two runs has lost what the first has 
     };
     job.start_all(body);
     job.wait(body);
-    for (const std::string name : {text("worker 0"), text("worker ", workers - 1), text("server 0")}) {
+    for (const std::string& name : {text("worker 0"), text("worker ", workers - 1), text("server 0")}) {
       CAPTURE(job.said(name));
       CHECK(job.said(name).find("worker 0 was started again between two trainings, and has not the weights that the "
                                 "first one left") != std::string::npos);
