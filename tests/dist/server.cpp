@@ -72,7 +72,8 @@ TEST_CASE("workers that differ hear in what, all of them") {
       const ContextScope own({.seed = odd ? seed : 5});
       Model model{net, nn::SoftmaxCrossEntropyWithLogits{},
                   nn::Adam{.learning_rate = 0.01f, .weight_decay = odd ? decay : 0.5f},
-                  FixedLossScaleManager<true>{.loss_scale = odd ? scale : 2}, dist::ParameterServer{}};
+                  FixedLossScaleManager<true>{.loss_scale = odd ? scale : 2},
+                  dist::ParameterServer{.folder = job.folder()}};
       model.train(1, small::samples(50) | dataset::batch(11));
       return std::string("ended well");
     };
@@ -82,6 +83,8 @@ TEST_CASE("workers that differ hear in what, all of them") {
       CAPTURE(job.said(name));
       CHECK(job.said(name).find(words) != std::string::npos);
     }
+    for (const auto& file : std::filesystem::directory_iterator(job.folder()))
+      CHECK(file.path().filename().string().find("parameter_server_") == std::string::npos);  // nothing is left
   };
   const std::string who = "server 0: in step 1 worker 1 has ", advice = " than worker 0: give all workers the same";
   heard(5, 0.5f, 2, "ended well");

@@ -222,9 +222,12 @@ class ParallelStep<dist::ParameterServer> {
     if (records.load(plan_.record(node_->rank())) && records.index.run < run_) records.begin_run(run_);
     ServerWork<Runner> work(runner, *runner.net_, plan_, *node_, shards_, records);
     if (!records.empty()) work.load();
+    const struct Removal {  // after an error, too: it ends the run for all
+      ServerRecords& of;
+      ~Removal() { of.remove(); }
+    } removal{records};
     ServerDesk desk(*node_, run_, most_bytes(), model, records, work);
     desk.serve();
-    records.remove();
   }
 
   // True if there are steps to be done.
