@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <tenon/dist/world.hpp>
+#include <tenon/dist/mesh.hpp>
 
 #include "../support/error_of.hpp"
 
@@ -130,6 +130,15 @@ inline void check_groups() {
   REQUIRE(refused("twice", {1, 0, 1}) == "create_group: the group 'twice' names the rank 1 twice.");
   REQUIRE(refused("far", {0, size}).starts_with(text("create_group: there is no rank ", size, " for the group 'far'")));
   REQUIRE(refused("odd", {rank % 2}).find("ask for groups with different names or ranks") != std::string::npos);
+  // one that a rank alone has destroyed
+  dist::create_group("pair", {0, 1});
+  if (rank == 1) dist::destroy_group("pair");
+  const char* const same = " has none. All ranks create and destroy the same groups in the same order.";
+  REQUIRE(refused("pair", {0, 1}) ==
+          text("create_group: rank 0 has a group of the name 'pair' already, and rank 1", same));
+  REQUIRE(error_of([&] { dist::create_mesh({{"pair", size}}); }) ==
+          text("create_mesh: rank 0 has a group of the name 'pair' already, and rank 1", same));
+  if (rank != 1) dist::destroy_group("pair");
   dist::destroy_group("three");
   REQUIRE(error_of([] { dist::destroy_group("three"); }).starts_with("There is no group 'three'"));
   REQUIRE(error_of([] { dist::destroy_group("world"); }).starts_with("The group of all ranks cannot be destroyed"));

@@ -6,6 +6,7 @@
 #include <unistd.h>
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 
 #include <tenon/core/context.hpp>
 #include <tenon/dist/mpi.hpp>
@@ -65,6 +66,10 @@ TEST_CASE("ranks of MPI") {
   CHECK(checks::error_of([] { dist::release(); }).find("call dist::init(\"mpi\") first") != std::string::npos);
   CHECK(checks::error_of([] { dist::init("npi"); }) ==
         "dist::init: there is no backend 'npi'; there are 'mpi' and 'nccl'.");
+  for (const double seconds : {-1.0, std::numeric_limits<double>::quiet_NaN()})
+    CHECK(checks::error_of([&] {
+            dist::init("mpi", {.timeout_seconds = seconds});
+          }).starts_with("dist::init: timeout_seconds must be 0 or more, got "));
   if (!launched()) {
     support::say_skipped("not started by mpirun (dist/mpirun does that), MPI was not used");
     return;
@@ -84,4 +89,10 @@ TEST_CASE("ranks of MPI") {
   dist::release();
   CHECK(!dist::is_initialized());
   CHECK(checks::error_of([] { dist::init("mpi"); }) == "dist::init after dist::release: MPI begins once in a process.");
+  if (size == 1) return;
+  const std::string late =
+      text("Rank ", rank, " sends and receives nothing after dist::release: call that when its trainings have ended.");
+  CHECK(checks::error_of([&] { ranks.barrier(); }) == late);
+  CHECK(checks::error_of([&] { ranks.split(0, 0); }) == late);
+  CHECK(checks::error_of([&] { dist::broadcast(ranks, {}); }) == late);
 }

@@ -27,8 +27,10 @@ says() {
   grep -qF -- "$words" "$dir/out" || { cat "$dir/out"; fail "does not say \"$words\": $*"; }
 }
 cat >"$dir/program.cpp" <<'END'
+#include <sys/wait.h>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <string>
 #include <tenon/dist/mpi.hpp>
 int main(int count, char** words) try {
@@ -36,10 +38,21 @@ int main(int count, char** words) try {
   tenon::dist::init("mpi", {.timeout_seconds = how == "waits" ? 1.0 : 0});
   if (tenon::dist::get_rank() == 1) {
     if (how == "fails") return 3;
-    if (how == "ends") return 0;
+    if (how == "ends" || how == "splits") return 0;
     if (how == "is-killed") std::raise(SIGKILL);
     if (how == "waits") ::sleep(60);
+    if (how == "forks") {  // children that end well, or not, are no ranks
+      for (const int status : {0, 3}) {
+        const pid_t child = ::fork();
+        if (child == 0) std::exit(status);
+        int ended = 0;
+        ::waitpid(child, &ended, 0);
+        if (WEXITSTATUS(ended) != status) return 4;
+      }
+      ::usleep(900000);  // the others would hear now that this rank has ended
+    }
   }
+  if (how == "splits") tenon::dist::communicator().split(0, 0);
   float sum = 1;
   tenon::dist::all_reduce<float>(tenon::dist::communicator(), tenon::dist::ReduceOp::sum, {&sum, 1});
 } catch (const tenon::Error& error) {
@@ -84,6 +97,11 @@ for launcher in $launchers; do
   fail "$launcher -n 3 program well, with the address sanitizer"
 done
 for launcher in $launchers; do
+  timeout 60 "$launcher" -n 3 "$dir/program" forks >"$dir/out" 2>&1 </dev/null && [ ! -s "$dir/out" ] && continue
+  cat "$dir/out"
+  fail "$launcher -n 3 program forks"
+done
+for launcher in $launchers; do
   # a rank that ends, however, ends the others, which wait for it
   case $launcher in
     *mpich*) killed='Killed (signal 9)' ;;  # it names the process alone
@@ -99,6 +117,7 @@ for launcher in $launchers; do
 fails:Rank 1 of 3 ends with status 3.
 is-killed:$killed
 ends:Rank 1 has ended without the message that rank
+splits:Rank 1 has ended without the message that rank
 waits:has waited for rank 1 for 1 s, the timeout of dist::init: rank 1 is stuck, or slow.
 END
 done

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #if __has_include(<zmq.h>) && !defined(__SANITIZE_THREAD__)  // libzmq itself is not compiled for that
 
+#include <limits>
 #include <string>
 
 #include <tenon/nn/optim/adam.hpp>
@@ -49,6 +50,47 @@ TEST_CASE("a parameter server has the bits of one process, on any number of serv
     const std::string weights = alone.substr(0, std::size_t(Structure<small::Net>::table.bytes));
     for (int s = 0; s < servers; ++s) CHECK(job.said(text("server ", s)).starts_with(weights));
   }
+}
+
+TEST_CASE("the scheduler listens where its name leads, as to 127.0.1.1 on a Debian") {
+  Job job(1, 1, 10);
+  job.host = "127.0.1.1";
+  const auto body = [] { return dist::detail::server_node()->name(); };
+  job.start_all(body);
+  job.wait(body);
+  for (const char* const name : {"the scheduler", "server 0", "worker 0"}) CHECK(job.said(name) == name);
+}
+
+TEST_CASE("workers that differ hear in what, all of them") {
+  const auto heard = [](std::uint64_t seed, float decay, float scale, const std::string& words) {
+    Job job(1, 2);
+    const auto body = [&] {
+      const bool odd = dist::detail::server_node()->is_worker() && dist::detail::server_node()->rank() == 1;
+      small::Net net;
+      const ContextScope weights({.num_threads = 1, .seed = 5});
+      net.init_parameters();
+      const ContextScope own({.seed = odd ? seed : 5});
+      Model model{net, nn::SoftmaxCrossEntropyWithLogits{},
+                  nn::Adam{.learning_rate = 0.01f, .weight_decay = odd ? decay : 0.5f},
+                  FixedLossScaleManager<true>{.loss_scale = odd ? scale : 2},
+                  dist::ParameterServer{.folder = job.folder()}};
+      model.train(1, small::samples(50) | dataset::batch(11));
+      return std::string("ended well");
+    };
+    job.start_all(body);
+    job.wait(body);
+    for (const char* const name : {"worker 0", "worker 1"}) {
+      CAPTURE(job.said(name));
+      CHECK(job.said(name).find(words) != std::string::npos);
+    }
+    for (const auto& file : std::filesystem::directory_iterator(job.folder()))
+      CHECK(file.path().filename().string().find("parameter_server_") == std::string::npos);  // nothing is left
+  };
+  const std::string who = "server 0: in step 1 worker 1 has ", advice = " than worker 0: give all workers the same";
+  heard(5, 0.5f, 2, "ended well");
+  heard(6, 0.5f, 2, who + "another seed of random numbers" + advice);
+  heard(5, 0.25f, 2, who + "other numbers of the optimizer" + advice);
+  heard(5, 0.5f, 4, who + "another loss scale" + advice);
 }
 
 TEST_CASE("messages of strangers change nothing, and get a sentence or nothing") {
@@ -127,6 +169,8 @@ TEST_CASE("what is wrong with a start is said before it") {
   has(refused({{"MS_SCHED_HOST", "no.such.machine.invalid"}}), "there is no machine 'no.such.machine.invalid'");
   has(refused({{"MS_SCHED_PORT", "65536"}}), "MS_SCHED_PORT is '65536', and must be 1 to 65535");
   has(refused({}), "no scheduler answers at 127.0.0.1:");
+  for (const double seconds : {-1.0, std::numeric_limits<double>::quiet_NaN()})
+    has(refused({}, seconds), "dist::init_parameter_server: timeout_seconds must be 0 or more, got ");
   ::setenv("MS_ROLE", "MS_WORKER", 1);
   small::Net net;
   const auto early = [&] {
@@ -137,6 +181,20 @@ TEST_CASE("what is wrong with a start is said before it") {
                        "dist::init_parameter_server before you make a Model.",
                        RuntimeError);
   ::unsetenv("MS_ROLE");
+  reset_ps_context();
+}
+TEST_CASE("a socket that ZeroMQ does not open is a sentence") {
+  set_ps_context("enable_ps", "True");
+  dist::detail::ZmqContext& zmq = dist::detail::zmq_context();
+  REQUIRE(zmq.context == nullptr);
+  zmq.context = zmq_ctx_new();
+  zmq_ctx_set(zmq.context, ZMQ_MAX_SOCKETS, 1);
+  {
+    const dist::detail::ZmqSocket only(ZMQ_DEALER, 1);
+    for (const char* const role : {"MS_SCHED", "MS_WORKER"})
+      has(refused({{"MS_ROLE", role}}), "ZeroMQ opens no socket: Too many open files.");
+  }
+  dist::detail::end_zmq();
   reset_ps_context();
 }
 TEST_CASE("so are processes that do not belong together") {

@@ -51,6 +51,7 @@ class Job {
   }
 
   int workers;  // as the environment of the next process says
+  const char* host = "127.0.0.1";
 
   Board& board() { return *board_; }
   /// The folder for the files of servers.
@@ -115,7 +116,7 @@ class Job {
     ::setenv("MS_ROLE", role, 1);
     ::setenv("MS_SERVER_NUM", std::to_string(servers_).c_str(), 1);
     ::setenv("MS_WORKER_NUM", std::to_string(workers).c_str(), 1);
-    ::setenv("MS_SCHED_HOST", "127.0.0.1", 1);
+    ::setenv("MS_SCHED_HOST", host, 1);
     ::setenv("MS_SCHED_PORT", std::to_string(port_).c_str(), 1);
   }
 

@@ -12,6 +12,7 @@
 #include <tenon/nn/loss/softmax_cross_entropy.hpp>
 #include <tenon/train/data_parallel.hpp>
 
+#include "../support/error_of.hpp"
 #include "../support/outcome.hpp"
 
 namespace shards {
@@ -91,6 +92,17 @@ void check_ranks(const std::vector<int>& numbers, Training how, const Optimizer&
   for (const int ranks : {1, numbers.front(), numbers.back()}) check(ranks, Mode::graph);
   how.apart = true;
   check(3, Mode::pynative);
+}
+
+/// What both of two ranks hear that train these.
+template <class F>
+std::string both_hear(F train) {
+  std::vector<std::string> heard(2);
+  dist::run_ranks(2, [&](const dist::Communicator& group) {
+    heard[std::size_t(group.rank())] = support::error_of([&] { train(group, group.rank() == 1); });
+  });
+  CHECK(heard[0] == heard[1]);
+  return heard[0];
 }
 
 }  // namespace shards

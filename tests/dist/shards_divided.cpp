@@ -248,6 +248,36 @@ TEST_CASE("parts of a training that do not belong together are sentences that na
   CHECK(error_of([] { ModelCheckpoint("m", ".", {.async_save = true, .in_parts = true}); }) ==
         "CheckpointConfig: files in_parts are safetensors, and no thread writes them: leave async_save out.");
 }
+TEST_CASE("a save between runs that fails is an error of the rank that writes, and all train on") {
+  const ContextScope scope({.mode = Mode::graph, .num_threads = 1, .seed = 11});
+  const std::string none = (std::filesystem::temp_directory_path() / "tenon_no_such_folder/run.safetensors").string();
+  const auto heard = [](auto save) {
+    std::vector<std::string> all(3);
+    dist::run_ranks(3, [&](const dist::Communicator& group) {
+      Mlp net;
+      Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, adam,
+                  dist::DataParallel{.shards = 4, .group = group, .parallel_optimizer = true}};
+      model.train(1, bands<Shape<20>>(40) | dataset::batch(16));
+      all[std::size_t(group.rank())] = error_of([&] { save(model); });
+      model.train(1, bands<Shape<20>>(40) | dataset::batch(16));
+      CHECK(model.global_step() == 6);
+    });
+    return all;
+  };
+  for (const bool parts : {false, true}) {
+    const auto said = heard([&](auto& model) {
+      if (parts) save_training_in_parts(model, none);
+      else save_training(model, none);
+    });
+    CHECK(said[0].find("tenon_no_such_folder") != std::string::npos);
+    for (const int rank : {1, 2}) CHECK(said[std::size_t(rank)] == "nothing");
+  }
+  for (const std::string& one : heard([](auto& model) { save_training_in_parts(model, "run.npz"); }))
+    CHECK(one == "Cannot save 'run.npz' in parts: its name must end with '.safetensors'.");
+  const auto other = heard([](auto& model) { save_training(model, "run.npz"); });
+  CHECK(other[0].find("run.npz") != std::string::npos);
+  for (const std::string& one : other) CHECK(one == other[0]);
+}
 TEST_CASE("a damaged part is an error, or other numbers") {
   namespace fs = std::filesystem;
   const ContextScope scope({.mode = Mode::graph, .num_threads = 1, .seed = 11});

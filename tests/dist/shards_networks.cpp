@@ -66,16 +66,6 @@ TEST_CASE("parameters that are frozen meanwhile stay") {
         trained_frozen(Mode::graph, dist::DataParallel{.shards = 4}));
 }
 namespace {
-/// What both of two ranks hear that train these.
-template <class F>
-std::string both_hear(F train) {
-  std::vector<std::string> heard(2);
-  dist::run_ranks(2, [&](const dist::Communicator& group) {
-    heard[std::size_t(group.rank())] = support::error_of([&] { train(group, group.rank() == 1); });
-  });
-  CHECK(heard[0] == heard[1]);
-  return heard[0];
-}
 template <class Net = Mlp, class Optimizer = nn::Adam>
 void train_on(const dist::Communicator& group, long samples, long batch, long epochs = 1, int shards = 2,
               const Optimizer& optimizer = {.learning_rate = 0.01f}, auto... change) {

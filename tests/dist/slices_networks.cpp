@@ -283,8 +283,19 @@ TEST_CASE("ranks of a network in slices that differ hear what it is, all of them
           "Model.train:" + rank + "another number of epochs" + all + "one.");
     CHECK(heard([&](bool odd) { train(data, sgd, [&](Pair<2>& net) { net.down.bias.values()[0] = odd; }); }) ==
           who + "other weights where they are not in slices" + all + "seed, or files of one moment.");
+    CHECK(heard([&](bool odd) {  // before a later run, too
+            Pair<2> net;
+            Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, sgd, parts()...};
+            model.train(1, data | dataset::batch(16));
+            if (odd) net.down.bias.values()[0] += 1;
+            model.train(1, data | dataset::batch(16));
+          }) == "Model.train: in step 3" + rank + "other weights where they are not in slices" + all +
+                    "seed, or files of one moment.");
     CHECK(heard([&](bool odd) { train(data, nn::SGD{.learning_rate = odd ? 0.1f : 0.2f}, nothing); }) ==
           who + "another learning rate" + all + "one.");
+    CHECK(heard([&](bool odd) {
+            train(data, nn::SGD{.learning_rate = 0.1f, .weight_decay = odd ? 0.1f : 0.2f}, nothing);
+          }) == who + "other numbers of the optimizer or the loss scale" + all + "ones.");
     CHECK(heard([&](bool odd) { train(data, sgd, [&](Pair<2>& net) { net.up.weight.requires_grad(!odd); }); }) ==
           "Model.train: the ranks have different models: rank 0 has the parameter up.weight float32 [8,6], one of "
           "2 slices of axis 0, rank 1 has the parameter up.weight float32 [8,6], which is frozen, one of 2 slices "

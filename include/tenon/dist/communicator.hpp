@@ -154,6 +154,9 @@ class Communicator {
  private:
   static constexpr int barrier_tag = most_tag + 1;  // that of collectives, so that a rank that calls one hears it
 
+  static constexpr std::size_t most_meeting = 2;
+  /// Returns when all ranks have called it with this number of bytes.
+  void meet(std::size_t bytes) const;
   Pending start(const Message& message) const;
   void refuse_itself(int peer) const;
 
@@ -234,17 +237,20 @@ class Communicator {
                                                                                   std::span<std::byte> bytes) const {
   return Pending(transport_, functions_, {false, from, tag, bytes.data(), bytes.size()});
 }
-[[gnu::noinline]] TENON_INLINE void Communicator::barrier() const {
+[[gnu::noinline]] TENON_INLINE void Communicator::meet(std::size_t bytes) const {
   for (int distance = 1; distance < size_; distance *= 2) {
-    std::byte here{}, there{};
-    Pending arriving = start_own_receive((rank_ + size_ - distance) % size_, barrier_tag, {&there, 1});
-    start_own_send((rank_ + distance) % size_, barrier_tag, {&here, 1}).wait();
+    std::byte here[most_meeting]{}, there[most_meeting];
+    Pending arriving = start_own_receive((rank_ + size_ - distance) % size_, barrier_tag, {there, bytes});
+    start_own_send((rank_ + distance) % size_, barrier_tag, {here, bytes}).wait();
     arriving.wait();
   }
 }
+[[gnu::noinline]] TENON_INLINE void Communicator::barrier() const { meet(1); }
 [[gnu::noinline]] TENON_INLINE Communicator Communicator::split(int color, int key) const {
   if (color < 0) throw_error<ValueError>("split: the color is ", color, ", the least is 0.");
-  return functions_ ? functions_->split(transport_.get(), color, key) : *this;
+  if (!functions_) return *this;
+  meet(2);  // the transport's split may not be able to hear of a rank that does not come
+  return functions_->split(transport_.get(), color, key);
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE Pending Communicator::start(const Message& message) const {
   if (message.peer < 0 || message.peer >= size_)

@@ -50,8 +50,13 @@ namespace detail {
   const Communicator all = detail::group_named(world_group).ranks;
   std::string name;
   std::vector<int> sizes;
-  for (const MeshAxis& axis : axes) name += axis.name + " ", sizes.push_back(axis.size);
-  detail::agree_on_group(name, sizes);
+  bool is_known = false;
+  for (const MeshAxis& axis : axes) {
+    name += (name.empty() ? "" : " ") + axis.name;
+    sizes.push_back(axis.size);
+    is_known = is_known || detail::has_group(axis.name);
+  }
+  detail::agree_on_group("create_mesh", name, sizes, is_known);
   detail::check_mesh(axes, all.size());
   int below = all.size();
   for (const MeshAxis& axis : axes) {

@@ -13,6 +13,7 @@
 #include <tenon/core/process_rank.hpp>
 #include <tenon/dist/mpi_library.hpp>
 #include <tenon/dist/mpi_transport.hpp>
+#include <tenon/dist/timeout.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI::dist {
@@ -54,7 +55,7 @@ inline const DeviceBackend*& device_backend() {
 /// A rank that ends with a status other than 0 says so and leaves MPI as it is, so that mpirun ends the others.
 ///
 /// Throws RuntimeError if no MPI is installed, if another one than that of mpirun is loaded, for another backend, if
-/// called twice, after release, or after a DataParallel was made.
+/// called twice, after release, or after a DataParallel was made; ValueError for a timeout below 0.
 void init(std::string_view backend = "mpi", const InitOptions& options = {});
 
 #if TENON_DEFINES
@@ -158,10 +159,14 @@ inline bool& has_released() {
       messages.push_back(world.start_own_receive(rank, end_tag, {&heard[std::size_t(rank)], 1}));
   for (Pending& message : messages) message.wait();
 }
-/// When the process ends.
-[[gnu::cold]] inline void end_rank(int status, void*) {
+/// When a process ends. `rank`: the process that has called init; a child of it, which fork() made, is no rank.
+[[gnu::cold]] inline void end_rank(int status, void* rank) {
   if (process_world().groups.empty()) return;
-  if (status == 0) release();
+  if (std::intptr_t(rank) != std::intptr_t(::getpid())) {
+    // they are the parent's, as MPI is
+    static const auto* const kept = new tenon::detail::Growing<Group>(std::move(process_world().groups));
+    static_cast<void>(kept);
+  } else if (status == 0) release();
   else std::fprintf(stderr, "Rank %d of %d ends with status %d.\n", get_rank(), get_group_size(), status);
 }
 }  // namespace detail
@@ -176,8 +181,10 @@ inline bool& has_released() {
   each_device(&detail::DeviceRanks::end);
   detail::world().groups.clear();
   detail::has_released() = true;
-  if (detail::Mpi* const mpi = detail::process_mpi(); mpi && std::exchange(mpi->is_ours, false))
-    mpi->call(detail::MpiCall::finalize);
+  if (detail::Mpi* const mpi = detail::process_mpi()) {
+    mpi->is_released = true;
+    if (std::exchange(mpi->is_ours, false)) mpi->call(detail::MpiCall::finalize);
+  }
 }
 
 [[gnu::noinline]] TENON_INLINE void init(std::string_view backend, const InitOptions& options) {
@@ -189,12 +196,13 @@ inline bool& has_released() {
                               "before you make a Model.");
   if (detail::has_released())
     throw_error<RuntimeError>("dist::init after dist::release: MPI begins once in a process.");
+  detail::check_timeout("dist::init", options.timeout_seconds);
   detail::become_rank(detail::load_backend(backend), options);
   tenon::detail::process_rank = {get_rank(), get_group_size()};
   detail::share_machine();
   if (detail::DeviceRanks* const ranks = communicator().device_ranks()) ranks->begin();
 #if defined(__GLIBC__)
-  ::on_exit(detail::end_rank, nullptr);
+  ::on_exit(detail::end_rank, reinterpret_cast<void*>(std::intptr_t(::getpid())));
 #endif
 }
 #endif  // TENON_DEFINES

@@ -123,7 +123,7 @@ class Mpi {
   MpiHandle world{}, byte{}, errors_return{}, no_request{};
   mutable tenon::detail::Mutex
       mutex;  // MPI_THREAD_SERIALIZED is enough then, which costs Open MPI less than MPI_THREAD_MULTIPLE
-  bool is_ours = false;
+  bool is_ours = false, is_released = false;
   double timeout = 0;
   MpiHandle ranks{};  // all of them, Tenon's own
 

@@ -57,6 +57,7 @@ class MpiTransport {
   bool shares_memory() const { return true; }
 
   void start(Message& message) {
+    check_use();
     const Lock lock(mpi_.mutex);
     keep(message, 0, mpi_.no_request);
     keep(message, 1, mpi_.no_request);
@@ -68,6 +69,7 @@ class MpiTransport {
     }
   }
   bool finish(Message& message, bool wait) {
+    check_use();
     if (is_done(message)) return true;
     if (!wait) return false;
     // as there may be more ranks than processors, the others get theirs soon
@@ -84,6 +86,7 @@ class MpiTransport {
     }
   }
   void give_up(Message& message) {
+    if (mpi_.is_released) return;
     const Lock lock(mpi_.mutex);
     for (int part = 0; part < 2; ++part) {
       MpiHandle request = request_of(message, part);
@@ -99,6 +102,7 @@ class MpiTransport {
 
   const Mpi& mpi() const { return mpi_; }
   [[gnu::cold]] MpiHandle split_group(int color, int key) {
+    check_use();
     MpiHandle part{};
     const Lock lock(mpi_.mutex);
     mpi_.require(MpiCall::comm_split, group_, color, key, &part);
@@ -130,6 +134,14 @@ class MpiTransport {
     int blocks, rest;
   };
   static void yield_processor() { tenon::detail::yield_processor(); }
+  void check_use() const {
+    if (mpi_.is_released) refuse_use();
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] void refuse_use() const {
+    throw_error<RuntimeError>("Rank ", of_world_[std::size_t(rank_)],
+                              " sends and receives nothing after dist::release: call that when its trainings have "
+                              "ended.");
+  }
   Cut cut_of(const Message& message) const {
     if (message.bytes <= sizes_.most) return {0, int(message.bytes)};
     return {int(message.bytes / sizes_.block), int(message.bytes % sizes_.block)};

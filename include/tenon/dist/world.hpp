@@ -159,11 +159,15 @@ namespace detail {
   while (place < int(count) && ranks[place] != rank) ++place;
   return place;
 }
+[[gnu::cold, gnu::noinline]] inline bool has_group(std::string_view name) {
+  for (const Group& known : world().groups)
+    if (known.name == name) return true;
+  return false;
+}
 [[gnu::cold, gnu::noinline]] inline void check_group_name(std::string_view who, const std::string& name) {
   if (name.empty() || name.size() > 127)
     throw_error<ValueError>(who, ": a name of ", name.size(), " bytes; it has 1 to 127.");
-  for (const Group& known : world().groups)
-    if (known.name == name) throw_error<ValueError>(who, ": there is a group '", name, "' already.");
+  if (has_group(name)) throw_error<ValueError>(who, ": there is a group '", name, "' already.");
 }
 [[gnu::cold, gnu::noinline]] inline void check_new_group(const std::string& name, const std::vector<int>& ranks) {
   const Group& all = group_named(world_group);
@@ -177,20 +181,26 @@ namespace detail {
       throw_error<ValueError>("create_group: the group '", name, "' names the rank ", ranks[i], " twice.");
   }
 }
-/// Throws RuntimeError, on all ranks, if not all ask for the same group.
-[[gnu::cold, gnu::noinline]] inline void agree_on_group(const std::string& name, const std::vector<int>& ranks) {
-  const std::uint64_t hash = hash_bytes(reinterpret_cast<const char*>(ranks.data()), ranks.size() * sizeof(int),
-                                        hash_bytes(name.data(), name.size()));
+/// Throws RuntimeError, on all ranks, if not all ask for the same group, or if some have one of that name already
+/// (`is_known`) and others have destroyed it: those that go on would wait for the others.
+[[gnu::cold, gnu::noinline]] inline void agree_on_group(const char* who, const std::string& name,
+                                                        const std::vector<int>& ranks, bool is_known) {
+  const std::uint64_t own[]{hash_bytes(reinterpret_cast<const char*>(ranks.data()), ranks.size() * sizeof(int),
+                                       hash_bytes(name.data(), name.size())),
+                            is_known};
   const Communicator& all = group_named(world_group).ranks;
-  tenon::detail::Growing<std::uint64_t> hashes;
-  hashes.fill(std::size_t(all.size()));
-  gather(all, &hash, sizeof hash, hashes.begin());
-  for (std::size_t rank = 1; rank < hashes.size(); ++rank)
-    if (hashes[rank] != hashes[0])
-      throw_error<RuntimeError>("create_group: ranks 0 and ", rank,
-                                " ask for groups with different names or ranks; "
-                                "here it is '",
-                                name, "'. All ranks create the same groups in the same order.");
+  tenon::detail::Growing<std::uint64_t> asked;
+  asked.fill(2 * std::size_t(all.size()));
+  gather(all, own, sizeof own, asked.begin());
+  constexpr const char* same = "All ranks create and destroy the same groups in the same order.";
+  for (std::size_t rank = 1; rank < std::size_t(all.size()); ++rank) {
+    if (asked[2 * rank] != asked[0])
+      throw_error<RuntimeError>(who, ": ranks 0 and ", rank,
+                                " ask for groups with different names or ranks; here it is '", name, "'. ", same);
+    if (asked[2 * rank + 1] != asked[1])
+      throw_error<RuntimeError>(who, ": rank ", asked[1] ? 0 : rank, " has a group of the name '", name,
+                                "' already, and rank ", asked[1] ? rank : 0, " has none. ", same);
+  }
 }
 }  // namespace detail
 
@@ -229,7 +239,7 @@ namespace detail {
 }
 
 [[gnu::noinline]] TENON_INLINE void create_group(const std::string& name, const std::vector<int>& ranks) {
-  detail::agree_on_group(name, ranks);
+  detail::agree_on_group("create_group", name, ranks, detail::has_group(name));
   detail::check_new_group(name, ranks);
   const Communicator all = detail::group_named(world_group).ranks;
   const int place = detail::place_in(ranks.data(), ranks.size(), all.rank());

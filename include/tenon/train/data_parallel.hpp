@@ -166,8 +166,12 @@ class ParallelStep<dist::DataParallel> {
     const FlushDenormals flush;
     const ParameterList parameters(*runner.net_);
     AgreedStep own{row.n, runner.state_.step()};
-    if (sum_.group().size() > 1) own.samples = number_of_samples(row), own.rate = runner.rules_.rates()[0];
-    const DealtBatch batch = meet_before_step(own, parameters);
+    if (sum_.group().size() > 1) {
+      own.samples = number_of_samples(row), own.rate = runner.rules_.rates()[0];
+      own.outputs = number_of_bits(reinterpret_cast<const std::byte*>(facts.reached), sizeof facts.reached,
+                                   number_of_types(facts.output, facts.outputs));
+    }
+    const DealtBatch batch = meet_before_step(own, parameters, runner.state_, runner.rules_);
     if constexpr (has_slices<Net>) runner.slices_.agree_on_step(runner, row);
     const std::span<const TensorType> output_types(facts.output, std::size_t(facts.outputs));
     steps_.numbers.start(parameters, facts.moving, output_types, facts.all_means, batch.all);
@@ -196,6 +200,7 @@ class ParallelStep<dist::DataParallel> {
  private:
   [[gnu::cold, gnu::noinline]] void agree_on_run(std::string_view what, AgreedRun own, const dataset::DataInfo& data,
                                                  std::string_view optimizer, const ParameterList& parameters) {
+    compared_ = false;
     find_shard(data, own);
     dealt_ =
         detail::agree_on_run(sum_.group(), what, own, model_lines(optimizer, shards_, parameters, divides_ != nullptr));
@@ -207,17 +212,23 @@ class ParallelStep<dist::DataParallel> {
     return divided_ ? divided_.call(&DivisionCalls::agree_on_step, own, dealt_)
                     : detail::agree_on_step(sum_.group(), own, dealt_);
   }
-  std::uint64_t weights_to_compare(const ParameterList& parameters) {
+  std::uint64_t weights_to_compare(const ParameterList& parameters, const TrainState& state) {
     if (std::exchange(compared_, true) || !parameters.arena()) return 0;
     const std::size_t bytes = std::size_t(parameters.arena()->bytes);
-    if (context_) context_->broadcast(sum_.group(), parameters.arena()->data, bytes);
+    if (context_) {
+      context_->broadcast(sum_.group(), parameters.arena()->data, bytes);
+      context_->broadcast(sum_.group(), state.address(), sizeof(std::uint64_t));  // the seed
+    }
     return number_of_bits(home(parameters.arena()->data), bytes);
   }
   // Before a step: which batch it is that the ranks share, and which samples of it are this rank's.
-  [[gnu::cold, gnu::noinline]] DealtBatch meet_before_step(AgreedStep& own, const ParameterList& parameters) {
+  [[gnu::cold, gnu::noinline]] DealtBatch meet_before_step(AgreedStep& own, const ParameterList& parameters,
+                                                           const TrainState& state, const nn::UpdateRules& rules) {
     if (divided_ && !compared_) divided_.call(&DivisionCalls::meet, false);  // before a broadcast of weights
     if (sum_.group().size() == 1) return {own.batch, 0};
-    own.weights = weights_to_compare(parameters);
+    own.weights = weights_to_compare(parameters, state);
+    own.seed = state.random(Look::read)[0], own.settings = number_of_settings(parameters);
+    own.numbers = number_of_updates(state.data(0, std::size_t(alignment), Look::read), rules);
     return agree_on_step(own);
   }
   double* numbers(long begin) const { return reinterpret_cast<double*>(sum_.values(begin)); }
@@ -241,7 +252,7 @@ class ParallelStep<dist::DataParallel> {
 
   long shards_;
   bool one_per_rank_, dealt_ = false;  // is the data: each rank's batch is its shard
-  bool compared_ = false;              // are the weights of the ranks
+  bool compared_ = false;              // are the weights of the ranks, in this run
   dist::detail::ShardSum sum_;
   ShardSteps steps_;
   const ParallelContext* context_ = parallel_context();

@@ -120,6 +120,7 @@ class ParallelStep<dist::ParameterServer> {
     head.model = number_of_lines(model_lines(Runner::optimizer_type::name, shards_, parameters));
     if (!node_->is_worker()) return serve(runner, head.model), false;
     head.epochs = epochs, head.batches = data.size(), head.step = step_ = runner.state_.step();
+    head.vote = has_missed_;
     const std::byte* const arena = home(parameters.arena()->data);
     head.weights = number_of_bits(arena, std::size_t(plan_.arena));
     progress_ = &progress;
@@ -217,14 +218,16 @@ class ParallelStep<dist::ParameterServer> {
     using namespace dist::detail;
     const StepTarget scope(runner.target_);
     ServerRecords records(folder_, node_->rank(), node_->job(), model);
-    const bool found = records.load(plan_.record(node_->rank()));
-    if (found && records.index.run > run_) return;  // this run was over before this server was started again
-    if (found && records.index.run < run_) records.begin_run(run_);
+    if (records.run_in_files() > run_) return;  // this run was over before this server was started again
+    if (records.load(plan_.record(node_->rank())) && records.index.run < run_) records.begin_run(run_);
     ServerWork<Runner> work(runner, *runner.net_, plan_, *node_, shards_, records);
     if (!records.empty()) work.load();
+    const struct Removal {  // after an error, too: it ends the run for all
+      ServerRecords& of;
+      ~Removal() { of.remove(); }
+    } removal{records};
     ServerDesk desk(*node_, run_, most_bytes(), model, records, work);
     desk.serve();
-    records.remove();
   }
 
   // True if there are steps to be done.
@@ -249,11 +252,15 @@ class ParallelStep<dist::ParameterServer> {
           if (!is_over) records.add(bytes, plan_.record(server));
         });
     if (is_over) {
+      has_missed_ = true;
+      logging::warning("Model.train: training ", run_, " of this program was over before ", node_->name(),
+                       " was started again: its network has not the weights that the training has left.");
       link_.reset();
       node_->tell(run_);
       return false;
     }
     join(runner, records, optimizer);
+    has_missed_ = false;
     // what the others may wait for
     if (!records.head().is_first && any_rank(false)) {
       end_run(runner);
@@ -304,7 +311,7 @@ class ParallelStep<dist::ParameterServer> {
     const long numbers = steps_.numbers.bytes();
     const auto scale = runner.scale_.numbers();
     RequestHead head = link_->next(Ask::push, runner.state_.step() + 1, [&](RequestHead& to) {
-      to.batch = n, to.samples = samples, to.numbers = numbers;
+      to.batch = n, to.samples = samples, to.numbers = numbers, to.settings = number_of_settings(parameters);
       to.place = {progress_->dataset_epoch, progress_->epochs, progress_->steps, progress_->run_steps};
       std::copy(scale.begin(), scale.end(), to.scale);
     });
@@ -345,7 +352,8 @@ class ParallelStep<dist::ParameterServer> {
   long shards_;
   std::string folder_;
   std::int32_t run_ = 0;
-  long step_ = 0;  // of the Model, the last one that is done
+  bool has_missed_ = false;  // a run that was over before this worker was started again
+  long step_ = 0;            // of the Model, the last one that is done
   ServerPlan plan_;
   Progress* progress_ = nullptr;
   std::unique_ptr<WorkerLink> link_;  // in a run of a worker

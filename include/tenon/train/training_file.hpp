@@ -68,23 +68,26 @@ struct TrainingFile {
   static bool request_parts(void* model, const std::string& path, PartFacts& own) {
     return static_cast<M*>(model)->runner_.parallel().request_parts(path, own);
   }
-  /// Whether this process writes a file that is saved now. Where ranks divide the moments, all of them save one between
-  /// runs, and rank 0 writes it.
-  template <class M>
-  static bool is_written_here(const M& model) {
-    if constexpr (runner_divides<M>) {
+  /// Calls write() where a file is written now. Where ranks divide the moments, all of them save one between runs, and
+  /// rank 0 writes it; the others return when it has, or could not.
+  template <class M, class Write>
+  static void save(const M& model, Write write) {
+    if constexpr (!runner_divides<M>) return write();
+    else {
       const auto& parallel = model.runner_.parallel();
-      if (model.progress_.running || !parallel.elsewhere() || parallel.rank() == 0) return true;
+      if (model.progress_.running || !parallel.elsewhere()) return write();
+      if (parallel.rank() != 0) return parallel.give_state(), parallel.give_state();
+      try {
+        write();
+      } catch (const std::exception&) {
+        try {
+          parallel.give_state();
+        } catch (const std::exception&) {  // another rank is gone, as the first error says
+        }
+        throw;
+      }
       parallel.give_state();
-      parallel.give_state();
-      return false;
-    } else return true;
-  }
-  /// When rank 0 has written it: the others return then, too.
-  template <class M>
-  static void written([[maybe_unused]] const M& model) {
-    if constexpr (runner_divides<M>)
-      if (!model.progress_.running && model.runner_.parallel().elsewhere()) model.runner_.parallel().give_state();
+    }
   }
   /// Takes the data of moments that other ranks have off a list to be loaded.
   template <class M>
@@ -220,9 +223,8 @@ inline const bool writes_parts = (write_tensors = [](const std::string& path, co
 /// throws     ValueError for another suffix, RuntimeError if the file cannot be written
 template <class M>
 void save_training(M& model, const std::string& path, const std::vector<io::NamedValue>& values = {}) {
-  if (!detail::TrainingFile::is_written_here(model)) return;
-  detail::save_training_of(detail::TrainingSource(model), path, values);
-  detail::TrainingFile::written(model);
+  static_cast<void>(detail::is_ckpt_path("save", path));  // on all ranks
+  detail::TrainingFile::save(model, [&] { detail::save_training_of(detail::TrainingSource(model), path, values); });
 }
 
 /// The same where ranks divide the moments, without all of them on one rank: rank 2 of 4 writes its moments to
@@ -234,9 +236,8 @@ void save_training(M& model, const std::string& path, const std::vector<io::Name
 /// throws     ValueError for another suffix, RuntimeError if a rank, which it names, cannot write its part
 template <class M>
 void save_training_in_parts(M& model, const std::string& path, const std::vector<io::NamedValue>& values = {}) {
-  if (!detail::TrainingFile::is_written_here(model)) return;
-  detail::save_parts_of(detail::TrainingSource(model), path, values);
-  detail::TrainingFile::written(model);
+  static_cast<void>(detail::part_path(path, 0, 1));  // on all ranks
+  detail::TrainingFile::save(model, [&] { detail::save_parts_of(detail::TrainingSource(model), path, values); });
 }
 
 /// Restores a Model with the same network, optimizer, and data to its state when the file was written. If that was

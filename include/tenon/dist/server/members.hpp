@@ -63,13 +63,13 @@ class Members {
     const std::lock_guard lock(mutex_);
     const auto stop = [&](const std::string& why) { throw_error<RuntimeError>(what, ": ", why, "."); };
     if (!refusal_.empty()) stop(refusal_);
-    const long most = long(timeout_seconds * 1000);
+    const double most = timeout_seconds * 1000;  // may be infinite
     for (std::size_t i = 0; i < all_.size(); ++i) {
-      if (all_[i].presence == Presence::silent && all_[i].silent_ms > most) stop(silence(i, all_[i].silent_ms));
+      if (all_[i].presence == Presence::silent && double(all_[i].silent_ms) > most) stop(silence(i, all_[i].silent_ms));
       if (all_[i].presence == Presence::ended && all_[i].silent_ms > after_end_ms)
         stop(text(name(i), " has ended its program, and this one waits for it"));
     }
-    if (ms_since(heard_) > std::max(most, silent_ms)) stop(scheduler_silence());
+    if (double(ms_since(heard_)) > std::max(most, double(silent_ms))) stop(scheduler_silence());
   }
 
  private:

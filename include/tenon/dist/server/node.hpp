@@ -14,33 +14,41 @@
 #include <tenon/core/process_rank.hpp>
 #include <tenon/core/thread/threads.hpp>
 #include <tenon/dist/server/scheduler.hpp>
+#include <tenon/dist/timeout.hpp>
 
 namespace tenon::inline TENON_ABI::dist {
 
 /// How the processes of a parameter server wait for each other: `init_parameter_server({.timeout_seconds = 600})`.
 struct ParameterServerOptions {
-  /// For how long they wait for one that is not there: at the start, and after its death for its restart.
+  /// For how long they wait for one that is not there: at the start, and after its death for its restart. Infinity: for
+  /// ever.
   double timeout_seconds = 60;
 };
 
 namespace detail {
-/// The address by which this machine reaches another, as text; empty if it does not.
-[[gnu::cold]] inline std::string own_address(const std::string& host, int port) {
+/// The address of a machine, and that by which this one reaches it, as texts; empty if it does not.
+struct Reach {
+  std::string host, own;
+};
+[[gnu::cold]] inline std::string address_text(const sockaddr* address) {
+  sockaddr_in words;
+  std::memcpy(&words, address, sizeof words);
+  char text[INET_ADDRSTRLEN]{};
+  return ::inet_ntop(AF_INET, &words.sin_addr, text, sizeof text) ? text : "";
+}
+[[gnu::cold]] inline Reach reach(const std::string& host, int port) {
   addrinfo hints{}, *found = nullptr;
   hints.ai_family = AF_INET, hints.ai_socktype = SOCK_DGRAM;
   if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) return {};
-  std::string address;
-  sockaddr_in own{};
+  Reach addresses;
+  sockaddr own{};
   socklen_t size = sizeof own;
   const int descriptor = ::socket(AF_INET, SOCK_DGRAM, 0);  // which sends nothing
-  char words[INET_ADDRSTRLEN]{};
-  if (::connect(descriptor, found->ai_addr, found->ai_addrlen) == 0 &&
-      ::getsockname(descriptor, reinterpret_cast<sockaddr*>(&own), &size) == 0 &&
-      ::inet_ntop(AF_INET, &own.sin_addr, words, sizeof words))
-    address = words;
+  if (::connect(descriptor, found->ai_addr, found->ai_addrlen) == 0 && ::getsockname(descriptor, &own, &size) == 0)
+    addresses = {address_text(found->ai_addr), address_text(&own)};
   ::close(descriptor);
   ::freeaddrinfo(found);
-  return address;
+  return addresses;
 }
 
 /// This process among those of the parameter server. A thread of its own tells the scheduler ten times a second that
@@ -48,17 +56,23 @@ namespace detail {
 class ServerNode {
  public:
   ServerNode(const ServerEnvironment& found, const ParameterServerOptions& how)
-      : environment(found), options(how), members(found), address_(own_address_here()) {
+      : environment(found), options(how), members(found), reach_(reach_scheduler()) {
     static_cast<void>(zmq_context());  // made before, and so ended after this
     if (environment.role == Role::scheduler) {
       auto socket = std::make_unique<ZmqSocket>(ZMQ_ROUTER, most_beat);
-      if (const int error = socket->bind(text("tcp://", address_, ":", environment.port)))
+      const auto bind_to = [&](const std::string& address) {
+        return socket->bind(text("tcp://", address, ":", environment.port));
+      };
+      int error = bind_to(reach_.host);
+      if (error == EADDRNOTAVAIL) error = bind_to(reach_.own);  // others reach it by one that this machine has not
+      if (error)
         throw_error<RuntimeError>("dist::init_parameter_server: the scheduler cannot listen at ",
                                   environment.scheduler(), ": ", zmq_strerror(error),
                                   ". MS_SCHED_HOST names the machine on which it runs, MS_SCHED_PORT a free port.");
       thread_.emplace([this, own = std::move(socket)] { schedule(*own); });
     } else {
-      thread_.emplace([this] { beat(); });
+      auto socket = std::make_unique<ZmqSocket>(ZMQ_DEALER, most_beat);  // here, where an error can be caught
+      thread_.emplace([this, own = std::move(socket)] { beat(*own); });
       try {
         await_place();
       } catch (...) {
@@ -82,7 +96,7 @@ class ServerNode {
     const std::lock_guard lock(mutex_);
     runs_ = runs, told_address_ = address;
   }
-  const std::string& address() const { return address_; }
+  const std::string& address() const { return reach_.own; }
   /// Throws RuntimeError if what this process waits for cannot come.
   void check(std::string_view what) const { members.check(options.timeout_seconds, what); }
   /// The scheduler waits until the workers have ended this run.
@@ -109,12 +123,12 @@ class ServerNode {
  private:
   static constexpr long most_beat = 1 << 20;  // the table of 8192 members
 
-  std::string own_address_here() const {
-    const std::string address = own_address(environment.host, environment.port);
-    if (address.empty())
+  Reach reach_scheduler() const {
+    Reach found = reach(environment.host, environment.port);
+    if (found.own.empty())
       throw_error<ValueError>("dist::init_parameter_server: there is no machine '", environment.host,
                               "': MS_SCHED_HOST is the name or the address of that of the scheduler.");
-    return address;
+    return found;
   }
   Beat own_beat(std::uint64_t incarnation, bool ends) {
     Beat beat;
@@ -125,9 +139,8 @@ class ServerNode {
     write_text(beat.address, told_address_);
     return beat;
   }
-  void beat() {
+  void beat(ZmqSocket& socket) {
     const std::uint64_t incarnation = random_number();
-    ZmqSocket socket(ZMQ_DEALER, most_beat);
     socket.connect(text("tcp://", environment.scheduler()));
     ZmqMessage message;
     for (bool ends = false; !ends;) {
@@ -202,7 +215,7 @@ class ServerNode {
     end_zmq();
   }
 
-  std::string address_;
+  Reach reach_;
   std::atomic<int> rank_ = -1;
   std::atomic<std::uint64_t> job_ = 0;
   std::atomic<bool> ends_ = false, has_heard_ = false, was_complete_ = false;
@@ -229,12 +242,14 @@ inline std::unique_ptr<ServerNode>& server_node() {
 /// Call it after set_ps_context("enable_ps", "True"), and before you make a Model. Servers and workers wait here until
 /// all are there. A process that is started again takes the place of one that is silent.
 /// throws   RuntimeError without enable_ps, if called twice, if the scheduler does not answer, cannot listen, or has
-///          other numbers, if there are servers or workers enough; ValueError for a variable that is missing or wrong
+///          other numbers, if there are servers or workers enough; ValueError for a variable that is missing or wrong,
+///          and for a timeout below 0
 /// Source: MindSpore's parameter server
 [[gnu::cold]] inline void init_parameter_server(const ParameterServerOptions& options = {}) {
   if (detail::server_node())
     throw_error<RuntimeError>("dist::init_parameter_server was called before: this process is ",
                               detail::server_node()->name(), " already.");
+  detail::check_timeout("dist::init_parameter_server", options.timeout_seconds);
   detail::server_node() = std::make_unique<detail::ServerNode>(detail::server_environment(), options);
   const detail::ServerNode& node = *detail::server_node();
   // what is written once for all processes is written by worker 0

@@ -73,10 +73,11 @@ struct RequestHead {
   std::int64_t run = 0, step = 0;  // the step that is to be done, or that has been done, of the Model
   std::int64_t batch = 0, epochs = 0, batches = 0;
   std::uint64_t samples = 0, weights = 0;  // some of their bits
+  std::uint64_t settings = 0;              // those of the settings of cells
   Place place;
-  double scale[5]{};  // the loss scale
-  std::int32_t vote = 0, padding = 0;
-  std::int64_t numbers = 0;  // bytes of them in each node
+  double scale[5]{};                   // the loss scale
+  std::int32_t vote = 0, padding = 0;  // to stop; before a run: the worker has missed one, when it was started again
+  std::int64_t numbers = 0;            // bytes of them in each node
 
   /// Requests of a run come in the order of their keys.
   std::int64_t key() const { return step * 8 + std::int64_t(ask); }

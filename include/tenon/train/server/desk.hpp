@@ -133,6 +133,11 @@ class ServerDesk {
   void do_all() {
     const RequestHead& first = requests_[0].head;
     for (const ServerRequest& one : requests_)
+      if (one.head.ask == Ask::begin && one.head.vote)
+        throw_error<RuntimeError>("worker ", one.head.worker,
+                                  " was started again between two trainings, and has not the weights that the first "
+                                  "one left: start all processes again, from a checkpoint.");
+    for (const ServerRequest& one : requests_)
       if (one.head.key() != first.key())
         throw_error<RuntimeError>("worker 0 has come to ", request_text(first), ", worker ", one.head.worker, " to ",
                                   request_text(one.head), ": give all workers the same data set and callbacks.");

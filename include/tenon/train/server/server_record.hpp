@@ -44,15 +44,15 @@ class ServerRecords {
       : name_(text(folder, "/parameter_server_", job, "_", server)) {
     index.job = job, index.model = model;
   }
-  /// Takes what is there of this run, or of a later one. False if there is nothing.
+  /// The run of which there are files, whatever Model trained in it; 0 if there are none.
+  std::int64_t run_in_files() const {
+    const Index found = read_index();
+    return found.last >= 0 ? found.run : 0;
+  }
+  /// Takes what is there of this Model. False if there is nothing.
   bool load(const RecordLayout& layout) {
-    Index found;
-    const std::vector<std::byte> words = read(".index", sizeof found);
-    if (words.size() != sizeof found) return false;
-    std::memcpy(&found, words.data(), sizeof found);
-    if (found.magic != wire_magic || found.job != index.job || found.model != index.model || found.last < 0 ||
-        found.last > 1 || found.count < 1)
-      return false;
+    const Index found = read_index();
+    if (found.model != index.model || found.last < 0) return false;
     for (int i = 0; i < std::min(found.count, 2); ++i) {
       std::vector<std::byte>& one = record_[(found.last + 2 - i) % 2];
       one = read(i == 0 ? suffix(found.last) : suffix(1 - found.last), std::size_t(most));
@@ -130,6 +130,15 @@ class ServerRecords {
       done += std::size_t(got);
     }
     return all;
+  }
+  // That of this job, or an empty one.
+  Index read_index() const {
+    Index found;
+    const std::vector<std::byte> words = read(".index", sizeof found);
+    if (words.size() != sizeof found) return {};
+    std::memcpy(&found, words.data(), sizeof found);
+    const bool is_right = found.magic == wire_magic && found.job == index.job && found.last <= 1 && found.count >= 1;
+    return is_right ? found : Index{};
   }
   // All bytes, or the blocks that are marked.
   void write(const char* part, std::span<const std::byte> bytes, const std::vector<bool>* blocks) const {

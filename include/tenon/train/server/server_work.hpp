@@ -142,10 +142,14 @@ class ServerWork {
     };
     if (a.head.batch != b.head.batch || a.head.samples != b.head.samples || a.head.numbers != b.head.numbers)
       refuse("other samples");
+    if (std::memcmp(a.body.data(), b.body.data(), sizeof(std::uint64_t)) != 0) refuse("another seed of random numbers");
+    if (std::memcmp(a.body.data() + loss_scale_state, b.body.data() + loss_scale_state, sizeof(float)) != 0)
+      refuse("another loss scale");
     if (std::memcmp(a.body.data() + alignment, b.body.data() + alignment, std::size_t(plan_.head - alignment)) != 0)
-      refuse("other learning rates");
+      refuse("other numbers of the optimizer");
     if (std::memcmp(a.body.data() + plan_.head, b.body.data() + plan_.head, std::size_t(plan_.flags)) != 0)
       refuse("other parameters that are trained");
+    if (a.head.settings != b.head.settings) refuse("other settings of cells");
   }
 
   // The sums of a node of the tree: those of tensors, and the numbers.

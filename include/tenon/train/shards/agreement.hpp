@@ -6,11 +6,14 @@
 
 #include <tenon/dataset/stage/data_info.hpp>
 #include <tenon/dist/collectives.hpp>
+#include <tenon/nn/optim/update/update_rules.hpp>
 #include <tenon/nn/parameters.hpp>
 #if TENON_DEFINES
 #include <cstring>
 
 #include <tenon/core/tensor/list.hpp>
+#include <tenon/graph/ir/guard.hpp>
+#include <tenon/ops/clip_norm.hpp>
 #endif
 
 namespace tenon::inline TENON_ABI::detail {
@@ -28,9 +31,13 @@ struct DealtBatch {
 /// Before a step. A batch of 0 samples: this rank has none left in its epoch.
 struct AgreedStep {
   std::int64_t batch = 0, step = 0;
-  std::uint64_t samples = 0;  // some of their bits
-  std::uint64_t weights = 0;  // their bits, looked at before the first step
-  double rate = 0;            // of learning
+  std::uint64_t samples = 0;   // some of their bits
+  std::uint64_t weights = 0;   // their bits, looked at before the first step of a run
+  double rate = 0;             // of learning
+  std::uint64_t seed = 0;      // of random numbers
+  std::uint64_t numbers = 0;   // what else updates read beside gradients
+  std::uint64_t settings = 0;  // of cells, and which parameters are frozen
+  std::uint64_t outputs = 0;   // their types, and which parameters have gradients: those of a bucket
 };
 
 enum class Agreement : std::int32_t { run, step, stop, model, moments = 5, parts };  // 4: dist/shared_blocks.hpp
@@ -63,6 +70,15 @@ std::uint64_t number_of_samples(const dataset::Row<List>& row) {
                               number);
   return number;
 }
+
+/// A number for what the updates of a step read beside gradients: the numbers of the optimizer, in its rules, and those
+/// at the begin of the training state (`head`), which are the loss scale, the flag of updates, the limit of gradients.
+std::uint64_t number_of_updates(const std::byte* head, const nn::UpdateRules& rules);
+/// A number for the types of some tensors.
+std::uint64_t number_of_types(const TensorType* first, int count);
+/// A number for which parameters are frozen, and for the settings of cells, such as dropout rates; these on the CPU
+/// alone, as another target would have to be waited for.
+std::uint64_t number_of_settings(const ParameterList& parameters);
 
 /// A line for the optimizer, and one for each parameter: its name, dtype, shape, and whether it is trained.
 [[gnu::cold]] std::vector<std::string> model_lines(std::string_view optimizer, long shards,
@@ -116,6 +132,41 @@ TENON_INLINE std::uint64_t number_of_column(const std::byte* data, std::size_t b
   constexpr std::size_t words = 64;
   if (bytes <= 8 * words) return number_of_bits(data, bytes, number);
   for (std::size_t k = 0; k < words; ++k) number = number_of_bits(data + (bytes - 8) * k / (words - 1), 8, number);
+  return number;
+}
+
+[[gnu::cold, gnu::noinline]] TENON_INLINE std::uint64_t number_of_updates(const std::byte* head,
+                                                                          const nn::UpdateRules& rules) {
+  const std::span<const nn::Numbers> all = rules.numbers();
+  std::uint64_t number = number_of_bits(reinterpret_cast<const std::byte*>(all.data()), all.size_bytes());
+  number = number_of_bits(head + loss_scale_state, sizeof(float), number);
+  number = number_of_bits(head + overflow_state, sizeof(std::int32_t), number);
+  return number_of_bits(head + gradient_clip_state, sizeof(float), number);
+}
+[[gnu::cold, gnu::noinline]] TENON_INLINE std::uint64_t number_of_types(const TensorType* first, int count) {
+  std::uint64_t number = std::uint64_t(count);
+  const auto add = [&](std::int64_t one) {
+    number = number_of_bits(reinterpret_cast<const std::byte*>(&one), sizeof one, number);
+  };
+  for (const TensorType* type = first; type < first + count; ++type) {
+    add(int(type->dtype)), add(type->rank);
+    for (int axis = 0; axis < type->rank; ++axis) add(type->extent[axis]);
+  }
+  return number;
+}
+[[gnu::cold, gnu::noinline]] TENON_INLINE std::uint64_t number_of_settings(const ParameterList& parameters) {
+  std::uint64_t number = 0;
+  const bool reads = !computes_there();
+  for (int e = 0; e < parameters.entries(); ++e) {
+    const Entry& entry = parameters.table()[e];
+    const std::int64_t frozen = e;
+    if (entry.setting && entry.dims.rank == 0 && reads) {
+      const long bytes = entry.dims.bytes(1);
+      number = number_of_bits(parameters.handle(e).values_at(bytes, Look::read), std::size_t(bytes), number);
+    } else if (entry.parameter && entry.trainable && !parameters.handle(e).requires_grad()) {
+      number = number_of_bits(reinterpret_cast<const std::byte*>(&frozen), sizeof frozen, number);
+    }
+  }
   return number;
 }
 
@@ -227,6 +278,12 @@ TENON_INLINE std::uint64_t number_of_column(const std::byte* data, std::size_t b
         " has other samples than rank 0: "
         "DataParallel shares each batch, so give all ranks the same data set, with the same seed, "
         "or, by dataset::shard(), a shard each.");
+  if ((other = first_other(all, &AgreedStep::outputs)))
+    throw_error<RuntimeError>(
+        "Model.train: in step ", own.step + 1, " rank ", other,
+        " has a batch of another bucket than rank 0, with losses of another shape, or gradients of "
+        "other parameters: reduce the loss, as nn::Reduction::mean does, or give all ranks the "
+        "same data set.");
   if ((other = first_other(all, &AgreedStep::weights)))
     throw_error<RuntimeError>("Model.train: rank ", other,
                               " has other weights than rank 0: give all ranks the same "
@@ -234,6 +291,16 @@ TENON_INLINE std::uint64_t number_of_column(const std::byte* data, std::size_t b
   if ((other = first_other(all, &AgreedStep::rate)))
     throw_error<RuntimeError>("Model.train: in step ", own.step + 1, " rank 0 has the learning rate ", all[0].rate,
                               ", rank ", other, " ", all[other].rate, ": their weights would become different.");
+  const auto refuse = [&](const char* has, const char* advice) {
+    throw_error<RuntimeError>("Model.train: in step ", own.step + 1, " rank ", other, has, " than rank 0: ", advice,
+                              ".");
+  };
+  if ((other = first_other(all, &AgreedStep::seed)))
+    refuse(" has another seed of random numbers", "give all ranks the same one");
+  if ((other = first_other(all, &AgreedStep::numbers)))
+    refuse(" has other numbers of the optimizer or the loss scale", "their weights would become different");
+  if ((other = first_other(all, &AgreedStep::settings)))
+    refuse(" has other frozen parameters, or settings of cells,", "their weights would become different");
   DealtBatch batch{0, 0};
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     if (int(rank) == ranks.rank()) batch.begin = batch.all;

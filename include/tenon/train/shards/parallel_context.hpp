@@ -14,8 +14,8 @@ namespace tenon::inline TENON_ABI::detail {
 struct ParallelContext {
   /// Throws ValueError for a mode that there is not, and for a number of ranks, or a rank, that is another one.
   void (*check)(const dist::Communicator& ranks);
-  /// Gives all ranks the weights of rank 0, if it says so.
-  void (*broadcast)(const dist::Communicator& ranks, std::byte* weights, std::size_t bytes);
+  /// Gives all ranks the bytes of rank 0, if it says so.
+  void (*broadcast)(const dist::Communicator& ranks, std::byte* data, std::size_t bytes);
   /// How the ranks divide the moments, or null.
   DivideState (*division)();
 };
@@ -51,9 +51,9 @@ inline constinit const ParallelContext* context_code = nullptr;
 }
 inline constexpr ParallelContext parallel_context_code{
     check_parallel_context,
-    [](const dist::Communicator& ranks, std::byte* weights, std::size_t bytes) {
+    [](const dist::Communicator& ranks, std::byte* data, std::size_t bytes) {
       if (changed_parallel_key && changed_parallel_key("parameter_broadcast"))  // it may have been reset meanwhile
-        dist::broadcast(ranks, {home(weights, bytes, Look::change), bytes});
+        dist::broadcast(ranks, {home(data, bytes, Look::change), bytes});
     },
     []() -> DivideState { return changed_parallel_key("enable_parallel_optimizer") ? divide_state : nullptr; }};
 [[gnu::noinline]] TENON_INLINE const ParallelContext* parallel_context() {

@@ -9,12 +9,13 @@
 
 namespace tenon::inline TENON_ABI::detail {
 
-/// Of one rank. `weights`: a number for the bits of the parameters that are not in slices, before the first step. A
-/// batch of 0 samples: this rank has none left in its epoch.
+/// Of one rank. `weights`: a number for the bits of the parameters that are not in slices, before the first step of a
+/// run. A batch of 0 samples: this rank has none left in its epoch.
 struct AgreedSlices {
   std::int64_t batch = 0, step = 0;
   std::uint64_t samples = 0, weights = 0, seed = 0;
-  double rate = 0;  // of learning
+  double rate = 0;                          // of learning
+  std::uint64_t numbers = 0, settings = 0;  // as in AgreedStep
 };
 /// Throws RuntimeError, on all ranks of the group, unless they have the same.
 void agree_on_slices(std::string_view group, const AgreedSlices& own);
@@ -31,16 +32,20 @@ template <class Net>
 class SlicedRanks<Net, true> {
  public:
   template <class Runner, class Data>
-  [[gnu::cold]] void agree_on_run(const Runner& runner, std::string_view what, long epochs, const Data& data) const {
+  [[gnu::cold]] void agree_on_run(const Runner& runner, std::string_view what, long epochs, const Data& data) {
+    compared_ = false;
     agree_on_run_in_slices(group(), what, {epochs, data.size(), runner.state_.step()},
                            lines_in_slices(Runner::optimizer_type::name, ParameterList(*runner.net_),
                                            [](int entry) { return Structure<Net>::slice(entry); }));
   }
   template <class Runner, class List>
   void agree_on_step(const Runner& runner, const dataset::Row<List>& row) {
-    agree_on_slices(group(), {row.n, runner.state_.step(), number_of_samples(row),
-                              std::exchange(compared_, true) ? 0 : weights_not_in_slices(ParameterList(*runner.net_)),
-                              runner.state_.random(Look::read)[0], runner.rules_.rates()[0]});
+    agree_on_slices(group(),
+                    {row.n, runner.state_.step(), number_of_samples(row),
+                     std::exchange(compared_, true) ? 0 : weights_not_in_slices(ParameterList(*runner.net_)),
+                     runner.state_.random(Look::read)[0], runner.rules_.rates()[0],
+                     number_of_updates(runner.state_.data(0, std::size_t(alignment), Look::read), runner.rules_),
+                     number_of_settings(ParameterList(*runner.net_))});
   }
   template <class Runner>
   void agree_on_end(const Runner& runner) const {
@@ -65,7 +70,7 @@ class SlicedRanks<Net, true> {
     return number;
   }
 
-  bool compared_ = false;  // are the weights
+  bool compared_ = false;  // are the weights, in this run
 };
 
 #if TENON_DEFINES
@@ -95,6 +100,10 @@ inline constexpr const char* same_batches =
   if ((other = first_other(all, &AgreedSlices::weights)))
     refuse(other, "other weights where they are not in slices", "need the same seed, or files of one moment");
   if ((other = first_other(all, &AgreedSlices::rate))) refuse(other, "another learning rate", "need the same one");
+  if ((other = first_other(all, &AgreedSlices::numbers)))
+    refuse(other, "other numbers of the optimizer or the loss scale", "need the same ones");
+  if ((other = first_other(all, &AgreedSlices::settings)))
+    refuse(other, "other frozen parameters, or settings of cells,", "need the same ones");
 }
 [[gnu::noinline]] TENON_INLINE void agree_on_run_in_slices(std::string_view group, std::string_view what, AgreedRun own,
                                                            const std::vector<std::string>& model) {

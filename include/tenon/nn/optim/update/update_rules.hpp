@@ -53,6 +53,8 @@ class UpdateRules {
 
   /// The learning rates of the last step: the optimizer's, then one for each of its groups.
   const float* rates() const { return rates_.get() + without_decay; }
+  /// All numbers of the last step.
+  std::span<const Numbers> numbers() const { return {numbers_.get(), rules_}; }
 
  private:
   static constexpr int none = -1, own = 0, without_decay = 1, first_group = 2;
