@@ -1,6 +1,6 @@
 // Nodes that are cells of Tenon: what they are called there, and how their weights lie there.
 #pragma once
-#include "known.hpp"
+#include "computed.hpp"
 
 namespace importer {
 
@@ -163,11 +163,11 @@ inline void group_norm(const NodeView& n, bool is_instance) {
 }
 
 /// The rows of a table that the ids of a constant say: a constant, too.
-inline void chosen_rows(const NodeView& n, const ReadTensor& table, const Known& ids, const Shape& shape) {
+inline void chosen_rows(const NodeView& n, const ReadTensor& table, const Array& ids, const Shape& shape) {
   ReadTensor rows{table.name, table.type, {}, {}};  // under its name they are trained
   for (const Extent& each : shape) rows.extents.push_back(each.factor);
   const auto width = std::size_t(table.extents[1]) * sizeof(float);
-  if (ids.size() * width > std::size_t(1) << 28) n.refuse("its rows need more than 256 MB");
+  if (ids.count() * width > std::size_t(1) << 28) n.refuse("its rows need more than 256 MB");
   for (const long id : ids.wholes)
     rows.bytes += table.bytes.substr(n.axis(id, std::size_t(table.extents[0])) * width, width);
   if (batch_axis(shape) < shape.size()) return give_repeated(n, 0, shape, {std::move(rows), {}});

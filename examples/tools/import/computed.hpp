@@ -1,5 +1,6 @@
 // Constants that the file computes, in code: numbers in a shape, or tensors of the checkpoint.
 #pragma once
+#include "arrays.hpp"
 #include "views.hpp"
 
 namespace importer {

@@ -107,14 +107,55 @@ std::optional<double> computed_real(const std::string& op, T x, T y, bool is_fmo
   const auto test = tested(op, x, y);
   return test ? std::optional(double(*test)) : std::nullopt;
 }
+/// Functions of one real number.
+template <class T>
+const std::map<std::string, T (*)(T)>& real_functions() {
+  static const std::map<std::string, T (*)(T)> all{
+      {"Abs", [](T x) { return std::abs(x); }},
+      {"Acos", [](T x) { return std::acos(x); }},
+      {"Asin", [](T x) { return std::asin(x); }},
+      {"Atan", [](T x) { return std::atan(x); }},
+      {"Ceil", [](T x) { return std::ceil(x); }},
+      {"Cos", [](T x) { return std::cos(x); }},
+      {"Cosh", [](T x) { return std::cosh(x); }},
+      {"Erf", [](T x) { return std::erf(x); }},
+      {"Exp", [](T x) { return std::exp(x); }},
+      {"Floor", [](T x) { return std::floor(x); }},
+      {"HardSwish", [](T x) { return x * std::clamp(x / 6 + T(0.5), T(0), T(1)); }},
+      {"Log", [](T x) { return std::log(x); }},
+      {"Mish", [](T x) { return x * std::tanh(std::log1p(std::exp(x))); }},
+      {"Neg", [](T x) { return -x; }},
+      {"Reciprocal", [](T x) { return 1 / x; }},
+      {"Relu", [](T x) { return x > 0 || std::isnan(x) ? x : 0; }},
+      {"Round", [](T x) { return std::nearbyint(x); }},
+      {"Sigmoid", [](T x) { return 1 / (1 + std::exp(-x)); }},
+      {"Sign", [](T x) { return x > 0   ? T(1)
+                                : x < 0 ? T(-1)
+                                        : x; }},
+      {"Silu", [](T x) { return x / (1 + std::exp(-x)); }},
+      {"Sin", [](T x) { return std::sin(x); }},
+      {"Sinh", [](T x) { return std::sinh(x); }},
+      {"Softplus", [](T x) { return std::max(x, T(0)) + std::log1p(std::exp(-std::abs(x))); }},
+      {"Softsign", [](T x) { return x / (1 + std::abs(x)); }},
+      {"Sqrt", [](T x) { return std::sqrt(x); }},
+      {"Tan", [](T x) { return std::tan(x); }},
+      {"Tanh", [](T x) { return std::tanh(x); }},
+  };
+  return all;
+}
 template <class T>
 std::optional<double> computed_real(const std::string& op, T x) {
-  if (op == "Sqrt") return double(std::sqrt(x));
-  if (op == "Reciprocal") return double(1 / x);
-  if (op == "Neg") return double(-x);
-  if (op == "Abs") return double(std::abs(x));
-  if (op == "Floor") return double(std::floor(x));
-  if (op == "Ceil") return double(std::ceil(x));
+  const auto function = real_functions<T>().find(op);
+  return function == real_functions<T>().end() ? std::nullopt : std::optional(double(function->second(x)));
+}
+/// Functions of one whole number.
+inline std::optional<long> computed(const std::string& op, long x) {
+  const long negated = long(0 - static_cast<unsigned long>(x));
+  if (op == "Neg") return negated;
+  if (op == "Abs") return x < 0 ? negated : x;
+  if (op == "Not") return long(x == 0);
+  if (op == "Sign") return long(x > 0) - long(x < 0);
+  if (op == "Relu") return std::max(x, 0l);
   return std::nullopt;
 }
 template <class T>

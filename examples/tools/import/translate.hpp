@@ -9,7 +9,6 @@
 #include "einsum.hpp"
 #include "evaluate.hpp"
 #include "fold.hpp"
-#include "known_fold.hpp"
 #include "lifting.hpp"
 #include "lookups.hpp"
 #include "movement.hpp"
@@ -18,7 +17,6 @@
 #include "places.hpp"
 #include "recurrent.hpp"
 #include "resizing.hpp"
-#include "scatter.hpp"
 #include "shared.hpp"
 #include "unfolding.hpp"
 
@@ -301,8 +299,7 @@ inline void translate_node(Graph& g, const ReadNode& node, const std::string& sc
   if (!node.domain.empty() && node.domain != "ai.onnx") n.refuse("operators of this domain are not in scope");
   const auto rule = rules().find(node.operation);
   if (moves_steps(n) || Lifting(n, rule == rules().end() ? nullptr : rule->second).run() || dense_of_constant(n) ||
-      fold_range(n) || (is_other_range(n) && evaluate(n)) || Folding::fold(n) || fold_tensor(n) || fold_scatter(n) ||
-      fold_known(n) || evaluate(n))
+      (node.operation == "Range" && evaluate(n)) || Folding::fold(n) || fold_tensor(n) || evaluate(n))
     return;
   if (rule == rules().end())
     n.refuse(
