@@ -172,8 +172,11 @@ inline std::optional<ReadTensor> tensor_from(const Array& x, const std::string& 
       case 2:
       case 9: put(std::uint8_t(x.wholes[i])); break;
       case 3: put(std::int8_t(x.wholes[i])); break;
+      case 4: put(std::uint16_t(x.wholes[i])); break;
+      case 5: put(std::int16_t(x.wholes[i])); break;
       case 6: put(std::int32_t(x.wholes[i])); break;
       case 7: put(std::int64_t(x.wholes[i])); break;
+      case 12: put(std::uint32_t(x.wholes[i])); break;
       default: return std::nullopt;
     }
   return t;

@@ -24,47 +24,6 @@ inline bool may_change(const NodeView& n, std::size_t k) {
   return v.tensor && v.call < 0 && v.special == Special::none && v.tensor->count() > 1 &&
          (!is_weight(*v.tensor) || n.uses(k) == 1);
 }
-/// A weight of another shape, or with its slices in another order, as export_onnx has those of recurrent layers.
-inline bool fold_order(const NodeView& n) {
-  const std::string& op = n.node.operation;
-  if ((op != "Reshape" && op != "Gather") || !n.has(1) || !may_change(n, 0) || !n.in(1).whole) return false;
-  const ReadTensor& t = *n.in(0).tensor;
-  if (op == "Reshape") {
-    ReadTensor made{t.name, t.type, {}, t.bytes};
-    for (const Extent& each : wanted_shape(n)) {
-      if (!each.is_number()) return false;
-      made.extents.push_back(each.factor);
-    }
-    if (made.count() != t.count()) n.refuse("its new shape has another number of elements");
-    return give_constant(n, 0, std::move(made)), true;
-  }
-  if (t.extents.size() < 3 || n.whole("axis", 0) != 0 || n.rank(1) != 1) return false;
-  ReadTensor made{t.name, t.type, t.extents, {}};
-  made.extents[0] = std::int64_t(n.in(1).whole->size());
-  const std::size_t slice = t.bytes.size() / std::size_t(t.extents[0]);
-  for (const Extent& each : *n.in(1).whole) {
-    if (!each.is_number()) return false;
-    made.bytes.append(t.bytes, n.axis(each.factor, std::size_t(t.extents[0])) * slice, slice);
-  }
-  return give_constant(n, 0, std::move(made)), true;
-}
-/// A row of weights and the equal numbers after it, as the two biases of a recurrent layer.
-inline bool fold_row(const NodeView& n) {
-  if (n.node.operation != "Concat" || n.ids.size() != 2 || !n.has(0) || !n.has(1)) return false;
-  const bool swapped = n.in(0).filled.has_value();
-  const Value &row = n.in(swapped), &rest = n.in(!swapped);
-  if (!may_change(n, swapped) || row.type != 1 || rest.type != 1 || !rest.filled || rest.shape.size() != 2 ||
-      row.shape.size() != 2 || n.axis(n.whole("axis", 0), 2) != 1)
-    return false;
-  if (!(row.shape == rest.shape) || !(row.shape[0] == Extent(1))) return false;
-  const ReadTensor& t = *row.tensor;
-  ReadTensor made{t.name, t.type, {1, 2 * t.extents[1]}, {}};
-  std::string numbers;
-  const auto number = float(*rest.filled);
-  for (std::int64_t k = 0; k < t.extents[1]; ++k) numbers.append(reinterpret_cast<const char*>(&number), sizeof number);
-  made.bytes = swapped ? numbers + t.bytes : t.bytes + numbers;
-  return give_constant(n, 0, std::move(made)), true;
-}
 /// The sum of two weights that nothing else reads, such as the two biases of a recurrent layer: one weight.
 inline bool fold_sum(const NodeView& n) {
   if (n.node.operation != "Add" || n.ids.size() != 2 || !n.has(0) || !n.has(1)) return false;
@@ -95,7 +54,7 @@ inline bool dense_of_constant(const NodeView& n) {
 /// Whether the node takes parts of a weight; they are constants, too.
 inline bool fold_tensor(const NodeView& n) {
   const std::string& op = n.node.operation;
-  if (n.has(0) && (fold_order(n) || fold_row(n) || fold_sum(n))) return true;
+  if (fold_sum(n)) return true;
   if (!n.has(0) || !n.in(0).tensor || n.in(0).call >= 0 || n.in(0).tensor->count() == 0) return false;
   if (op != "Slice" && op != "Split") return false;
   const ReadTensor& t = *n.in(0).tensor;

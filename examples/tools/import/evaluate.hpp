@@ -109,7 +109,7 @@ inline bool evaluate(const NodeView& n) {
     has_samples = has_samples || c.in(k).has_samples();
     const ReadTensor* const t = tensor_in(n.in(k));
     const bool is_trained = t && is_weight(*t) && (t->count() > 1 || !n.in(k).reals);
-    if (is_trained && k > 0 && rule == scattered) return false;
+    if (is_trained && rule == scattered && (k > 0 || n.in(k).call >= 0)) return false;
     if (is_trained && weight.empty()) weight = t->name;
   }
   if (!has_fitting_types(c, n.node.operation) || (has_samples && !takes_samples(rule))) return false;
