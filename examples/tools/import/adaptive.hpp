@@ -89,7 +89,8 @@ class AdaptivePoolSearch {
   }
   bool is_result(const std::string& name) const {
     const auto y = array_of(g_[g_.id_of.at(name)]);
-    if (!y || y->type != 1 || y->has_samples() || y->extents != Extents{1, 1, rows_.count, columns_.count}) return false;
+    if (!y || y->type != 1 || y->has_samples() || y->extents != Extents{1, 1, rows_.count, columns_.count})
+      return false;
     for (long i = 0; i < rows_.count; ++i)
       for (long k = 0; k < columns_.count; ++k)
         if (std::abs(mean(i, k) - y->reals[std::size_t(i * columns_.count + k)]) > 1e-5) return false;

@@ -53,6 +53,7 @@ struct Array {
     if (auto found = extents_of_sample(shape)) extents = std::move(*found);
   }
   Array(int of, const Extents& with) : Array(of, Shape(with.begin(), with.end())) {}
+  bool operator==(const Array&) const = default;
   bool is_real() const { return is_real_type(type); }
   bool is_plain() const { return slope.empty(); }
   bool has_samples() const { return batch_axis(shape) < shape.size(); }

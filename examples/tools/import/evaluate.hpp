@@ -32,6 +32,7 @@ inline const std::map<std::string, Evaluation>& evaluations() {
         {"ScatterND", scattered},
         {"Slice", sliced},
         {"Softmax", as_softmax},
+        {"Split", piece},
         {"Squeeze", reshaped},
         {"Tile", tiled},
         {"Transpose", reordered},
@@ -71,14 +72,24 @@ inline bool is_look_up(const NodeView& n) {
   return n.node.operation == "Gather" && n.in(0).tensor && is_weight(*n.in(0).tensor) && n.rank(0) == 2 &&
          n.whole("axis", 0) == 0;
 }
+/// Whether it adds two weights that nothing else reads, such as the biases of a recurrent layer: one weight.
+inline bool joins_weights(const NodeView& n) {
+  const auto is_free = [&](std::size_t k) {
+    const ReadTensor* const t = n.in(k).tensor;
+    return t && is_weight(*t) && t->count() > 1 && n.in(k).call < 0 && n.uses(k) == 1;
+  };
+  return n.node.operation == "Add" && is_free(0) && is_free(1) && n.in(0).tensor->extents == n.in(1).tensor->extents;
+}
 /// Whether it is arithmetic of which no cell reads the result: with a weight the header does that itself.
 inline bool is_arithmetic(const NodeView& n, Evaluation of) {
   return (of == of_several || of == of_each || of == limited || of == selected || of == reduced || of == multiplied ||
           of == as_softmax || of == as_gelu || of == summed_up) &&
-         !n.g.cell_weights.count(n.node.outputs[0]);
+         !n.g.cell_weights.count(n.node.outputs[0]) && !joins_weights(n);
 }
 /// Whether only its first input has elements; the others are a shape, or places.
-inline bool reads_one(Evaluation of) { return of == reshaped || of == expanded || of == tiled || of == sliced; }
+inline bool reads_one(Evaluation of) {
+  return of == reshaped || of == expanded || of == tiled || of == sliced || of == piece;
+}
 /// Whether it takes and makes constants of which each sample has the same.
 inline bool takes_samples(Evaluation of) {
   return of != normalized_channels && of != convolved && of != as_softmax && of != as_gelu && of != normalized_layer &&
@@ -93,12 +104,12 @@ inline bool give_shape(const Computation& c, Evaluation of) {
   return true;
 }
 /// Whether the node computes with constants alone, so that its output is one. One that is made of a weight stays
-/// trained, under the name of the weight.
+/// trained, under the name of the weight; what a Split takes apart, such as a table of sines and cosines, does not.
 inline bool evaluate(const NodeView& n) {
   const auto found = evaluations().find(n.node.operation);
   if (found == evaluations().end() || n.ids.empty() || !n.has(0) || is_look_up(n)) return false;
   const Evaluation rule = found->second;
-  Computation c{n, {}};
+  Computation c{n};
   std::string weight;
   bool has_samples = false;
   for (std::size_t k = 0; k < (reads_one(rule) ? 1 : n.ids.size()); ++k) {
@@ -110,14 +121,18 @@ inline bool evaluate(const NodeView& n) {
     const ReadTensor* const t = tensor_in(n.in(k));
     const bool is_trained = t && is_weight(*t) && (t->count() > 1 || !n.in(k).reals);
     if (is_trained && rule == scattered && (k > 0 || n.in(k).call >= 0)) return false;
-    if (is_trained && weight.empty()) weight = t->name;
+    if (is_trained && weight.empty()) weight = rule == piece ? "/" : t->name;
   }
   if (!has_fitting_types(c, n.node.operation) || (has_samples && !takes_samples(rule))) return false;
   if (!weight.empty() && (has_samples || is_arithmetic(n, rule))) return false;
-  Computed y = rule(c);
-  if (!y) return give_shape(c, rule);
-  if (y->count() != elements_in(y->extents)) n.refuse("its inputs are damaged");
-  return (weight.empty() || !y->has_samples()) && give_array(n, 0, std::move(*y), weight);
+  for (const std::size_t outputs = rule == piece ? n.node.outputs.size() : 1; c.output < outputs; ++c.output) {
+    Computed y = rule(c);
+    if (!y) return give_shape(c, rule);
+    if (y->count() != elements_in(y->extents)) n.refuse("its inputs are damaged");
+    if (*y == c.in(0)) n.alias(c.output, n.id(0));
+    else if ((!weight.empty() && y->has_samples()) || !give_array(n, c.output, std::move(*y), weight)) return false;
+  }
+  return true;
 }
 
 }  // namespace importer::evaluation

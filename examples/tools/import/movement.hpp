@@ -160,19 +160,26 @@ inline void concat(const NodeView& n) {
   n.out(0, shape, n.in(0).type);
   n.call("concat<" + number("Axis", long(axis)) + ">(" + list + ")", x.ids);
 }
+/// The lengths of the pieces that a Split makes of an axis.
+inline std::vector<long> lengths_of_pieces(const NodeView& n, const Extent& axis) {
+  const std::size_t pieces = n.node.outputs.size();
+  std::vector<long> lengths = n.plain_numbers("split", 1);
+  if (!axis.is_number()) n.refuse("it splits a dynamic axis");
+  long rest = axis.factor;
+  const long each = (rest + long(pieces) - 1) / long(pieces);
+  for (std::size_t k = 0; k < pieces && lengths.size() <= k; ++k)
+    lengths.push_back(std::min(each, rest - each * long(k)));
+  for (const long length : lengths) {
+    if (length < 1 || length > rest) n.refuse("its pieces do not fit its input");
+    rest -= length;
+  }
+  if (rest != 0 || lengths.size() != pieces) n.refuse("its pieces do not fit its input");
+  return lengths;
+}
 inline void split(const NodeView& n) {
   const Shape from = n.shape(0);
   const std::size_t axis = n.axis(n.whole("axis", 0), from.size()), pieces = n.node.outputs.size();
-  std::vector<long> sizes = n.plain_numbers("split", 1);
-  if (!from[axis].is_number()) n.refuse("it splits a dynamic axis");
-  if (sizes.empty()) {
-    const long each = (from[axis].factor + long(pieces) - 1) / long(pieces);
-    for (std::size_t k = 0; k < pieces; ++k) sizes.push_back(std::min(each, from[axis].factor - each * long(k)));
-  }
-  long all = 0;
-  for (const long size : sizes) all += size;
-  if (sizes.size() != pieces || all != from[axis].factor || *std::min_element(sizes.begin(), sizes.end()) < 1)
-    n.refuse("its pieces do not fit its input");
+  const std::vector<long> sizes = lengths_of_pieces(n, from[axis]);
   const bool equal = std::set<long>(sizes.begin(), sizes.end()).size() == 1;
   std::string code =
       equal ? "split<" + std::to_string(axis) + ", " + std::to_string(pieces) : "split_sizes<" + std::to_string(axis);

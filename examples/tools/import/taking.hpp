@@ -9,7 +9,8 @@ namespace importer::evaluation {
 /// A node whose inputs are arrays, except those that say a shape or places alone.
 struct Computation {
   const NodeView& n;
-  std::vector<std::optional<Array>> inputs;
+  std::vector<std::optional<Array>> inputs{};
+  std::size_t output = 0;  // that is computed
 
   bool has(std::size_t k) const { return k < inputs.size() && inputs[k]; }
   const Array& in(std::size_t k) const {
@@ -92,6 +93,19 @@ inline Computed sliced(const Computation& c) {
   const auto extents = c.sample_of(to);
   if (!extents) return std::nullopt;
   return taken(x, to, strided(*extents, strides, elements_in(*extents) == 0 ? 0 : first));
+}
+/// What a Split gives one of its outputs.
+inline Computed piece(const Computation& c) {
+  const Array& x = c.in(0);
+  const std::size_t axis = c.axis(0);
+  const std::vector<long> lengths = lengths_of_pieces(c.n, x.shape[axis]);
+  const Extents strides = strides_of(x.extents);
+  long first = 0;
+  for (std::size_t k = 0; k < c.output; ++k) first += lengths[k];
+  Shape to = x.shape;
+  to[axis] = Extent(lengths[c.output]);
+  const auto extents = c.sample_of(to);
+  return extents ? Computed(taken(x, to, strided(*extents, strides, first * strides[axis]))) : std::nullopt;
 }
 inline Computed expanded(const Computation& c) {
   const Array& x = c.in(0);

@@ -3,7 +3,6 @@
 #include "adaptive.hpp"
 #include "borders.hpp"
 #include "cell_weights.hpp"
-#include "constants.hpp"
 #include "control.hpp"
 #include "convolution.hpp"
 #include "einsum.hpp"
@@ -283,9 +282,17 @@ inline int result_of(Graph& g, const std::string& name) {
 
 /// Whether a node computes with its first input as a cell does, also where that is a constant, such as positions.
 inline bool takes_images(const std::string& op) {
-  static const std::set<std::string> all{
-      "AveragePool",           "BatchNormalization", "Conv",    "ConvTranspose", "GlobalAveragePool",
-      "InstanceNormalization", "LayerNormalization", "MaxPool", "Softmax"};
+  static const std::set<std::string> all{"AveragePool",
+                                         "BatchNormalization",
+                                         "Conv",
+                                         "ConvTranspose",
+                                         "GlobalAveragePool",
+                                         "GlobalMaxPool",
+                                         "InstanceNormalization",
+                                         "LayerNormalization",
+                                         "LogSoftmax",
+                                         "MaxPool",
+                                         "Softmax"};
   return all.count(op) > 0;
 }
 /// Translates a node, or says why not.
@@ -299,7 +306,7 @@ inline void translate_node(Graph& g, const ReadNode& node, const std::string& sc
   if (!node.domain.empty() && node.domain != "ai.onnx") n.refuse("operators of this domain are not in scope");
   const auto rule = rules().find(node.operation);
   if (moves_steps(n) || Lifting(n, rule == rules().end() ? nullptr : rule->second).run() || dense_of_constant(n) ||
-      (node.operation == "Range" && evaluate(n)) || Folding::fold(n) || fold_tensor(n) || evaluate(n))
+      (node.operation == "Range" && evaluate(n)) || Folding::fold(n) || evaluate(n))
     return;
   if (rule == rules().end())
     n.refuse(

@@ -18,7 +18,8 @@ struct AxisWindows {
 };
 /// The windows that a table of places has, if it has such.
 inline std::optional<AxisWindows> windows_in(const Array& places) {
-  if (places.is_real() || places.has_samples() || places.extents.size() != 2 || places.count() == 0) return std::nullopt;
+  if (places.is_real() || places.has_samples() || places.extents.size() != 2 || places.count() == 0)
+    return std::nullopt;
   AxisWindows w{places.extents[0], places.extents[1], places.wholes[0]};
   if (w.size > 1) w.dilation = places.wholes[std::size_t(w.positions)] - w.first;
   if (w.positions > 1) w.stride = places.wholes[1] - w.first;
