@@ -51,7 +51,8 @@ inline bool join_slopes(Array& y, const Array& b, const std::string& op) {
 }
 /// Operators of two inputs, or more, which are stretched to each other.
 inline Computed of_several(const Computation& c) {
-  const std::string op = c.n.node.operation == "Sum" ? "Add" : c.n.node.operation;
+  const std::string& name = c.n.node.operation;
+  const std::string op = name == "Sum" || name == "Mean" ? "Add" : name;
   const bool is_fmod = c.n.whole("fmod", 0) != 0;
   Shape shape = c.n.shape(0);
   for (std::size_t k = 1; k < c.inputs.size(); ++k) shape = stretched(c.n, shape, c.n.shape(k));
@@ -74,6 +75,8 @@ inline Computed of_several(const Computation& c) {
         y.wholes[i] = test ? *one : rounded(y.type, *one);
       }
   }
+  if (name == "Mean")
+    for (double& each : y.reals) each = rounded(y.type, each / double(c.inputs.size()));
   if (!is_test(op)) return y;
   for (const double each : y.reals) y.wholes.push_back(each != 0);
   y.reals.clear(), y.type = 9;

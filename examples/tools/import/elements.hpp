@@ -52,6 +52,15 @@ std::optional<bool> tested(const std::string& op, T a, T b) {
   return std::nullopt;
 }
 
+/// A power of whole numbers; the fraction of one with a negative exponent is dropped.
+inline std::optional<long> power(long base, long exponent) {
+  if (exponent < 0 && base == 0) return std::nullopt;
+  if (exponent < 0) return base == 1 || (base == -1 && exponent % 2 == 0) ? 1 : base == -1 ? -1 : 0;
+  unsigned long result = 1;
+  for (auto square = static_cast<unsigned long>(base); exponent > 0; exponent /= 2, square *= square)
+    if (exponent % 2) result *= square;
+  return long(result);
+}
 /// Of whole numbers, which wrap around as those of a processor. Nothing: the operator is none of these, or it is a
 /// quotient that stops programs.
 inline std::optional<long> computed(const std::string& op, long a, long b, bool is_fmod) {
@@ -61,6 +70,7 @@ inline std::optional<long> computed(const std::string& op, long a, long b, bool 
   if (op == "Mul") return long(x * y);
   if (op == "Max") return std::max(a, b);
   if (op == "Min") return std::min(a, b);
+  if (op == "Pow") return power(a, b);
   if (op == "Div") return b == 0 ? std::nullopt : std::optional(b == -1 ? long(0 - x) : a / b);
   if (op == "Mod") {
     if (b == 0) return std::nullopt;

@@ -44,7 +44,7 @@ inline const std::map<std::string, Evaluation>& evaluations() {
          {"ReduceL1", "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"})
       table[op] = reduced;
     for (const char* const op : {"Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual",
-                                 "Max", "Min", "Mod", "Mul", "Or", "Pow", "Sub", "Sum", "Xor"})
+                                 "Max", "Mean", "Min", "Mod", "Mul", "Or", "Pow", "Sub", "Sum", "Xor"})
       table[op] = of_several;
     for (const auto& [op, function] : real_functions<double>()) table[op] = of_each;
     return table;
@@ -54,8 +54,9 @@ inline const std::map<std::string, Evaluation>& evaluations() {
 
 /// Whether the inputs have the types that the operator takes: a damaged file may have others.
 inline bool has_fitting_types(const Computation& c, const std::string& op) {
-  static const std::set<std::string> of_reals{"BatchNormalization", "Conv",   "Gelu",   "IsNaN",  "LayerNormalization",
-                                              "LogSoftmax",         "MatMul", "Resize", "Softmax"},
+  static const std::set<std::string> of_reals{
+      "BatchNormalization", "Conv",   "Gelu",   "IsNaN",  "LayerNormalization", "Mean",
+      "LogSoftmax",         "MatMul", "Resize", "Softmax"},
       with_numbers{"Gather", "GatherElements", "GatherND", "Trilu"},
       of_one_type{"BatchNormalization", "Clip", "Conv", "LayerNormalization", "MatMul", "Range"};
   const auto is_number = [&](std::size_t k) { return !c.has(k) || c.in(k).type == 6 || c.in(k).type == 7; };
