@@ -47,7 +47,8 @@ struct Array {
   Extents extents{};  // of a sample
   std::vector<double> reals{};
   std::vector<long> wholes{};
-  std::vector<long> slope{};  // nothing: 0
+  std::vector<long> slope{};      // nothing: 0
+  std::vector<Extent> dynamic{};  // the elements, if some depend on a dynamic axis; then wholes has their factors
 
   Array(int of, Shape with) : type(of), shape(std::move(with)) {
     if (auto found = extents_of_sample(shape)) extents = std::move(*found);
@@ -55,10 +56,11 @@ struct Array {
   Array(int of, const Extents& with) : Array(of, Shape(with.begin(), with.end())) {}
   bool operator==(const Array&) const = default;
   bool is_real() const { return is_real_type(type); }
-  bool is_plain() const { return slope.empty(); }
+  bool is_plain() const { return slope.empty() && dynamic.empty(); }
   bool has_samples() const { return batch_axis(shape) < shape.size(); }
   std::size_t count() const { return is_real() ? reals.size() : wholes.size(); }
   double number(std::size_t i) const { return is_real() ? reals[i] : double(wholes[i]); }
+  Extent extent(std::size_t i) const { return dynamic.empty() ? Extent(wholes[i]) : dynamic[i]; }
   bool has_equal_elements() const {
     if (!is_plain() || count() == 0) return false;
     bool equal = true;
@@ -70,6 +72,13 @@ struct Array {
   void add(const Array& from, std::size_t i) {
     if (is_real()) reals.push_back(from.reals[i]);
     else wholes.push_back(from.wholes[i]);
+    if (!slope.empty() || !from.slope.empty()) {
+      slope.resize(count() - 1);
+      slope.push_back(from.slope.empty() ? 0 : from.slope[i]);
+    }
+    if (dynamic.empty() && from.dynamic.empty()) return;
+    while (dynamic.size() + 1 < count()) dynamic.push_back(Extent(wholes[dynamic.size()]));
+    dynamic.push_back(from.extent(i));
   }
 };
 /// A real number in the type of an array.
@@ -110,16 +119,13 @@ inline Offsets stretched_places(const Extents& from, const Extents& to) {
 /// An array of the elements at these places of another one.
 inline Array taken(const Array& x, Shape shape, const Offsets& places) {
   Array y(x.type, std::move(shape));
-  for (const std::size_t at : places) {
-    y.add(x, at);
-    if (!x.is_plain()) y.slope.push_back(x.slope[at]);
-  }
+  for (const std::size_t at : places) y.add(x, at);
   return y;
 }
 
 /// The tensor of a constant, or of its first sample.
 inline const ReadTensor* tensor_in(const Value& v) { return v.repeated ? &v.repeated->one : v.tensor; }
-/// The elements of a value, if the file knows all of them.
+/// The elements of a value, if the file knows all of them. Whole numbers may depend on dynamic axes.
 inline std::optional<Array> array_of(const Value& v) {
   const bool counts = v.special == Special::counting && !v.shape.empty();
   if (!v.has_shape || !extents_of_sample(v.shape) || (!v.is_constant() && !counts)) return std::nullopt;
@@ -132,11 +138,11 @@ inline std::optional<Array> array_of(const Value& v) {
       for (std::size_t i = 0; i < about.size(); ++i) x.wholes.push_back(whole_element(*t, i, about[i]));
     if (v.repeated) x.slope = v.repeated->slope;
   } else if (v.whole) {
-    for (const Extent& each : *v.whole) {
-      if (!each.is_number()) return std::nullopt;
+    for (const Extent& each : *v.whole)
       if (x.is_real()) x.reals.push_back(double(each.factor));
       else x.wholes.push_back(each.factor);
-    }
+    if (!std::all_of(v.whole->begin(), v.whole->end(), [](const Extent& e) { return e.is_number(); }))
+      x.dynamic = *v.whole;
   } else if (v.reals) {
     if (!x.is_real()) return std::nullopt;
     x.reals = *v.reals;
@@ -151,10 +157,12 @@ inline std::optional<Array> array_of(const Value& v) {
   }
   return x.count() == all ? std::optional(std::move(x)) : std::nullopt;
 }
-/// The same of a value that is no weight to be trained.
+/// The same of a value that is no weight to be trained, and depends on no dynamic axis but the batch.
 inline std::optional<Array> known_of(const Graph& g, int id) {
   const ReadTensor* const t = tensor_in(g[id]);
-  return t && is_weight(*t) && t->count() > 1 ? std::nullopt : array_of(g[id]);
+  if (t && is_weight(*t) && t->count() > 1) return std::nullopt;
+  auto x = array_of(g[id]);
+  return x && x->dynamic.empty() ? std::move(x) : std::nullopt;
 }
 /// The number that all elements of a constant are, or nothing.
 inline std::optional<double> equal_element(const Graph& g, int id) {
@@ -208,6 +216,16 @@ inline void give_repeated(const NodeView& n, std::size_t k, const Shape& shape, 
 /// Output k as these elements, which are trained if they have the name of a weight. False: a network has none of this
 /// type.
 inline bool give_array(const NodeView& n, std::size_t k, Array x, const std::string& weight) {
+  if (!x.dynamic.empty()) {
+    for (std::size_t i = 0; i < x.count(); ++i) x.wholes[i] = x.dynamic[i].factor;
+    if (std::any_of(x.dynamic.begin(), x.dynamic.end(), [](const Extent& e) { return !e.is_number(); })) {
+      if (!x.slope.empty() || x.has_samples() || x.count() > 64) return false;
+      Value& v = n.out(k, x.shape, x.type);
+      v.whole = std::move(x.dynamic), v.origin = -1;
+      return true;
+    }
+    x.dynamic.clear();
+  }
   if (std::all_of(x.slope.begin(), x.slope.end(), [](long each) { return each == 0; })) x.slope.clear();
   auto t = tensor_from(x, x.type == 1 ? weight : "");
   if (!t) return false;

@@ -28,6 +28,7 @@ inline Computed of_each(const Computation& c) {
     each = rounded(y.type, *next);
   }
   for (long& each : y.slope) each = -each;
+  for (Extent& each : y.dynamic) each.factor = *computed(op, each.factor);
   return y;
 }
 inline Computed is_nan(const Computation& c) {
@@ -37,15 +38,27 @@ inline Computed is_nan(const Computation& c) {
 }
 /// What the samples of y have more after an operator of y and b. False: it is no multiple of their numbers.
 inline bool join_slopes(Array& y, const Array& b, const std::string& op) {
-  if (y.is_plain() && b.is_plain()) return true;
-  if (y.is_real() || (op != "Add" && op != "Sub" && op != "Mul")) return false;
-  if (op == "Mul" && !y.is_plain() && !b.is_plain()) return false;
+  if (y.slope.empty() && b.slope.empty()) return true;
+  if (!y.dynamic.empty() || !b.dynamic.empty() || y.is_real() || (op != "Add" && op != "Sub" && op != "Mul"))
+    return false;
+  if (op == "Mul" && !y.slope.empty() && !b.slope.empty()) return false;
   y.slope.resize(y.wholes.size());
   for (std::size_t i = 0; i < y.slope.size(); ++i) {
-    const long of_y = y.slope[i], of_b = b.is_plain() ? 0 : b.slope[i];
+    const long of_y = y.slope[i], of_b = b.slope.empty() ? 0 : b.slope[i];
     y.slope[i] = op != "Mul" ? *computed(op, of_y, of_b, false)
                              : *computed("Add", *computed("Mul", of_y, b.wholes[i], false),
                                          *computed("Mul", of_b, y.wholes[i], false), false);
+  }
+  return true;
+}
+/// The same of whole numbers that depend on dynamic axes. False: the operator makes no such number.
+inline bool join_dynamic(Array& y, const Array& b, const std::string& op, bool is_fmod) {
+  for (std::size_t i = 0; i < y.count(); ++i) {
+    const auto one = computed(op, y.extent(i), b.extent(i), is_fmod);
+    const auto kept = one ? held(*one, is_test(op) ? 9 : y.type) : std::nullopt;
+    if (!kept) return false;
+    while (y.dynamic.size() < y.count()) y.dynamic.push_back(Extent(y.wholes[y.dynamic.size()]));
+    y.dynamic[i] = *kept;
   }
   return true;
 }
@@ -54,14 +67,18 @@ inline Computed of_several(const Computation& c) {
   const std::string& name = c.n.node.operation;
   const std::string op = name == "Sum" || name == "Mean" ? "Add" : name;
   const bool is_fmod = c.n.whole("fmod", 0) != 0;
-  Shape shape = c.n.shape(0);
-  for (std::size_t k = 1; k < c.inputs.size(); ++k) shape = stretched(c.n, shape, c.n.shape(k));
+  Shape shape = c.in(0).shape;
+  for (std::size_t k = 1; k < c.inputs.size(); ++k) shape = stretched(c.n, shape, c.in(k).shape);
   const auto to = extents_of_sample(shape);
   if (!to) return std::nullopt;
   Array y = taken(c.in(0), shape, stretched_places(c.in(0).extents, *to));
   for (std::size_t k = 1; k < c.inputs.size(); ++k) {
     const Array b = taken(c.in(k), shape, stretched_places(c.in(k).extents, *to));
     if (y.is_real() != b.is_real() || !join_slopes(y, b, op)) return std::nullopt;
+    if (!y.dynamic.empty() || !b.dynamic.empty()) {
+      if (!join_dynamic(y, b, op, is_fmod)) return std::nullopt;
+      continue;
+    }
     for (std::size_t i = 0; i < y.count(); ++i)
       if (y.is_real()) {
         const auto one = y.type == 1 ? computed_real(op, float(y.reals[i]), float(b.reals[i]), is_fmod)
@@ -85,7 +102,7 @@ inline Computed of_several(const Computation& c) {
 inline Computed converted(const Computation& c) {
   const Array& x = c.in(0);
   Array y(int(c.n.whole("to", 0)), x.shape);
-  y.slope = x.slope;
+  y.slope = x.slope, y.dynamic = x.dynamic;
   if (!x.is_plain() && y.type != 6 && y.type != 7) return std::nullopt;
   for (std::size_t i = 0; i < x.count(); ++i)
     if (y.is_real()) y.reals.push_back(rounded(y.type, x.number(i)));
@@ -170,6 +187,13 @@ inline Computed reduced(const Computation& c) {
     else if (c.n.whole("keepdims", 1)) to.push_back(1);
   Array y(x.type, to);
   for (const std::size_t first : lines.firsts) {
+    if (!x.dynamic.empty()) {
+      if (c.n.node.operation != "ReduceProd") return std::nullopt;
+      Extent all(1);
+      for (const std::size_t step : lines.steps) all = all * x.dynamic[first + step];
+      y.wholes.push_back(all.factor), y.dynamic.push_back(all);
+      continue;
+    }
     const auto one = reduced_line(c.n.node.operation, x, lines, first);
     if (!one || (!x.is_real() && (std::abs(*one) > 0x1p53 || *one != std::trunc(*one)))) return std::nullopt;
     if (x.is_real()) y.reals.push_back(rounded(x.type, *one));

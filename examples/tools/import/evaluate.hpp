@@ -98,10 +98,30 @@ inline bool takes_samples(Evaluation of) {
 }
 /// Elements that depend on the number of a sample in no way that is known here: a node may read the shape alone.
 inline bool give_shape(const Computation& c, Evaluation of) {
-  if (of != of_several || c.inputs.size() < 2 || c.is_plain()) return false;
+  const auto has_slope = [](const auto& x) { return x && !x->slope.empty(); };
+  if (of != of_several || std::none_of(c.inputs.begin(), c.inputs.end(), has_slope)) return false;
   Shape shape = c.n.shape(0);
   for (std::size_t k = 1; k < c.inputs.size(); ++k) shape = stretched(c.n, shape, c.n.shape(k));
   c.n.out(0, shape, is_test(c.n.node.operation) ? 9 : c.in(0).type).origin = -1;
+  return true;
+}
+/// The same of large constants with equal elements each, of any shape: one number.
+inline bool evaluate_equal(const NodeView& n, Evaluation rule) {
+  if (rule != of_several && rule != of_each) return false;
+  Computation c{n};
+  Shape shape = n.shape(0);
+  for (std::size_t k = 0; k < n.ids.size(); ++k) {
+    if (!n.has(k) || !n.in(k).is_scalar()) return false;
+    Array one(n.in(k).type, Shape{});
+    if (one.is_real()) one.reals.push_back(n.in(k).scalar());
+    else one.wholes.push_back(n.in(k).whole_scalar());
+    c.inputs.push_back(std::move(one)), shape = stretched(n, shape, n.shape(k));
+  }
+  const Extent count = count_of(shape);
+  const Computed y = count.is_number() && count.factor <= 64 ? std::nullopt : rule(c);
+  if (!y) return false;
+  Value& v = n.out(0, shape, y->type);
+  v.filled = y->number(0), v.origin = -1;
   return true;
 }
 /// Whether the node computes with constants alone, so that its output is one. One that is made of a weight stays
@@ -110,22 +130,24 @@ inline bool evaluate(const NodeView& n) {
   const auto found = evaluations().find(n.node.operation);
   if (found == evaluations().end() || n.ids.empty() || !n.has(0) || is_look_up(n)) return false;
   const Evaluation rule = found->second;
+  if (evaluate_equal(n, rule)) return true;
   Computation c{n};
   std::string weight;
-  bool has_samples = false;
+  bool has_samples = false, is_dynamic = false;
   for (std::size_t k = 0; k < (reads_one(rule) ? 1 : n.ids.size()); ++k) {
     c.inputs.emplace_back();
     if (!n.has(k)) continue;
     c.inputs.back() = array_of(n.in(k));
     if (!c.inputs.back()) return false;
-    has_samples = has_samples || c.in(k).has_samples();
+    has_samples = has_samples || c.in(k).has_samples(), is_dynamic = is_dynamic || !c.in(k).dynamic.empty();
     const ReadTensor* const t = tensor_in(n.in(k));
     const bool is_trained = t && is_weight(*t) && (t->count() > 1 || !n.in(k).reals);
     if (is_trained && rule == scattered && (k > 0 || n.in(k).call >= 0)) return false;
     if (is_trained && weight.empty()) weight = rule == piece ? "/" : t->name;
   }
   if (!has_fitting_types(c, n.node.operation) || (has_samples && !takes_samples(rule))) return false;
-  if (!weight.empty() && (has_samples || is_arithmetic(n, rule))) return false;
+  if (is_dynamic && !takes_samples(rule) && rule != reduced) return false;
+  if (!weight.empty() && (has_samples || is_dynamic || is_arithmetic(n, rule))) return false;
   for (const std::size_t outputs = rule == piece ? n.node.outputs.size() : 1; c.output < outputs; ++c.output) {
     Computed y = rule(c);
     if (!y) return give_shape(c, rule);

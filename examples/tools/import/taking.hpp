@@ -150,6 +150,7 @@ inline Computed gathered(const Computation& c) {
   const bool is_batch = x.shape[axis].has_batch();
   if (is_batch ? !x.is_plain() : !numbers.is_plain()) return std::nullopt;
   const long size = x.extents[axis];
+  if (!numbers.dynamic.empty()) return std::nullopt;
   for (const long each : numbers.slope)
     if (each % size != 0) return std::nullopt;
   std::vector<std::vector<long>> places;
@@ -189,7 +190,7 @@ inline std::optional<std::size_t> place_at(const Computation& c, const Array& x,
   std::size_t place = 0;
   for (std::size_t k = 0; k < width; ++k) {
     if (x.shape[k] == Extent::symbol(0)) continue;  // its samples are equal
-    if (x.shape[k].has_batch() || (!numbers.is_plain() && numbers.slope[row + k] != 0)) return std::nullopt;
+    if (x.shape[k].has_batch() || (!numbers.slope.empty() && numbers.slope[row + k] != 0)) return std::nullopt;
     place += c.n.axis(numbers.wholes[row + k], std::size_t(x.extents[k])) * std::size_t(strides[k]);
   }
   return place;
@@ -197,7 +198,8 @@ inline std::optional<std::size_t> place_at(const Computation& c, const Array& x,
 /// Elements at rows of numbers.
 inline Computed gathered_at(const Computation& c) {
   const Array &x = c.in(0), &numbers = c.in(1);
-  if (c.n.whole("batch_dims", 0) != 0 || numbers.shape.empty() || numbers.shape.back().has_batch() || !x.is_plain())
+  if (c.n.whole("batch_dims", 0) != 0 || numbers.shape.empty() || numbers.shape.back().has_batch() || !x.is_plain() ||
+      !numbers.dynamic.empty())
     return std::nullopt;
   const auto width = std::size_t(numbers.extents.back());
   if (width < 1 || width > x.shape.size()) return std::nullopt;
@@ -298,10 +300,7 @@ inline Computed joined(const Computation& c) {
   for (std::size_t i = 0; i < outer; ++i)
     for (const auto& x : c.inputs) {
       const std::size_t width = x->count() / outer;
-      for (std::size_t k = i * width; k < (i + 1) * width; ++k) {
-        y.add(*x, k);
-        if (!c.is_plain()) y.slope.push_back(x->is_plain() ? 0 : x->slope[k]);
-      }
+      for (std::size_t k = i * width; k < (i + 1) * width; ++k) y.add(*x, k);
     }
   return y;
 }
@@ -309,7 +308,7 @@ inline Computed selected(const Computation& c) {
   const Array &a = c.in(1), &b = c.in(2);
   const Shape to = stretched(c.n, c.n.shape(0), stretched(c.n, c.n.shape(1), c.n.shape(2)));
   const auto extents = extents_of_sample(to);
-  if (!extents || a.type != b.type || !c.is_plain()) return std::nullopt;
+  if (!extents || a.type != b.type || !c.in(0).is_plain() || !a.slope.empty() || !b.slope.empty()) return std::nullopt;
   const Offsets of = stretched_places(c.in(0).extents, *extents), yes = stretched_places(a.extents, *extents),
                 no = stretched_places(b.extents, *extents);
   Array y(a.type, to);
