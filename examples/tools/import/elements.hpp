@@ -168,18 +168,5 @@ inline std::optional<long> computed(const std::string& op, long x) {
   if (op == "Relu") return std::max(x, 0l);
   return std::nullopt;
 }
-template <class T>
-std::optional<double> computed_real(const std::string& op, const std::vector<double>& of, bool is_fmod) {
-  if (of.size() == 1) return computed_real(op, T(of[0]));
-  std::optional<double> all = of[0];
-  for (std::size_t k = 1; all && k < of.size(); ++k) all = computed_real(op, T(*all), T(of[k]), is_fmod);
-  return all;
-}
-/// Whether the operator computes element by element.
-inline bool is_elementwise(const std::string& op) {
-  static const std::set<std::string> all{"Add", "Sub",  "Mul",        "Div", "Pow", "Mod",   "Max",
-                                         "Min", "Sqrt", "Reciprocal", "Neg", "Abs", "Floor", "Ceil"};
-  return is_test(op) || all.count(op) > 0;
-}
 
 }  // namespace importer

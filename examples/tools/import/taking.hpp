@@ -2,7 +2,6 @@
 #pragma once
 #include "arrays.hpp"
 #include "borders.hpp"
-#include "fold.hpp"
 
 namespace importer::evaluation {
 
@@ -41,7 +40,7 @@ using Computed = std::optional<Array>;
 inline Computed reshaped(const Computation& c) {
   const std::string& op = c.n.node.operation;
   const Array& x = c.in(0);
-  const auto to = Folding::moved_shape(c.n, op);
+  const auto to = moved_shape(c.n);
   if (!to || !extents_of_sample(*to) || !(count_of(*to) == count_of(x.shape))) return std::nullopt;
   const bool adds_ones = op == "Unsqueeze" || op == "Squeeze";
   const auto has_samples_first = [](const Shape& shape) {

@@ -7,7 +7,6 @@
 #include "convolution.hpp"
 #include "einsum.hpp"
 #include "evaluate.hpp"
-#include "fold.hpp"
 #include "lifting.hpp"
 #include "lookups.hpp"
 #include "movement.hpp"
@@ -17,6 +16,7 @@
 #include "recurrent.hpp"
 #include "resizing.hpp"
 #include "shared.hpp"
+#include "sources.hpp"
 #include "unfolding.hpp"
 
 namespace importer {
@@ -306,7 +306,7 @@ inline void translate_node(Graph& g, const ReadNode& node, const std::string& sc
   if (!node.domain.empty() && node.domain != "ai.onnx") n.refuse("operators of this domain are not in scope");
   const auto rule = rules().find(node.operation);
   if (moves_steps(n) || Lifting(n, rule == rules().end() ? nullptr : rule->second).run() || dense_of_constant(n) ||
-      (node.operation == "Range" && evaluate(n)) || Folding::fold(n) || evaluate(n))
+      (node.operation == "Range" && evaluate(n)) || give_source(n) || evaluate(n))
     return;
   if (rule == rules().end())
     n.refuse(
