@@ -54,7 +54,13 @@ struct Array {
     if (auto found = extents_of_sample(shape)) extents = std::move(*found);
   }
   Array(int of, const Extents& with) : Array(of, Shape(with.begin(), with.end())) {}
-  bool operator==(const Array&) const = default;
+  bool operator==(const Array& other) const {  // in all bits: 0 has a sign
+    const bool has_equal_reals =
+        reals.size() == other.reals.size() &&
+        (reals.empty() || !std::memcmp(&reals[0], &other.reals[0], reals.size() * sizeof(double)));
+    return type == other.type && shape == other.shape && has_equal_reals && wholes == other.wholes &&
+           slope == other.slope && dynamic == other.dynamic;
+  }
   bool is_real() const { return is_real_type(type); }
   bool is_plain() const { return slope.empty() && dynamic.empty(); }
   bool has_samples() const { return batch_axis(shape) < shape.size(); }

@@ -45,20 +45,9 @@ inline void dense(const NodeView& n, bool out_first, const ReadTensor* bias) {
   name_member(call, n, weight);
   call.member = std::move(member);
 }
-/// What a reshape has as its input, or the value itself.
-inline int before_reshapes(const Graph& g, int id) {
-  while (g[id].call >= 0) {
-    const Call& call = g.calls[std::size_t(g[id].call)];
-    const bool is_reshape =
-        call.code.starts_with("reshape<") || call.code.starts_with("flatten(") || call.code.starts_with("expand_dims<");
-    if (!is_reshape || !call.code.ends_with("($0)") || call.inputs.size() != 1) break;
-    id = call.inputs[0];
-  }
-  return id;
-}
 /// A cell on rows that a reshape joined is one on what it had before. Whether the node is that.
 inline bool is_of_rows(const NodeView& n) {
-  const int base = before_reshapes(n.g, n.id(0));
+  const int base = before_reshape(n, n.id(0), true);
   const Shape &from = n.g[base].shape, &rows = n.shape(0);
   return base != n.id(0) && n.g[base].special == Special::none && rows.size() == 2 && from.size() > 2 &&
          from[0].has_batch() && from.back() == rows.back();
@@ -68,7 +57,7 @@ inline void gemm(const NodeView& n);
 inline void gemm_of_rows(const NodeView& n) {
   const Shape rows = n.shape(0);
   NodeView whole(n.g, n.node, n.scope);
-  whole.ids[0] = before_reshapes(n.g, n.id(0));
+  whole.ids[0] = before_reshape(n, n.id(0), true);
   gemm(whole);
   const int made = n.g.id_of.at(n.node.outputs[0]);
   const Shape to{rows[0], n.g[made].shape.back()};

@@ -17,7 +17,7 @@ inline void elements_of_samples(const NodeView& n, long count, const std::vector
   const int type = n.in(0).type;
   bool is_all = long(places.size()) == count;
   for (std::size_t k = 0; is_all && k < places.size(); ++k) is_all = places[k] == long(k);
-  int made = before_reshapes(n.g, n.id(0));
+  int made = before_reshape(n, n.id(0), true);
   if (n.g[made].special != Special::none || (n.g[made].call < 0 && n.g[made].origin < 0)) made = n.id(0);
   const auto rest = count_of(shape).over(Extent::symbol(0) * Extent(long(places.size())));
   if (!rest || !rest->is_number()) n.refuse("it mixes the samples of a batch");
