@@ -2,7 +2,7 @@
 // tenon-import: constants that the file computes. Wanted values are those of ONNX Runtime 1.32.
 #include <doctest/doctest.h>
 
-#include "onnx_nodes.hpp"
+#include "../support/onnx_nodes.hpp"
 
 using namespace support;
 

@@ -142,7 +142,7 @@ inline Computed tiled(const Computation& c) {
     for (long i = 0; i < (*extents)[k]; ++i) places[k].push_back(i % x.extents[k]);
   return taken(x, to, along_axes(x, places));
 }
-/// Elements at numbers along an axis; a Gather has an array of them. The samples of an axis that is the batch are equal.
+/// Elements at numbers along an axis, of which a Gather has an array. Samples of an axis that is the batch are equal.
 inline Computed gathered(const Computation& c) {
   const Array &x = c.in(0), &numbers = c.in(1);
   const std::size_t axis = c.axis(0);
