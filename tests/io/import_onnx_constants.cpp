@@ -133,6 +133,10 @@ TEST_CASE("means, powers of whole numbers, and limits of constants") {
         "[4] 2.5 3 4 5");
   CHECK(constant({node("Pow", {"/a", "/b"}, "c")},
                  {wholes("/a", {4}, {3, -2, -1, 5}), wholes("/b", {4}, {4, 3, -3, -1})}, 7) == "[4] 81 -8 -1 0");
+  CHECK(constant({node("Pow", {"/a", "/b"}, "c")}, {reals("/a", {4}, {3, -2, 0.5f, 5}), wholes("/b", {}, {2})}) ==
+        "[4] 9 4 0.25 25");
+  CHECK(constant({node("Pow", {"/a", "/b"}, "c")}, {wholes("/a", {4}, {4, 9, 2, 1}), reals("/b", {}, {0.5f})}, 7) ==
+        "[4] 2 3 1 1");
   CHECK(constant({node("Neg", {"/a"}, "b"), node("Add", {"b", "/z"}, "c")},
                  {reals("/a", {}, {0}), reals("/z", {}, {-0.0f})}) == "x * -0.0f");
 }

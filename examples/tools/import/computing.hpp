@@ -62,6 +62,18 @@ inline bool join_dynamic(Array& y, const Array& b, const std::string& op, bool i
   }
   return true;
 }
+/// Exponents of another type than their bases: of real bases they become real, whole bases become their powers. False:
+/// ONNX does not say what a power is.
+inline bool join_exponents(Array& y, Array& b) {
+  if (!y.is_plain() || !b.is_plain()) return false;
+  if (y.is_real()) b.reals.assign(b.wholes.begin(), b.wholes.end()), b.type = y.type;
+  for (std::size_t i = 0; i < y.wholes.size(); ++i) {
+    const auto kept = held(std::pow(double(y.wholes[i]), b.reals[i]), y.type);
+    if (!kept) return false;
+    y.wholes[i] = *kept;
+  }
+  return true;
+}
 /// Operators of two inputs, or more, which are stretched to each other.
 inline Computed of_several(const Computation& c) {
   const std::string& name = c.n.node.operation;
@@ -73,7 +85,11 @@ inline Computed of_several(const Computation& c) {
   if (!to) return std::nullopt;
   Array y = taken(c.in(0), shape, stretched_places(c.in(0).extents, *to));
   for (std::size_t k = 1; k < c.inputs.size(); ++k) {
-    const Array b = taken(c.in(k), shape, stretched_places(c.in(k).extents, *to));
+    Array b = taken(c.in(k), shape, stretched_places(c.in(k).extents, *to));
+    if (op == "Pow" && y.is_real() != b.is_real()) {
+      if (!join_exponents(y, b)) return std::nullopt;
+      if (!y.is_real()) continue;
+    }
     if (y.is_real() != b.is_real() || !join_slopes(y, b, op)) return std::nullopt;
     if (!y.dynamic.empty() || !b.dynamic.empty()) {
       if (!join_dynamic(y, b, op, is_fmod)) return std::nullopt;
