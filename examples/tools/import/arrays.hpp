@@ -7,14 +7,14 @@ using Extents = std::vector<long>;
 using Offsets = std::vector<std::size_t>;
 
 /// Most elements of a constant that the tool computes, and of a sample of one that has the batch among its axes.
-inline constexpr std::size_t most_computed = std::size_t(1) << 25, most_repeated = std::size_t(1) << 22;
+/// Those of a weight of the file may be more, up to `most_given`.
+inline constexpr std::size_t most_computed = std::size_t(1) << 25, most_repeated = std::size_t(1) << 22,
+                             most_given = std::size_t(1) << 40;
 
 inline std::size_t elements_in(const Extents& extents) {
   std::size_t all = 1;
   for (const long each : extents) {
-    if (each < 0 || (all != 0 && std::size_t(each) > most_computed)) return most_computed + 1;
-    all *= std::size_t(each);
-    if (all > most_computed) return most_computed + 1;
+    if (each < 0 || __builtin_mul_overflow(all, std::size_t(each), &all) || all > most_given) return most_given + 1;
   }
   return all;
 }
@@ -25,7 +25,7 @@ inline std::size_t batch_axis(const Shape& shape) {
 }
 /// The extents of a constant with one place for the axis that is the batch. An axis of 4 n has 4: it repeats them.
 /// Nothing: it has too many elements, or depends on another dynamic axis.
-inline std::optional<Extents> extents_of_sample(const Shape& shape) {
+inline std::optional<Extents> extents_of_sample(const Shape& shape, std::size_t limit = most_computed) {
   Extents extents;
   const std::size_t batch = batch_axis(shape);
   for (std::size_t k = 0; k < shape.size(); ++k) {
@@ -35,8 +35,8 @@ inline std::optional<Extents> extents_of_sample(const Shape& shape) {
     if (k == batch && plain.factor != 1 && elements_in(extents) != 1) return std::nullopt;  // its samples lie apart
     extents.push_back(plain.factor);
   }
-  const std::size_t most = batch < shape.size() ? most_repeated : most_computed;
-  return elements_in(extents) > most ? std::nullopt : std::optional(extents);
+  if (batch < shape.size()) limit = most_repeated;
+  return elements_in(extents) > limit ? std::nullopt : std::optional(extents);
 }
 
 /// The elements of a constant, of an axis that is the batch those of its first sample: real numbers, or whole ones,
@@ -51,7 +51,7 @@ struct Array {
   std::vector<Extent> dynamic{};  // the elements, if some depend on a dynamic axis; then wholes has their factors
 
   Array(int of, Shape with) : type(of), shape(std::move(with)) {
-    if (auto found = extents_of_sample(shape)) extents = std::move(*found);
+    if (auto found = extents_of_sample(shape, most_given)) extents = std::move(*found);
   }
   Array(int of, const Extents& with) : Array(of, Shape(with.begin(), with.end())) {}
   bool operator==(const Array& other) const {  // in all bits: 0 has a sign
@@ -134,10 +134,12 @@ inline const ReadTensor* tensor_in(const Value& v) { return v.repeated ? &v.repe
 /// The elements of a value, if the file knows all of them. Whole numbers may depend on dynamic axes.
 inline std::optional<Array> array_of(const Value& v) {
   const bool counts = v.special == Special::counting && !v.shape.empty();
-  if (!v.has_shape || !extents_of_sample(v.shape) || (!v.is_constant() && !counts)) return std::nullopt;
+  const ReadTensor* const t = tensor_in(v);
+  if (!v.has_shape || !extents_of_sample(v.shape, t ? most_given : most_computed) || (!v.is_constant() && !counts))
+    return std::nullopt;
   Array x(v.type, v.shape);
   const std::size_t all = elements_in(x.extents);
-  if (const ReadTensor* const t = tensor_in(v)) {
+  if (t) {
     const std::vector<double> about = elements_of(*t);
     if (x.is_real()) x.reals = about;
     else

@@ -20,9 +20,10 @@ struct Computation {
     return std::all_of(inputs.begin(), inputs.end(), [](const auto& each) { return !each || each->is_plain(); });
   }
   std::size_t axis(long without) const { return n.axis(n.whole("axis", without), in(0).extents.size()); }
+  std::size_t limit() const { return std::max(most_computed, has(0) ? in(0).count() : 0); }
   /// Refuses extents of more elements than the tool computes.
   const Extents& checked(const Extents& extents) const {
-    if (elements_in(extents) > most_computed) n.refuse("the file computes more constants than it has weights");
+    if (elements_in(extents) > limit()) n.refuse("the file computes more constants than it has weights");
     return extents;
   }
   /// The extents of a sample of the result, if it can be computed.
@@ -31,7 +32,7 @@ struct Computation {
     Extents extents;
     for (const Extent& each : shape) extents.push_back(each.factor);
     if (std::all_of(shape.begin(), shape.end(), is_extent)) checked(extents);
-    return extents_of_sample(shape);
+    return extents_of_sample(shape, limit());
   }
 };
 using Computed = std::optional<Array>;
@@ -41,7 +42,7 @@ inline Computed reshaped(const Computation& c) {
   const std::string& op = c.n.node.operation;
   const Array& x = c.in(0);
   const auto to = moved_shape(c.n);
-  if (!to || !extents_of_sample(*to) || !(count_of(*to) == count_of(x.shape))) return std::nullopt;
+  if (!to || !extents_of_sample(*to, c.limit()) || !(count_of(*to) == count_of(x.shape))) return std::nullopt;
   const bool adds_ones = op == "Unsqueeze" || op == "Squeeze";
   const auto has_samples_first = [](const Shape& shape) {
     return std::all_of(shape.begin(), shape.begin() + long(batch_axis(shape)),
@@ -49,7 +50,7 @@ inline Computed reshaped(const Computation& c) {
   };
   if (!adds_ones && x.has_samples() && (!has_samples_first(x.shape) || !has_samples_first(*to))) return std::nullopt;
   Array y = x;
-  y.shape = *to, y.extents = *extents_of_sample(*to);
+  y.shape = *to, y.extents = *extents_of_sample(*to, c.limit());
   return y.count() == elements_in(y.extents) ? std::optional(std::move(y)) : std::nullopt;
 }
 inline Computed reordered(const Computation& c) {
