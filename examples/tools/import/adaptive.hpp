@@ -61,11 +61,11 @@ class AdaptivePoolSearch {
   }
   /// An image of one channel, with its axes as the look-up has them.
   void example() {
-    evaluation::Array x{1, {rows_.extent, columns_.extent, 1, 1}};
-    for (std::size_t i = 0; i < evaluation::elements_in(x.extents); ++i)
+    Array x(1, Extents{rows_.extent, columns_.extent, 1, 1});
+    for (std::size_t i = 0; i < elements_in(x.extents); ++i)
       x.reals.push_back(double(float(std::sin(double(i * i + 1)))));
     example_ = x.reals;
-    g_.made.push_back(*evaluation::tensor_from(x, ""));
+    g_.made.push_back(*tensor_from(x, ""));
   }
   bool reads_one(const ReadNode& node, const std::set<std::string>& known) const {
     return node.outputs.size() == 1 && std::any_of(node.inputs.begin(), node.inputs.end(),
@@ -88,8 +88,9 @@ class AdaptivePoolSearch {
     return false;
   }
   bool is_result(const std::string& name) const {
-    const auto y = evaluation::array_of(g_[g_.id_of.at(name)]);
-    if (!y || y->type != 1 || y->extents != std::vector<long>{1, 1, rows_.count, columns_.count}) return false;
+    const auto y = array_of(g_[g_.id_of.at(name)]);
+    if (!y || y->type != 1 || y->has_samples() || y->extents != Extents{1, 1, rows_.count, columns_.count})
+      return false;
     for (long i = 0; i < rows_.count; ++i)
       for (long k = 0; k < columns_.count; ++k)
         if (std::abs(mean(i, k) - y->reals[std::size_t(i * columns_.count + k)]) > 1e-5) return false;

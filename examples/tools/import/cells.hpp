@@ -1,6 +1,6 @@
 // Nodes that are cells of Tenon: what they are called there, and how their weights lie there.
 #pragma once
-#include "known.hpp"
+#include "computed.hpp"
 
 namespace importer {
 
@@ -45,20 +45,9 @@ inline void dense(const NodeView& n, bool out_first, const ReadTensor* bias) {
   name_member(call, n, weight);
   call.member = std::move(member);
 }
-/// What a reshape has as its input, or the value itself.
-inline int before_reshapes(const Graph& g, int id) {
-  while (g[id].call >= 0) {
-    const Call& call = g.calls[std::size_t(g[id].call)];
-    const bool is_reshape =
-        call.code.starts_with("reshape<") || call.code.starts_with("flatten(") || call.code.starts_with("expand_dims<");
-    if (!is_reshape || !call.code.ends_with("($0)") || call.inputs.size() != 1) break;
-    id = call.inputs[0];
-  }
-  return id;
-}
 /// A cell on rows that a reshape joined is one on what it had before. Whether the node is that.
 inline bool is_of_rows(const NodeView& n) {
-  const int base = before_reshapes(n.g, n.id(0));
+  const int base = before_reshape(n, n.id(0), true);
   const Shape &from = n.g[base].shape, &rows = n.shape(0);
   return base != n.id(0) && n.g[base].special == Special::none && rows.size() == 2 && from.size() > 2 &&
          from[0].has_batch() && from.back() == rows.back();
@@ -68,7 +57,7 @@ inline void gemm(const NodeView& n);
 inline void gemm_of_rows(const NodeView& n) {
   const Shape rows = n.shape(0);
   NodeView whole(n.g, n.node, n.scope);
-  whole.ids[0] = before_reshapes(n.g, n.id(0));
+  whole.ids[0] = before_reshape(n, n.id(0), true);
   gemm(whole);
   const int made = n.g.id_of.at(n.node.outputs[0]);
   const Shape to{rows[0], n.g[made].shape.back()};
@@ -163,11 +152,11 @@ inline void group_norm(const NodeView& n, bool is_instance) {
 }
 
 /// The rows of a table that the ids of a constant say: a constant, too.
-inline void chosen_rows(const NodeView& n, const ReadTensor& table, const Known& ids, const Shape& shape) {
+inline void chosen_rows(const NodeView& n, const ReadTensor& table, const Array& ids, const Shape& shape) {
   ReadTensor rows{table.name, table.type, {}, {}};  // under its name they are trained
   for (const Extent& each : shape) rows.extents.push_back(each.factor);
   const auto width = std::size_t(table.extents[1]) * sizeof(float);
-  if (ids.size() * width > std::size_t(1) << 28) n.refuse("its rows need more than 256 MB");
+  if (ids.count() * width > std::size_t(1) << 28) n.refuse("its rows need more than 256 MB");
   for (const long id : ids.wholes)
     rows.bytes += table.bytes.substr(n.axis(id, std::size_t(table.extents[0])) * width, width);
   if (batch_axis(shape) < shape.size()) return give_repeated(n, 0, shape, {std::move(rows), {}});

@@ -1,5 +1,6 @@
 // Constants that the file computes, in code: numbers in a shape, or tensors of the checkpoint.
 #pragma once
+#include "arrays.hpp"
 #include "views.hpp"
 
 namespace importer {
@@ -14,36 +15,16 @@ inline std::string type_text(const NodeView& n, int type) {
     default: n.refuse("it reads a constant of another type than float32, int32, int64, bool");
   }
 }
-/// The bytes of elements, in the type of a value.
-inline std::string bytes_of(const Value& v, const std::vector<Extent>& whole, const std::vector<double>& reals) {
-  std::string bytes;
-  const auto put = [&](auto element) { bytes.append(reinterpret_cast<const char*>(&element), sizeof element); };
-  for (const double each : reals) put(float(each));
-  for (const Extent& each : whole)
-    if (v.type == 6) put(std::int32_t(each.factor));
-    else if (v.type == 7) put(std::int64_t(each.factor));
-    else put(std::uint8_t(each.factor != 0));
-  return bytes;
-}
 /// The tensor of a constant; one that the file computes gets it here.
 inline const ReadTensor& tensor_of(const NodeView& n, int id) {
   Value& v = n.g[id];
   if (v.tensor) return *v.tensor;
   type_text(n, v.type);
-  ReadTensor t{"", v.type, {}, {}};
-  for (const Extent& each : v.shape) t.extents.push_back(each.factor);
-  const Extent all = count_of(v.shape);
-  const bool is_equal = v.filled && !v.whole && !v.reals && all.is_number() && all.factor <= 1 << 25;
-  if (is_equal && v.type == 1) v.reals.emplace(std::size_t(all.factor), *v.filled);
-  if (is_equal && v.type != 1) v.whole.emplace(std::size_t(all.factor), Extent(v.whole_scalar()));
-  bool is_known = v.type == 1 ? v.reals.has_value() : v.whole.has_value();
-  for (std::size_t k = 0; v.whole && k < v.whole->size(); ++k) is_known = is_known && (*v.whole)[k].is_number();
-  if (!is_known || !count_of(v.shape).is_number())
+  const auto x = array_of(v);
+  if (!count_of(v.shape).is_number() || (x && !x->dynamic.empty()))
     n.refuse("it reads extents of a dynamic axis as numbers: state one size of the axis, --extent NAME=32");
-  t.bytes = v.type == 1 ? bytes_of(v, {}, *v.reals) : bytes_of(v, *v.whole, {});
-  if (t.bytes.size() != std::size_t(t.count()) * (v.type == 1 || v.type == 6 ? 4 : v.type == 7 ? 8 : 1))
-    n.refuse("it reads a constant whose elements do not fit its shape");
-  n.g.made.push_back(std::move(t));
+  if (!x) n.refuse("it reads a constant whose elements do not fit its shape, or are too many");
+  n.g.made.push_back(*tensor_from(*x, ""));
   v.tensor = &n.g.made.back();
   return *v.tensor;
 }

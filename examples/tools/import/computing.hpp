@@ -1,48 +1,10 @@
 // What nodes compute of constants: arithmetic of elements, sums along axes, products, norms, other sizes.
 #pragma once
-#include <functional>
-
 #include "resizing.hpp"
 #include "taking.hpp"
 
 namespace importer::evaluation {
 
-/// Functions of one real number.
-inline const std::map<std::string, double (*)(double)>& real_functions() {
-  using Function = double (*)(double);
-  static const std::map<std::string, Function> all{
-      {"Abs", [](double x) { return std::abs(x); }},
-      {"Acos", [](double x) { return std::acos(x); }},
-      {"Asin", [](double x) { return std::asin(x); }},
-      {"Atan", [](double x) { return std::atan(x); }},
-      {"Ceil", [](double x) { return std::ceil(x); }},
-      {"Cos", [](double x) { return std::cos(x); }},
-      {"Cosh", [](double x) { return std::cosh(x); }},
-      {"Erf", [](double x) { return std::erf(x); }},
-      {"Exp", [](double x) { return std::exp(x); }},
-      {"Floor", [](double x) { return std::floor(x); }},
-      {"HardSwish", [](double x) { return x * std::clamp(x / 6 + 0.5, 0., 1.); }},
-      {"Log", [](double x) { return std::log(x); }},
-      {"Mish", [](double x) { return x * std::tanh(std::log1p(std::exp(x))); }},
-      {"Neg", [](double x) { return -x; }},
-      {"Reciprocal", [](double x) { return 1 / x; }},
-      {"Relu", [](double x) { return x > 0 || std::isnan(x) ? x : 0; }},
-      {"Round", [](double x) { return std::nearbyint(x); }},
-      {"Sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }},
-      {"Sign", [](double x) { return x > 0   ? 1.
-                                     : x < 0 ? -1.
-                                             : x; }},
-      {"Silu", [](double x) { return x / (1 + std::exp(-x)); }},
-      {"Sin", [](double x) { return std::sin(x); }},
-      {"Sinh", [](double x) { return std::sinh(x); }},
-      {"Softplus", [](double x) { return std::max(x, 0.) + std::log1p(std::exp(-std::abs(x))); }},
-      {"Softsign", [](double x) { return x / (1 + std::abs(x)); }},
-      {"Sqrt", [](double x) { return std::sqrt(x); }},
-      {"Tan", [](double x) { return std::tan(x); }},
-      {"Tanh", [](double x) { return std::tanh(x); }},
-  };
-  return all;
-}
 inline Computed as_gelu(const Computation& c) {
   Array y = c.in(0);
   const bool is_tanh = c.n.word("approximate", "none") == "tanh";
@@ -54,52 +16,100 @@ inline Computed as_gelu(const Computation& c) {
 inline Computed of_each(const Computation& c) {
   Array y = c.in(0);
   const std::string& op = c.n.node.operation;
-  if (y.is_real()) {
-    const auto function = real_functions().find(op);
-    if (function == real_functions().end()) return std::nullopt;
-    for (double& each : y.reals) each = rounded(y.type, function->second(each));
-    return y;
+  if (!y.is_plain() && op != "Neg") return std::nullopt;
+  for (double& each : y.reals) {
+    const auto next = y.type == 1 ? computed_real(op, float(each)) : computed_real(op, each);
+    if (!next) return std::nullopt;
+    each = *next;
   }
   for (long& each : y.wholes) {
-    const long negated = long(0 - static_cast<unsigned long>(each));
-    if (op == "Not") each = !each;
-    else if (op == "Neg" || op == "Abs") each = rounded(y.type, op == "Neg" || each < 0 ? negated : each);
-    else if (op == "Sign") each = each > 0 ? 1 : each < 0 ? -1 : 0;
-    else return std::nullopt;
+    const auto next = computed(op, each);
+    if (!next) return std::nullopt;
+    each = rounded(y.type, *next);
   }
+  for (long& each : y.slope) each = -each;
+  for (Extent& each : y.dynamic) each.factor = *computed(op, each.factor);
   return y;
 }
 inline Computed is_nan(const Computation& c) {
-  Array y{9, c.in(0).extents};
+  Array y(9, c.in(0).shape);
   for (const double each : c.in(0).reals) y.wholes.push_back(std::isnan(each));
   return y;
 }
+/// What the samples of y have more after an operator of y and b. False: it is no multiple of their numbers.
+inline bool join_slopes(Array& y, const Array& b, const std::string& op) {
+  if (y.slope.empty() && b.slope.empty()) return true;
+  if (!y.dynamic.empty() || !b.dynamic.empty() || y.is_real() || (op != "Add" && op != "Sub" && op != "Mul"))
+    return false;
+  if (op == "Mul" && !y.slope.empty() && !b.slope.empty()) return false;
+  y.slope.resize(y.wholes.size());
+  for (std::size_t i = 0; i < y.slope.size(); ++i) {
+    const long of_y = y.slope[i], of_b = b.slope.empty() ? 0 : b.slope[i];
+    y.slope[i] = op != "Mul" ? *computed(op, of_y, of_b, false)
+                             : *computed("Add", *computed("Mul", of_y, b.wholes[i], false),
+                                         *computed("Mul", of_b, y.wholes[i], false), false);
+  }
+  return true;
+}
+/// The same of whole numbers that depend on dynamic axes. False: the operator makes no such number.
+inline bool join_dynamic(Array& y, const Array& b, const std::string& op, bool is_fmod) {
+  for (std::size_t i = 0; i < y.count(); ++i) {
+    const auto one = computed(op, y.extent(i), b.extent(i), is_fmod);
+    const auto kept = one ? held(*one, is_test(op) ? 9 : y.type) : std::nullopt;
+    if (!kept) return false;
+    while (y.dynamic.size() < y.count()) y.dynamic.push_back(Extent(y.wholes[y.dynamic.size()]));
+    y.dynamic[i] = *kept;
+  }
+  return true;
+}
+/// Exponents of another type than their bases: of real bases they become real, whole bases become their powers. False:
+/// ONNX does not say what a power is.
+inline bool join_exponents(Array& y, Array& b) {
+  if (!y.is_plain() || !b.is_plain()) return false;
+  if (y.is_real()) b.reals.assign(b.wholes.begin(), b.wholes.end()), b.type = y.type;
+  for (std::size_t i = 0; i < y.wholes.size(); ++i) {
+    const auto kept = held(std::pow(double(y.wholes[i]), b.reals[i]), y.type);
+    if (!kept) return false;
+    y.wholes[i] = *kept;
+  }
+  return true;
+}
 /// Operators of two inputs, or more, which are stretched to each other.
 inline Computed of_several(const Computation& c) {
-  const std::string op = c.n.node.operation == "Sum" ? "Add" : c.n.node.operation;
+  const std::string& name = c.n.node.operation;
+  const std::string op = name == "Sum" || name == "Mean" ? "Add" : name;
   const bool is_fmod = c.n.whole("fmod", 0) != 0;
-  Shape shape = c.n.shape(0);
-  for (std::size_t k = 1; k < c.inputs.size(); ++k) shape = stretched(c.n, shape, c.n.shape(k));
-  const auto to = numbers_of(shape);
+  Shape shape = c.in(0).shape;
+  for (std::size_t k = 1; k < c.inputs.size(); ++k) shape = stretched(c.n, shape, c.in(k).shape);
+  const auto to = extents_of_sample(shape);
   if (!to) return std::nullopt;
-  Array y = taken(c.in(0), *to, stretched_places(c.in(0).extents, *to));
+  Array y = taken(c.in(0), shape, stretched_places(c.in(0).extents, *to));
   for (std::size_t k = 1; k < c.inputs.size(); ++k) {
-    const Array& b = c.in(k);
-    const Offsets at = stretched_places(b.extents, *to);
-    if (y.is_real() != b.is_real()) return std::nullopt;
-    for (std::size_t i = 0; i < at.size(); ++i)
+    Array b = taken(c.in(k), shape, stretched_places(c.in(k).extents, *to));
+    if (op == "Pow" && y.is_real() != b.is_real()) {
+      if (!join_exponents(y, b)) return std::nullopt;
+      if (!y.is_real()) continue;
+    }
+    if (y.is_real() != b.is_real() || !join_slopes(y, b, op)) return std::nullopt;
+    if (!y.dynamic.empty() || !b.dynamic.empty()) {
+      if (!join_dynamic(y, b, op, is_fmod)) return std::nullopt;
+      continue;
+    }
+    for (std::size_t i = 0; i < y.count(); ++i)
       if (y.is_real()) {
-        const auto one = y.type == 1 ? computed_real<float>(op, float(y.reals[i]), float(b.reals[at[i]]), is_fmod)
-                                     : computed_real<double>(op, y.reals[i], b.reals[at[i]], is_fmod);
+        const auto one = y.type == 1 ? computed_real(op, float(y.reals[i]), float(b.reals[i]), is_fmod)
+                                     : computed_real(op, y.reals[i], b.reals[i], is_fmod);
         if (!one) return std::nullopt;
         y.reals[i] = *one;
       } else {
-        const auto test = tested(op, y.wholes[i], b.wholes[at[i]]);
-        const auto one = test ? std::optional(long(*test)) : computed(op, y.wholes[i], b.wholes[at[i]], is_fmod);
+        const auto test = tested(op, y.wholes[i], b.wholes[i]);
+        const auto one = test ? std::optional(long(*test)) : computed(op, y.wholes[i], b.wholes[i], is_fmod);
         if (!one) return std::nullopt;
         y.wholes[i] = test ? *one : rounded(y.type, *one);
       }
   }
+  if (name == "Mean")
+    for (double& each : y.reals) each = rounded(y.type, each / double(c.inputs.size()));
   if (!is_test(op)) return y;
   for (const double each : y.reals) y.wholes.push_back(each != 0);
   y.reals.clear(), y.type = 9;
@@ -107,7 +117,9 @@ inline Computed of_several(const Computation& c) {
 }
 inline Computed converted(const Computation& c) {
   const Array& x = c.in(0);
-  Array y{int(c.n.whole("to", 0)), x.extents};
+  Array y(int(c.n.whole("to", 0)), x.shape);
+  y.slope = x.slope, y.dynamic = x.dynamic;
+  if (!x.is_plain() && y.type != 6 && y.type != 7) return std::nullopt;
   for (std::size_t i = 0; i < x.count(); ++i)
     if (y.is_real()) y.reals.push_back(rounded(y.type, x.number(i)));
     else {
@@ -121,6 +133,7 @@ inline Computed converted(const Computation& c) {
 }
 inline Computed limited(const Computation& c) {
   Array y = c.in(0);
+  if (!c.is_plain()) return std::nullopt;
   for (const std::size_t k : {1u, 2u})
     if (c.has(k) && c.in(k).count() != 1) return std::nullopt;
   for (double& each : y.reals) {
@@ -184,11 +197,19 @@ inline Computed reduced(const Computation& c) {
   if (axes.empty())
     for (std::size_t k = 0; k < x.extents.size(); ++k) axes.insert(k);
   const Lines lines(x.extents, axes);
-  Array y{x.type, {}};
+  Extents to;
   for (std::size_t k = 0; k < x.extents.size(); ++k)
-    if (!axes.count(k)) y.extents.push_back(x.extents[k]);
-    else if (c.n.whole("keepdims", 1)) y.extents.push_back(1);
+    if (!axes.count(k)) to.push_back(x.extents[k]);
+    else if (c.n.whole("keepdims", 1)) to.push_back(1);
+  Array y(x.type, to);
   for (const std::size_t first : lines.firsts) {
+    if (!x.dynamic.empty()) {
+      if (c.n.node.operation != "ReduceProd") return std::nullopt;
+      Extent all(1);
+      for (const std::size_t step : lines.steps) all = all * x.dynamic[first + step];
+      y.wholes.push_back(all.factor), y.dynamic.push_back(all);
+      continue;
+    }
     const auto one = reduced_line(c.n.node.operation, x, lines, first);
     if (!one || (!x.is_real() && (std::abs(*one) > 0x1p53 || *one != std::trunc(*one)))) return std::nullopt;
     if (x.is_real()) y.reals.push_back(rounded(x.type, *one));
@@ -214,12 +235,17 @@ inline Computed as_softmax(const Computation& c) {
 inline Computed summed_up(const Computation& c) {
   Array y = c.in(0);
   const auto axes = c.n.plain_numbers("axis", 1);
-  if (axes.size() != 1 || !y.is_real() || c.n.whole("exclusive", 0)) return std::nullopt;
-  Lines lines(y.extents, {c.n.axis(axes[0], y.extents.size())});
+  if (axes.size() != 1 || c.n.whole("exclusive", 0) || !y.is_plain()) return std::nullopt;
+  const std::size_t axis = c.n.axis(axes[0], y.extents.size());
+  if (y.shape[axis].has_batch()) return std::nullopt;
+  Lines lines(y.extents, {axis});
   if (c.n.whole("reverse", 0)) std::reverse(lines.steps.begin(), lines.steps.end());
   for (const std::size_t first : lines.firsts) {
     double all = 0;
-    for (const std::size_t step : lines.steps) y.reals[first + step] = rounded(y.type, all += y.reals[first + step]);
+    long whole = 0;
+    for (const std::size_t step : lines.steps)
+      if (y.is_real()) y.reals[first + step] = rounded(y.type, all += y.reals[first + step]);
+      else y.wholes[first + step] = whole = rounded(y.type, *computed("Add", whole, y.wholes[first + step], false));
   }
   return y;
 }
@@ -227,17 +253,19 @@ inline Computed summed_up(const Computation& c) {
 /// Matrices of the last two axes; others are stretched.
 inline Computed multiplied(const Computation& c) {
   const Array &a = c.in(0), &b = c.in(1);
-  const std::size_t m = a.extents.size(), n = b.extents.size();
-  if (m < 2 || n < 2 || !a.is_real() || a.extents[m - 1] != b.extents[n - 2]) return std::nullopt;
+  const std::size_t m = a.shape.size(), n = b.shape.size();
+  if (m < 2 || n < 2 || !a.is_real() || !(a.shape[m - 1] == b.shape[n - 2])) return std::nullopt;
+  if (a.shape[m - 1].has_batch() || a.shape[m - 2].has_batch() || b.shape[n - 1].has_batch()) return std::nullopt;
   const long rows = a.extents[m - 2], inner = a.extents[m - 1], columns = b.extents[n - 1];
-  const Shape &x = c.n.shape(0), &y = c.n.shape(1);
-  auto to = numbers_of(stretched(c.n, Shape(x.begin(), x.end() - 2), Shape(y.begin(), y.end() - 2)));
-  if (!to) return std::nullopt;
-  const Offsets from_a = stretched_places({a.extents.begin(), a.extents.end() - 2}, *to),
-                from_b = stretched_places({b.extents.begin(), b.extents.end() - 2}, *to);
-  to->push_back(rows), to->push_back(columns);
-  if (double(elements_in(c.checked(*to))) * double(inner) > 0x1p32) return std::nullopt;  // minutes
-  Array result{a.type, *to, std::vector<double>(elements_in(*to), 0)};
+  Shape to = stretched(c.n, Shape(a.shape.begin(), a.shape.end() - 2), Shape(b.shape.begin(), b.shape.end() - 2));
+  const auto leading = extents_of_sample(to);
+  to.push_back(Extent(rows)), to.push_back(Extent(columns));
+  const auto extents = leading ? c.sample_of(to) : std::nullopt;
+  if (!extents || double(elements_in(*extents)) * double(inner) > 0x1p32) return std::nullopt;  // minutes
+  const Offsets from_a = stretched_places({a.extents.begin(), a.extents.end() - 2}, *leading),
+                from_b = stretched_places({b.extents.begin(), b.extents.end() - 2}, *leading);
+  Array result(a.type, to);
+  result.reals.assign(elements_in(*extents), 0);
   for (std::size_t i = 0; i < from_a.size(); ++i)
     for (long row = 0; row < rows; ++row) {
       double* const out = result.reals.data() + (long(i) * rows + row) * columns;
@@ -296,15 +324,16 @@ inline Computed resized(const Computation& c) {
   Array y = c.in(0);
   if (!y.is_real()) return std::nullopt;
   const Resizing r = resizing_of(c.n);
-  const auto to = numbers_of(r.to);
+  const auto to = c.sample_of(r.to);
   if (!to) return std::nullopt;
   for (std::size_t k = 0; k < to->size(); ++k) {
     if (y.extents[k] == (*to)[k] && r.factors[k][1] == 0) continue;
     tenon::ops::ResampleConfig how = r.how;
     how.b = int(r.factors[k][0]), how.c = int(r.factors[k][1]);
-    Array next{y.type, y.extents};
-    next.extents[k] = (*to)[k];
-    next.reals.assign(elements_in(c.checked(next.extents)), 0);
+    Extents extents = y.extents;
+    extents[k] = (*to)[k];
+    Array next(y.type, c.checked(extents));
+    next.reals.assign(elements_in(extents), 0);
     const long in = y.extents[k], out = next.extents[k];
     const Lines from(y.extents, {k}), into(next.extents, {k});
     for (long j = 0; j < out; ++j) {

@@ -14,12 +14,12 @@ inline Computed convolved(const Computation& c) {
   const long after = weight.extents[0], own = weight.extents[1];
   if (own * groups != x.extents[1] || after % groups != 0 || (c.has(2) && long(c.in(2).count()) != after))
     return std::nullopt;
-  const auto to = numbers_of(w.result(c.n, c.n.shape(0), after));
+  const auto to = c.sample_of(w.result(c.n, c.n.shape(0), after));
   if (!to) return std::nullopt;
   const Extents from = strides_of(x.extents), kernel = w.kernel, positions(to->begin() + 2, to->end());
   const std::size_t all_taps = elements_in(kernel), places = elements_in(positions);
   if (double(elements_in(*to)) * double(all_taps) * double(own) > 0x1p32) return std::nullopt;  // minutes
-  Array y{x.type, *to};
+  Array y(x.type, *to);
   for (long sample = 0; sample < (*to)[0]; ++sample)
     for (long channel = 0; channel < after; ++channel)
       for (std::size_t place = 0; place < places; ++place) {

@@ -52,6 +52,15 @@ std::optional<bool> tested(const std::string& op, T a, T b) {
   return std::nullopt;
 }
 
+/// A power of whole numbers; the fraction of one with a negative exponent is dropped.
+inline std::optional<long> power(long base, long exponent) {
+  if (exponent < 0 && base == 0) return std::nullopt;
+  if (exponent < 0) return base == 1 || (base == -1 && exponent % 2 == 0) ? 1 : base == -1 ? -1 : 0;
+  unsigned long result = 1;
+  for (auto square = static_cast<unsigned long>(base); exponent > 0; exponent /= 2, square *= square)
+    if (exponent % 2) result *= square;
+  return long(result);
+}
 /// Of whole numbers, which wrap around as those of a processor. Nothing: the operator is none of these, or it is a
 /// quotient that stops programs.
 inline std::optional<long> computed(const std::string& op, long a, long b, bool is_fmod) {
@@ -61,6 +70,7 @@ inline std::optional<long> computed(const std::string& op, long a, long b, bool 
   if (op == "Mul") return long(x * y);
   if (op == "Max") return std::max(a, b);
   if (op == "Min") return std::min(a, b);
+  if (op == "Pow") return power(a, b);
   if (op == "Div") return b == 0 ? std::nullopt : std::optional(b == -1 ? long(0 - x) : a / b);
   if (op == "Mod") {
     if (b == 0) return std::nullopt;
@@ -107,28 +117,56 @@ std::optional<double> computed_real(const std::string& op, T x, T y, bool is_fmo
   const auto test = tested(op, x, y);
   return test ? std::optional(double(*test)) : std::nullopt;
 }
+/// Functions of one real number.
 template <class T>
-std::optional<double> computed_real(const std::string& op, T x) {
-  if (op == "Sqrt") return double(std::sqrt(x));
-  if (op == "Reciprocal") return double(1 / x);
-  if (op == "Neg") return double(-x);
-  if (op == "Abs") return double(std::abs(x));
-  if (op == "Floor") return double(std::floor(x));
-  if (op == "Ceil") return double(std::ceil(x));
-  return std::nullopt;
-}
-template <class T>
-std::optional<double> computed_real(const std::string& op, const std::vector<double>& of, bool is_fmod) {
-  if (of.size() == 1) return computed_real(op, T(of[0]));
-  std::optional<double> all = of[0];
-  for (std::size_t k = 1; all && k < of.size(); ++k) all = computed_real(op, T(*all), T(of[k]), is_fmod);
+const std::map<std::string, T (*)(T)>& real_functions() {
+  static const std::map<std::string, T (*)(T)> all{
+      {"Abs", [](T x) { return std::abs(x); }},
+      {"Acos", [](T x) { return std::acos(x); }},
+      {"Asin", [](T x) { return std::asin(x); }},
+      {"Atan", [](T x) { return std::atan(x); }},
+      {"Ceil", [](T x) { return std::ceil(x); }},
+      {"Cos", [](T x) { return std::cos(x); }},
+      {"Cosh", [](T x) { return std::cosh(x); }},
+      {"Erf", [](T x) { return std::erf(x); }},
+      {"Exp", [](T x) { return std::exp(x); }},
+      {"Floor", [](T x) { return std::floor(x); }},
+      {"HardSwish", [](T x) { return x * std::clamp(x / 6 + T(0.5), T(0), T(1)); }},
+      {"Log", [](T x) { return std::log(x); }},
+      {"Mish", [](T x) { return x * std::tanh(std::log1p(std::exp(x))); }},
+      {"Neg", [](T x) { return -x; }},
+      {"Reciprocal", [](T x) { return 1 / x; }},
+      {"Relu", [](T x) { return x > 0 || std::isnan(x) ? x : 0; }},
+      {"Round", [](T x) { return std::nearbyint(x); }},
+      {"Sigmoid", [](T x) { return 1 / (1 + std::exp(-x)); }},
+      {"Sign", [](T x) { return x > 0   ? T(1)
+                                : x < 0 ? T(-1)
+                                        : x; }},
+      {"Silu", [](T x) { return x / (1 + std::exp(-x)); }},
+      {"Sin", [](T x) { return std::sin(x); }},
+      {"Sinh", [](T x) { return std::sinh(x); }},
+      {"Softplus", [](T x) { return std::max(x, T(0)) + std::log1p(std::exp(-std::abs(x))); }},
+      {"Softsign", [](T x) { return x / (1 + std::abs(x)); }},
+      {"Sqrt", [](T x) { return std::sqrt(x); }},
+      {"Tan", [](T x) { return std::tan(x); }},
+      {"Tanh", [](T x) { return std::tanh(x); }},
+  };
   return all;
 }
-/// Whether the operator computes element by element.
-inline bool is_elementwise(const std::string& op) {
-  static const std::set<std::string> all{"Add", "Sub",  "Mul",        "Div", "Pow", "Mod",   "Max",
-                                         "Min", "Sqrt", "Reciprocal", "Neg", "Abs", "Floor", "Ceil"};
-  return is_test(op) || all.count(op) > 0;
+template <class T>
+std::optional<double> computed_real(const std::string& op, T x) {
+  const auto function = real_functions<T>().find(op);
+  return function == real_functions<T>().end() ? std::nullopt : std::optional(double(function->second(x)));
+}
+/// Functions of one whole number.
+inline std::optional<long> computed(const std::string& op, long x) {
+  const long negated = long(0 - static_cast<unsigned long>(x));
+  if (op == "Neg") return negated;
+  if (op == "Abs") return x < 0 ? negated : x;
+  if (op == "Not") return long(x == 0);
+  if (op == "Sign") return long(x > 0) - long(x < 0);
+  if (op == "Relu") return std::max(x, 0l);
+  return std::nullopt;
 }
 
 }  // namespace importer

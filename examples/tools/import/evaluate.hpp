@@ -1,19 +1,8 @@
 // Nodes that read constants of the file alone: the tool computes them, with the same rules for large and small ones.
 #pragma once
 #include "convolving.hpp"
-#include "fold.hpp"
 
 namespace importer::evaluation {
-
-/// A node that gives its first input another shape.
-inline Computed reshaped(const Computation& c) {
-  const auto to = Folding::moved_shape(c.n, c.n.node.operation);
-  const auto extents = to ? numbers_of(*to) : std::nullopt;
-  if (!extents || elements_in(*extents) != c.in(0).count()) return std::nullopt;
-  Array y = c.in(0);
-  y.extents = *extents;
-  return y;
-}
 
 using Evaluation = Computed (*)(const Computation&);
 inline const std::map<std::string, Evaluation>& evaluations() {
@@ -40,8 +29,10 @@ inline const std::map<std::string, Evaluation>& evaluations() {
         {"Range", counted},
         {"Reshape", reshaped},
         {"Resize", resized},
+        {"ScatterND", scattered},
         {"Slice", sliced},
         {"Softmax", as_softmax},
+        {"Split", piece},
         {"Squeeze", reshaped},
         {"Tile", tiled},
         {"Transpose", reordered},
@@ -53,9 +44,9 @@ inline const std::map<std::string, Evaluation>& evaluations() {
          {"ReduceL1", "ReduceL2", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"})
       table[op] = reduced;
     for (const char* const op : {"Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual",
-                                 "Max", "Min", "Mod", "Mul", "Or", "Pow", "Sub", "Sum", "Xor"})
+                                 "Max", "Mean", "Min", "Mod", "Mul", "Or", "Pow", "Sub", "Sum", "Xor"})
       table[op] = of_several;
-    for (const auto& [op, function] : real_functions()) table[op] = of_each;
+    for (const auto& [op, function] : real_functions<double>()) table[op] = of_each;
     return table;
   }();
   return all;
@@ -63,9 +54,10 @@ inline const std::map<std::string, Evaluation>& evaluations() {
 
 /// Whether the inputs have the types that the operator takes: a damaged file may have others.
 inline bool has_fitting_types(const Computation& c, const std::string& op) {
-  static const std::set<std::string> of_reals{"BatchNormalization", "Conv",   "Gelu",   "IsNaN",  "LayerNormalization",
-                                              "LogSoftmax",         "MatMul", "Resize", "Softmax"},
-      with_numbers{"Expand", "Gather", "GatherElements", "GatherND", "Tile", "Trilu"},
+  static const std::set<std::string> of_reals{
+      "BatchNormalization", "Conv",   "Gelu",   "IsNaN",  "LayerNormalization", "Mean",
+      "LogSoftmax",         "MatMul", "Resize", "Softmax"},
+      with_numbers{"Gather", "GatherElements", "GatherND", "Trilu"},
       of_one_type{"BatchNormalization", "Clip", "Conv", "LayerNormalization", "MatMul", "Range"};
   const auto is_number = [&](std::size_t k) { return !c.has(k) || c.in(k).type == 6 || c.in(k).type == 7; };
   bool fits = (!of_reals.count(op) || c.in(0).is_real()) && (!with_numbers.count(op) || is_number(1));
@@ -73,6 +65,7 @@ inline bool has_fitting_types(const Computation& c, const std::string& op) {
     fits = fits && (!of_one_type.count(op) || !c.has(k) || c.in(k).type == c.in(0).type);
   if (op == "Pad") fits = fits && (!c.has(2) || c.in(2).type == c.in(0).type);
   if (op == "Where") fits = fits && c.in(0).type == 9;
+  if (op == "ScatterND") fits = fits && c.has(2) && c.in(1).type == 7 && c.in(2).type == c.in(0).type;
   return fits;
 }
 /// Whether the rules have code for it: rows of a table that is trained, by their numbers.
@@ -80,57 +73,93 @@ inline bool is_look_up(const NodeView& n) {
   return n.node.operation == "Gather" && n.in(0).tensor && is_weight(*n.in(0).tensor) && n.rank(0) == 2 &&
          n.whole("axis", 0) == 0;
 }
-/// Whether it is a range of numbers other than 0, 1, 2, ..., which have code.
-inline bool is_other_range(const NodeView& n) {
-  const auto is = [&](std::size_t k, long number) { return n.in(k).whole && (*n.in(k).whole)[0] == Extent(number); };
-  return n.node.operation == "Range" && n.has(0) && n.has(2) && !(is(0, 0) && is(2, 1));
+/// Whether it adds two weights that nothing else reads, such as the biases of a recurrent layer: one weight.
+inline bool joins_weights(const NodeView& n) {
+  const auto is_free = [&](std::size_t k) {
+    const ReadTensor* const t = n.in(k).tensor;
+    return t && is_weight(*t) && t->count() > 1 && n.in(k).call < 0 && n.uses(k) == 1;
+  };
+  return n.node.operation == "Add" && is_free(0) && is_free(1) && n.in(0).tensor->extents == n.in(1).tensor->extents;
 }
 /// Whether it is arithmetic of which no cell reads the result: with a weight the header does that itself.
 inline bool is_arithmetic(const NodeView& n, Evaluation of) {
   return (of == of_several || of == of_each || of == limited || of == selected || of == reduced || of == multiplied ||
           of == as_softmax || of == as_gelu || of == summed_up) &&
-         !n.g.cell_weights.count(n.node.outputs[0]);
+         !n.g.cell_weights.count(n.node.outputs[0]) && !joins_weights(n);
+}
+/// Whether only its first input has elements; the others are a shape, or places.
+inline bool reads_one(Evaluation of) {
+  return of == reshaped || of == expanded || of == tiled || of == sliced || of == piece;
+}
+/// Whether it takes and makes constants of which each sample has the same.
+inline bool takes_samples(Evaluation of) {
+  return of != normalized_channels && of != convolved && of != as_softmax && of != as_gelu && of != normalized_layer &&
+         of != bordered && of != counted && of != reduced && of != resized && of != scattered;
+}
+/// Elements that depend on the number of a sample in no way that is known here: a node may read the shape alone.
+inline bool give_shape(const Computation& c, Evaluation of) {
+  const auto has_slope = [](const auto& x) { return x && !x->slope.empty(); };
+  if (of != of_several || std::none_of(c.inputs.begin(), c.inputs.end(), has_slope)) return false;
+  Shape shape = c.n.shape(0);
+  for (std::size_t k = 1; k < c.inputs.size(); ++k) shape = stretched(c.n, shape, c.n.shape(k));
+  c.n.out(0, shape, is_test(c.n.node.operation) ? 9 : c.in(0).type).origin = -1;
+  return true;
+}
+/// The same of large constants with equal elements each, of any shape: one number.
+inline bool evaluate_equal(const NodeView& n, Evaluation rule) {
+  if (rule != of_several && rule != of_each) return false;
+  Computation c{n};
+  Shape shape = n.shape(0);
+  for (std::size_t k = 0; k < n.ids.size(); ++k) {
+    if (!n.has(k) || !n.in(k).is_scalar()) return false;
+    Array one(n.in(k).type, Shape{});
+    if (one.is_real()) one.reals.push_back(n.in(k).scalar());
+    else one.wholes.push_back(n.in(k).whole_scalar());
+    c.inputs.push_back(std::move(one)), shape = stretched(n, shape, n.shape(k));
+  }
+  const Extent count = count_of(shape);
+  const Computed y = count.is_number() && count.factor <= 64 ? std::nullopt : rule(c);
+  if (!y) return false;
+  Value& v = n.out(0, shape, y->type);
+  v.filled = y->number(0), v.origin = -1;
+  return true;
 }
 /// Whether the node computes with constants alone, so that its output is one. One that is made of a weight stays
-/// trained, under the name of the weight.
+/// trained, under the name of the weight; what a Split takes apart, such as a table of sines and cosines, does not.
 inline bool evaluate(const NodeView& n) {
-  const auto evaluation = evaluations().find(n.node.operation);
-  if (evaluation == evaluations().end() || n.ids.empty() || !n.has(0) || is_look_up(n)) return false;
-  Computation c{n, {}};
+  const auto found = evaluations().find(n.node.operation);
+  if (found == evaluations().end() || n.ids.empty() || !n.has(0) || is_look_up(n)) return false;
+  const Evaluation rule = found->second;
+  if (evaluate_equal(n, rule)) return true;
+  Computation c{n};
   std::string weight;
-  for (std::size_t k = 0; k < n.ids.size(); ++k) {
+  bool has_samples = false, is_dynamic = false;
+  for (std::size_t k = 0; k < (reads_one(rule) ? 1 : n.ids.size()); ++k) {
     c.inputs.emplace_back();
     if (!n.has(k)) continue;
     c.inputs.back() = array_of(n.in(k));
     if (!c.inputs.back()) return false;
-    const ReadTensor* const t = n.in(k).tensor;
-    if (weight.empty() && t && is_weight(*t) && (t->count() > 1 || !n.in(k).reals)) weight = t->name;
+    has_samples = has_samples || c.in(k).has_samples(), is_dynamic = is_dynamic || !c.in(k).dynamic.empty();
+    const ReadTensor* const t = tensor_in(n.in(k));
+    const bool is_trained = t && is_weight(*t) && (t->count() > 1 || !n.in(k).reals);
+    if (is_trained && rule == scattered && (k > 0 || n.in(k).call >= 0)) return false;
+    if (is_trained && weight.empty()) weight = rule == piece ? "/" : t->name;
   }
-  if (!has_fitting_types(c, n.node.operation)) return false;
-  if (!weight.empty() && is_arithmetic(n, evaluation->second)) return false;
-  const Computed y = evaluation->second(c);
-  if (y && y->count() != elements_in(y->extents)) n.refuse("its inputs are damaged");
-  auto made = y ? tensor_from(*y, y->type == 1 ? weight : "") : std::nullopt;
-  if (!made) return false;
-  const auto is_first = [&](double each) {
-    return each == y->number(0) && std::signbit(each) == std::signbit(y->number(0));
-  };
-  bool is_equal = y->count() > 64 && made->name.empty();
-  for (std::size_t i = 0; is_equal && i < y->count(); ++i) is_equal = is_first(y->number(i));
-  if (!is_equal) give_constant(n, 0, std::move(*made));
-  else {
-    Shape shape;
-    for (const long each : y->extents) shape.push_back(Extent(each));
-    n.out(0, shape, y->type).filled = y->number(0);
+  if (!has_fitting_types(c, n.node.operation) || (has_samples && !takes_samples(rule))) return false;
+  if (is_dynamic && !takes_samples(rule) && rule != reduced) return false;
+  if (!weight.empty() && (has_samples || is_dynamic || is_arithmetic(n, rule))) return false;
+  for (const std::size_t outputs = rule == piece ? n.node.outputs.size() : 1; c.output < outputs; ++c.output) {
+    Computed y = rule(c);
+    if (!y) return give_shape(c, rule);
+    if (y->count() != elements_in(y->extents)) n.refuse("its inputs are damaged");
+    if (*y == c.in(0)) n.alias(c.output, n.id(0));
+    else if ((!weight.empty() && y->has_samples()) || !give_array(n, c.output, std::move(*y), weight)) return false;
   }
-  Value& result = n.g[n.g.id_of.at(n.node.outputs[0])];
-  result.origin = -1;
-  if (y->count() == 1 && result.tensor && is_weight(*result.tensor)) result.reals.reset();  // no number: it is trained
   return true;
 }
 
 }  // namespace importer::evaluation
 
 namespace importer {
-using evaluation::evaluate, evaluation::is_other_range;
+using evaluation::evaluate;
 }  // namespace importer

@@ -2,7 +2,6 @@
 // does so on the base.
 #pragma once
 #include "attention.hpp"
-#include "fold.hpp"
 #include "movement.hpp"
 #include "view_parts.hpp"
 
@@ -250,7 +249,7 @@ class Lifting {
     if (!rule_) return false;
     NodeView inner(g, node ? *node : n.node, n.scope);
     inner.ids = std::move(ids);
-    if (!Folding::fold(inner)) rule_(inner);
+    rule_(inner);
     axes.base = g.id_of.at(n.node.outputs[0]);
     axes.first = 0, axes.scale = 1;
     g.id_of.erase(n.node.outputs[0]);

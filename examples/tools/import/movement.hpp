@@ -76,17 +76,42 @@ inline Shape flat_shape(const NodeView& n) {
   return {count_of(Shape(from.begin(), from.begin() + at)), count_of(Shape(from.begin() + at, from.end()))};
 }
 inline void flatten(const NodeView& n) { reshape_to(n, flat_shape(n)); }
-inline void unsqueeze(const NodeView& n) {
+/// The axes of a Squeeze or an Unsqueeze; `rank`: with them.
+inline std::set<std::size_t> axes_of_one(const NodeView& n, std::size_t rank) {
+  std::set<std::size_t> axes;
+  for (const long axis : n.plain_numbers("axes", 1)) axes.insert(n.axis(axis, rank));
+  if (!axes.empty() || n.node.operation == "Unsqueeze") return axes;
+  for (std::size_t k = 0; k < rank; ++k)
+    if (n.shape(0)[k] == Extent(1)) axes.insert(k);
+  return axes;
+}
+inline Shape unsqueezed_shape(const NodeView& n) {
   Shape shape = n.shape(0);
-  std::vector<long> axes = n.plain_numbers("axes", 1);
-  const std::size_t rank = shape.size() + axes.size();
-  std::set<std::size_t> places;
-  for (const long axis : axes) places.insert(n.axis(axis, rank));
+  for (const std::size_t axis : axes_of_one(n, shape.size() + n.plain_numbers("axes", 1).size()))
+    shape.insert(shape.begin() + long(std::min(axis, shape.size())), Extent(1));
+  return shape;
+}
+inline Shape squeezed_shape(const NodeView& n) {
+  const Shape& from = n.shape(0);
+  const auto axes = axes_of_one(n, from.size());
+  Shape shape;
+  for (std::size_t k = 0; k < from.size(); ++k)
+    if (!axes.count(k)) shape.push_back(from[k]);
+  return shape;
+}
+/// The shape that a node gives its first input, whose elements stay where they are.
+inline std::optional<Shape> moved_shape(const NodeView& n) {
+  const std::string& op = n.node.operation;
+  if (op == "Reshape") return n.has(1) && n.in(1).whole ? std::optional(wanted_shape(n)) : std::nullopt;
+  return op == "Flatten" ? flat_shape(n) : op == "Unsqueeze" ? unsqueezed_shape(n) : squeezed_shape(n);
+}
+inline std::string list_of(const std::set<std::size_t>& axes) {
   std::string list;
-  for (const std::size_t place : places) {
-    shape.insert(shape.begin() + long(std::min(place, shape.size())), Extent(1));
-    list += (list.empty() ? "" : ", ") + std::to_string(place);
-  }
+  for (const std::size_t axis : axes) list += (list.empty() ? "" : ", ") + std::to_string(axis);
+  return list;
+}
+inline void unsqueeze(const NodeView& n) {
+  const Shape shape = unsqueezed_shape(n);
   const Special special = n.in(0).special;
   const bool counts = special == Special::counting && !n.shape(0).empty() && shape.back() == n.shape(0).back();
   if (counts || n.in(0).filled) {
@@ -96,25 +121,14 @@ inline void unsqueeze(const NodeView& n) {
     return;
   }
   Operands x(n);
-  const std::string code = "expand_dims<" + list + ">(" + x.tensor(0) + ")";
+  const std::string code = "expand_dims<" + list_of(axes_of_one(n, shape.size())) + ">(" + x.tensor(0) + ")";
   n.out(0, shape, n.in(0).type);
   n.call(code, x.ids);
 }
 inline void squeeze(const NodeView& n) {
-  const Shape from = n.shape(0);
-  std::vector<long> axes = n.plain_numbers("axes", 1);
-  if (axes.empty())
-    for (std::size_t k = 0; k < from.size(); ++k)
-      if (from[k] == Extent(1)) axes.push_back(long(k));
-  std::set<std::size_t> places;
-  for (const long axis : axes) places.insert(n.axis(axis, from.size()));
-  Shape shape;
-  std::string list;
-  for (std::size_t k = 0; k < from.size(); ++k)
-    if (!places.count(k)) shape.push_back(from[k]);
-    else list += (list.empty() ? "" : ", ") + std::to_string(k);
+  const Shape shape = squeezed_shape(n);
   Operands x(n);
-  const std::string code = "squeeze<" + list + ">(" + x.tensor(0) + ")";
+  const std::string code = "squeeze<" + list_of(axes_of_one(n, n.rank(0))) + ">(" + x.tensor(0) + ")";
   n.out(0, shape, n.in(0).type);
   n.call(code, x.ids);
 }
@@ -160,19 +174,26 @@ inline void concat(const NodeView& n) {
   n.out(0, shape, n.in(0).type);
   n.call("concat<" + number("Axis", long(axis)) + ">(" + list + ")", x.ids);
 }
+/// The lengths of the pieces that a Split makes of an axis.
+inline std::vector<long> lengths_of_pieces(const NodeView& n, const Extent& axis) {
+  const std::size_t pieces = n.node.outputs.size();
+  std::vector<long> lengths = n.plain_numbers("split", 1);
+  if (!axis.is_number()) n.refuse("it splits a dynamic axis");
+  long rest = axis.factor;
+  const long each = (rest + long(pieces) - 1) / long(pieces);
+  for (std::size_t k = 0; k < pieces && lengths.size() <= k; ++k)
+    lengths.push_back(std::min(each, rest - each * long(k)));
+  for (const long length : lengths) {
+    if (length < 1 || length > rest) n.refuse("its pieces do not fit its input");
+    rest -= length;
+  }
+  if (rest != 0 || lengths.size() != pieces) n.refuse("its pieces do not fit its input");
+  return lengths;
+}
 inline void split(const NodeView& n) {
   const Shape from = n.shape(0);
   const std::size_t axis = n.axis(n.whole("axis", 0), from.size()), pieces = n.node.outputs.size();
-  std::vector<long> sizes = n.plain_numbers("split", 1);
-  if (!from[axis].is_number()) n.refuse("it splits a dynamic axis");
-  if (sizes.empty()) {
-    const long each = (from[axis].factor + long(pieces) - 1) / long(pieces);
-    for (std::size_t k = 0; k < pieces; ++k) sizes.push_back(std::min(each, from[axis].factor - each * long(k)));
-  }
-  long all = 0;
-  for (const long size : sizes) all += size;
-  if (sizes.size() != pieces || all != from[axis].factor || *std::min_element(sizes.begin(), sizes.end()) < 1)
-    n.refuse("its pieces do not fit its input");
+  const std::vector<long> sizes = lengths_of_pieces(n, from[axis]);
   const bool equal = std::set<long>(sizes.begin(), sizes.end()).size() == 1;
   std::string code =
       equal ? "split<" + std::to_string(axis) + ", " + std::to_string(pieces) : "split_sizes<" + std::to_string(axis);

@@ -255,6 +255,18 @@ inline void matmul(const NodeView& n) {
   n.out(0, shape, n.in(0).type);
   n.call("matmul(" + left + ", " + right + ")", operands.ids);
 }
+/// A Dense cell of a constant, which stays one to be trained. PyTorch's exporter gives its weight such a name. Whether
+/// the node is that.
+inline bool dense_of_constant(const NodeView& n) {
+  if (n.node.operation != "MatMul" || n.ids.size() != 2 || !n.has(0) || !n.has(1)) return false;
+  const ReadTensor* const weight = n.in(1).tensor;
+  const bool is_transposed = weight && weight->name.starts_with("onnx::MatMul_") && weight->extents.size() == 2;
+  if (!is_transposed || weight->type != 1 || !n.in(0).tensor || n.in(0).type != 1 || n.rank(0) < 2) return false;
+  NodeView inner(n.g, n.node, n.scope);
+  inner.ids[0] = Operands::readable(n, n.id(0));
+  dense(inner, false, nullptr);
+  return true;
+}
 inline void softmax(const NodeView& n, const std::string& name) {
   const std::size_t rank = n.rank(0), axis = n.axis(n.whole("axis", -1), rank);
   const Shape shape = n.shape(0);

@@ -17,7 +17,7 @@ inline void elements_of_samples(const NodeView& n, long count, const std::vector
   const int type = n.in(0).type;
   bool is_all = long(places.size()) == count;
   for (std::size_t k = 0; is_all && k < places.size(); ++k) is_all = places[k] == long(k);
-  int made = before_reshapes(n.g, n.id(0));
+  int made = before_reshape(n, n.id(0), true);
   if (n.g[made].special != Special::none || (n.g[made].call < 0 && n.g[made].origin < 0)) made = n.id(0);
   const auto rest = count_of(shape).over(Extent::symbol(0) * Extent(long(places.size())));
   if (!rest || !rest->is_number()) n.refuse("it mixes the samples of a batch");
@@ -45,14 +45,14 @@ inline bool gather_in_samples(const NodeView& n) {
   if (!at || at->is_plain() || n.in(0).is_constant() || n.axis(n.whole("axis", 0), from.size()) != 0) return false;
   const auto count = from[0].over(Extent::symbol(0));
   if (!count || !count->is_number() || batch_axis(at->shape) != 0 || at->is_real()) return false;
-  for (std::size_t i = 0; i < at->size(); ++i)
+  for (std::size_t i = 0; i < at->count(); ++i)
     if (at->slope[i] != count->factor || at->wholes[i] < 0 || at->wholes[i] >= count->factor)
       n.refuse("it mixes the samples of a batch");
   Shape shape = at->shape;
   shape.insert(shape.end(), from.begin() + 1, from.end());
   return elements_of_samples(n, count->factor, at->wholes, shape), true;
 }
-inline bool is_row_of_table(const NodeView& n, const Known& at) {
+inline bool is_row_of_table(const NodeView& n, const Array& at) {
   return n.in(0).tensor && n.in(0).type == 1 && n.rank(0) == 2 && !at.shape.empty() && at.shape.back() == Extent(1) &&
          n.whole("batch_dims", 0) == 0;
 }
@@ -73,7 +73,7 @@ inline void gather_nd(const NodeView& n) {
   if (width < 1 || width > from.size()) n.refuse("its places are damaged");
   long count = 1;
   for (std::size_t k = 1; k < width; ++k) count *= from[k].factor;
-  for (std::size_t i = 0; i < at->size(); i += width) {
+  for (std::size_t i = 0; i < at->count(); i += width) {
     long place = 0;
     if (at->slope[i] != 1 || at->wholes[i] != 0) n.refuse("it mixes the samples of a batch");
     for (std::size_t k = 1; k < width; ++k) {

@@ -3,13 +3,10 @@
 #include "adaptive.hpp"
 #include "borders.hpp"
 #include "cell_weights.hpp"
-#include "constants.hpp"
 #include "control.hpp"
 #include "convolution.hpp"
 #include "einsum.hpp"
 #include "evaluate.hpp"
-#include "fold.hpp"
-#include "known_fold.hpp"
 #include "lifting.hpp"
 #include "lookups.hpp"
 #include "movement.hpp"
@@ -18,8 +15,8 @@
 #include "places.hpp"
 #include "recurrent.hpp"
 #include "resizing.hpp"
-#include "scatter.hpp"
 #include "shared.hpp"
+#include "sources.hpp"
 #include "unfolding.hpp"
 
 namespace importer {
@@ -285,9 +282,17 @@ inline int result_of(Graph& g, const std::string& name) {
 
 /// Whether a node computes with its first input as a cell does, also where that is a constant, such as positions.
 inline bool takes_images(const std::string& op) {
-  static const std::set<std::string> all{
-      "AveragePool",           "BatchNormalization", "Conv",    "ConvTranspose", "GlobalAveragePool",
-      "InstanceNormalization", "LayerNormalization", "MaxPool", "Softmax"};
+  static const std::set<std::string> all{"AveragePool",
+                                         "BatchNormalization",
+                                         "Conv",
+                                         "ConvTranspose",
+                                         "GlobalAveragePool",
+                                         "GlobalMaxPool",
+                                         "InstanceNormalization",
+                                         "LayerNormalization",
+                                         "LogSoftmax",
+                                         "MaxPool",
+                                         "Softmax"};
   return all.count(op) > 0;
 }
 /// Translates a node, or says why not.
@@ -301,8 +306,7 @@ inline void translate_node(Graph& g, const ReadNode& node, const std::string& sc
   if (!node.domain.empty() && node.domain != "ai.onnx") n.refuse("operators of this domain are not in scope");
   const auto rule = rules().find(node.operation);
   if (moves_steps(n) || Lifting(n, rule == rules().end() ? nullptr : rule->second).run() || dense_of_constant(n) ||
-      fold_range(n) || (is_other_range(n) && evaluate(n)) || Folding::fold(n) || fold_tensor(n) || fold_scatter(n) ||
-      fold_known(n) || evaluate(n))
+      (node.operation == "Range" && evaluate(n)) || give_source(n) || evaluate(n))
     return;
   if (rule == rules().end())
     n.refuse(

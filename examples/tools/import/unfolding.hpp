@@ -1,6 +1,6 @@
 // Windows that a file looks up by their places, as PyTorch's exporters write unfold, and sums of windows, fold.
 #pragma once
-#include "arrays.hpp"
+#include "movement.hpp"
 #include "windows.hpp"
 
 namespace importer {
@@ -17,8 +17,9 @@ struct AxisWindows {
   }
 };
 /// The windows that a table of places has, if it has such.
-inline std::optional<AxisWindows> windows_in(const evaluation::Array& places) {
-  if (places.is_real() || places.extents.size() != 2 || places.count() == 0) return std::nullopt;
+inline std::optional<AxisWindows> windows_in(const Array& places) {
+  if (places.is_real() || places.has_samples() || places.extents.size() != 2 || places.count() == 0)
+    return std::nullopt;
   AxisWindows w{places.extents[0], places.extents[1], places.wholes[0]};
   if (w.size > 1) w.dilation = places.wholes[std::size_t(w.positions)] - w.first;
   if (w.positions > 1) w.stride = places.wholes[1] - w.first;
@@ -38,7 +39,7 @@ inline std::string unfold_text(const AxisWindows& w) {
 inline bool gather_windows(const NodeView& n) {
   if (!n.has(0) || !n.has(1) || n.in(0).is_constant() || n.in(0).special != Special::none || n.rank(1) != 2)
     return false;
-  const auto places = evaluation::array_of(n.in(1));
+  const auto places = array_of(n.in(1));
   const auto w = places ? windows_in(*places) : std::nullopt;
   const Shape from = n.shape(0);
   const std::size_t axis = n.axis(n.whole("axis", 0), from.size());

@@ -146,13 +146,15 @@ inline std::array<std::vector<Pieces>, 2> grouped(const View& v) {
   std::sort(groups[0].begin(), groups[0].end(), [&](const Pieces& a, const Pieces& b) { return place(a) < place(b); });
   return groups;
 }
-/// A value without the reshape that made it, if the node is of the same module, or in it.
-inline int before_reshape(const NodeView& n, int id) {
+/// A value without the reshapes that made it: all of them, or those of the module of the node, and around it.
+inline int before_reshape(const NodeView& n, int id, bool takes_all = false) {
   while (n.g[id].call >= 0) {
     const Call& call = n.g.calls[std::size_t(n.g[id].call)];
-    const bool is_one = call.code.starts_with("reshape<") && call.code.ends_with(">($0)");
+    const auto is = [&](std::string_view start) { return call.code.starts_with(start); };
+    const bool is_one = (is("reshape<") || is("flatten(") || is("expand_dims<")) && call.code.ends_with("($0)") &&
+                        call.inputs.size() == 1;
     const bool is_here = call.scope.empty() || call.scope == n.scope || n.scope.starts_with(call.scope + ".");
-    if (!is_one || !is_here || call.is_inner) break;
+    if (!is_one || !(is_here || takes_all) || call.is_inner) break;
     id = call.inputs[0];
   }
   return id;
