@@ -152,7 +152,7 @@ inline Computed gathered(const Computation& c) {
   const long size = x.extents[axis];
   if (!numbers.dynamic.empty()) return std::nullopt;
   for (const long each : numbers.slope)
-    if (each % size != 0) return std::nullopt;
+    if (size == 0 || each % size != 0) return std::nullopt;
   std::vector<std::vector<long>> places;
   for (const long extent : x.extents) {
     places.emplace_back();
