@@ -113,6 +113,19 @@ TEST_CASE("a number that the run does not have is an error before the first step
   EarlyStopping by_end{.monitor = "sine_mae"};
   CHECK(epochs(by_end, "sine_mae", {3, 2, 1, 1}) == 4);
 }
+TEST_CASE("two metrics of one name are an error before the first step of fit") {
+  Net net;
+  Model model(net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f},
+              nn::Accuracy{}, nn::Named{"accuracy", nn::Loss{}});
+  CHECK(message_of([&] { model.fit(1, ten(), ten()); }) ==
+        "Two metrics of the model have the name 'accuracy': give each its own name.");
+  Model other(net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f},
+              nn::Named{"eval_loss", nn::Loss{}});
+  CHECK(message_of([&] { other.fit(1, ten(), ten()); }) ==
+        "Two metrics of the model have the name 'eval_loss': give each its own name.");
+  CHECK(model.global_step() + other.global_step() == 0);
+}
+
 TEST_CASE("early stopping: the best weights come back, in both modes") {
   for (const Mode mode : {Mode::graph, Mode::pynative}) {
     set_context({.mode = mode});

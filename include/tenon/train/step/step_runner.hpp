@@ -221,7 +221,8 @@ class StepRunner {
     if constexpr (precision.scales_loss) state_.loss_scale(scale_.value());
     float factor = 1;
     if constexpr (precision.drops_overflow) factor = scale_.value();
-    detail::write_numbers<Net, precision.scales_loss>(state_, rules_, optimizer, factor, scale_.skipped());
+    detail::write_numbers<Net, precision.scales_loss>(state_, ParameterList(*net_), rules_, optimizer, factor,
+                                                      scale_.skipped());
   }
   // A function of its own, for its registers would be saved before unrolled code, too.
   template <class... X>
