@@ -242,6 +242,25 @@ TEST_CASE("a run that was saved before its first step, resumed with StopAtLoss, 
   CHECK(model.global_step() == 12);
 }
 
+TEST_CASE("a second run that was saved before its first step has no loss of the run before") {
+  const Folder folder;
+  for (const Mode mode : {Mode::graph, Mode::pynative}) {
+    set_context({.mode = mode, .seed = 11});
+    {
+      Dropped net;
+      Trained model(net, {}, adam());
+      model.train(1, data());
+      SaveFirst saver{folder / "run.safetensors"};
+      model.train(1, data(), saver, StopAtLoss{.loss = 0});
+    }
+    Dropped net;
+    Trained model(net, {}, adam());
+    load_training(folder / "run.safetensors", model);
+    model.train(2, data(), StopAtLoss{.loss = 100});
+    CHECK(model.global_step() == 7);
+  }
+}
+
 TEST_CASE("between runs: the next run is a new one, with the next order of the data") {
   const Folder folder;
   set_context({.mode = Mode::graph, .seed = 11});

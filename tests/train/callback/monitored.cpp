@@ -57,6 +57,14 @@ struct Keep {
   void on_train_epoch_end(auto& run) { weights.push_back(bits(run.model.network())); }
 };
 using Judged = Model<Net, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum, ModelOptions{}, nn::Accuracy>;
+std::string message_of(auto f) {
+  try {
+    f();
+  } catch (const ValueError& e) {
+    return e.what();
+  }
+  return {};
+}
 }  // namespace
 
 TEST_CASE("early stopping: patience, which way is better, a margin, a baseline") {
@@ -80,14 +88,6 @@ TEST_CASE("early stopping: what it refuses, and a number that is not there") {
   CHECK(epochs({.monitor = "acuracy", .mode = MonitorMode::max}, "accuracy", {1, 1, 1}) == 3);
 }
 TEST_CASE("a number that the run does not have is an error before the first step, with the nearest name") {
-  const auto message_of = [](auto f) {
-    try {
-      f();
-    } catch (const ValueError& e) {
-      return std::string(e.what());
-    }
-    return std::string();
-  };
   Net net;
   Model model(net, nn::SoftmaxCrossEntropyWithLogits<>{}, nn::Momentum{.learning_rate = 0.3f, .momentum = 0.9f},
               nn::Named{"hits", nn::Accuracy{}}, Score{});
