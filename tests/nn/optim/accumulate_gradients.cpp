@@ -58,6 +58,12 @@ void check_as_one_batch(const O& optimizer) {
   for (std::size_t i = 0; i < small.size(); ++i) worst = std::fmax(worst, std::fabs(small[i] - large[i]));
   CHECK(worst < 2e-6);
 }
+/// The learning rates before and after each step.
+struct WatchRates {
+  std::vector<float>& seen;
+  void on_train_step_begin(auto& run) { seen.push_back(run.learning_rate()); }
+  void on_train_step_end(auto& run) { seen.push_back(run.learning_rate()); }
+};
 /// Has a parameter that construct does not use.
 struct Idle : nn::Cell<Idle> {
   nn::Dense<3, 2> fc;
@@ -124,6 +130,22 @@ TEST_CASE("a learning rate of the step counts updates") {
     CHECK(first == second);
     model.train(1, two_steps);
     CHECK(bits(net) != second);
+  }
+}
+TEST_CASE("a list of learning rates has a value for each update, none for batches that are left") {
+  for (const Mode mode : {Mode::graph, Mode::pynative}) {
+    set_context({.mode = mode, .seed = 4});
+    Net net;
+    Model model(net, nn::SoftmaxCrossEntropyWithLogits{},
+                nn::AccumulateGradients{nn::SGD{.learning_rate = std::vector<float>{1, 0.5f}}, 2});
+    std::vector<float> seen;
+    WatchRates watch{seen};
+    model.train(1, samples(50) | dataset::batch(10), watch);  // two updates, and a batch
+    CHECK(seen == std::vector<float>{1, 1, 1, 1, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f});
+    const std::string after = bits(net);
+    CHECK_THROWS_WITH_AS(model.train(1, samples(10) | dataset::batch(10)),
+                         doctest::Contains("The learning rate list has 2 values, step 2 needs one more"), ValueError);
+    CHECK(bits(net) == after);
   }
 }
 TEST_CASE("with a loss scale: powers of two leave the bits alone, one overflow drops the update of all its batches") {

@@ -194,6 +194,9 @@ TEST_CASE("save best: the file holds the best epoch's parameters") {
   Judged other(loaded, {}, {.learning_rate = 0.3f, .momentum = 0.9f}, {});
   CHECK(other.eval(samples(40) | dataset::batch(8))["accuracy"] == best.watched.best());
   std::filesystem::remove(path);
+  const long trained = model.global_step();  // a further run without that number is an error, too
+  CHECK(message_of([&] { model.train(1, ten(), best); }).starts_with("SaveBest: there is no 'accuracy' to monitor"));
+  CHECK(model.global_step() == trained);
   SaveBest wrong{.path = "best.txt"};
   CHECK_THROWS_AS(model.fit(1, ten(), ten(), wrong), ValueError);
   const long steps = model.global_step();  // a path where no file can be is an error before the first step

@@ -97,8 +97,8 @@ struct Run : RunInfo {
       if (const float* const used = model.runner_.used_rates()) return used[group + 1];
     const long step = in_step ? model.global_step() : math::max(model.global_step() - 1, 0L);
     const auto& own = group < 0 ? std::optional<nn::LearningRate>() : o.groups[std::size_t(group)].learning_rate;
-    const long update = step / nn::detail::batches_of(o) - model.runner_.loss_scale().skipped();
-    return (own ? *own : o.learning_rate).at(math::max(update, 0L));
+    const long batches = nn::detail::batches_of(o), update = step / batches - model.runner_.loss_scale().skipped();
+    return (own ? *own : o.learning_rate).at(math::max(update, 0L), (step + 1) % batches == 0);
   }
 };
 

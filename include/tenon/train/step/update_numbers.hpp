@@ -48,7 +48,7 @@ void write_numbers(TrainState& state, [[maybe_unused]] const ParameterList& para
     if (clipping == nn::Clipping::by_value) most *= optimizer.loss_scale * factor * float(batches);
     state.gradient_clip(most), state.gradient_squares(0);
   }
-  rules.each(optimizer, state.step() / batches - skipped, [&](int e, nn::Numbers n) {
+  rules.each(optimizer, state.step() / batches - skipped, place + 1 == batches, [&](int e, nn::Numbers n) {
     n.gradient_scale() /= factor * float(batches);
     state.numbers(Layout::table.numbers[e], n);
   });

@@ -30,8 +30,9 @@ class UpdateRules {
   /// Calls write(entry, numbers) for each trained parameter with its numbers in a step counted from 0. `optimizer` is
   /// the one of the construction; its numbers may have changed. Throws ValueError for an illegal number, RuntimeError
   /// if the number of groups has changed.
+  /// `updates`: something is updated with them in this step.
   template <Optimizer O, class Write>
-  void each(const O& optimizer, long step, Write write) {
+  void each(const O& optimizer, long step, bool updates, Write write) {
     if (optimizer.groups.size() + first_group != rules_)
       throw_error<RuntimeError>(O::name,
                                 ": the groups have changed since the Model was made: make a new Model with them.");
@@ -39,7 +40,8 @@ class UpdateRules {
     for (std::size_t r = 0; r < rules_; ++r) {
       const ParameterGroup* group = r >= first_group ? &optimizer.groups[r - first_group] : nullptr;
       Numbers& n = numbers_[r] = Numbers{};
-      n.learning_rate() = (group && group->learning_rate ? *group->learning_rate : optimizer.learning_rate).at(step);
+      n.learning_rate() =
+          (group && group->learning_rate ? *group->learning_rate : optimizer.learning_rate).at(step, updates);
       rates_[r] = n.learning_rate();
       n.weight_decay() = r == without_decay             ? 0
                          : group && group->weight_decay ? *group->weight_decay
