@@ -35,9 +35,9 @@ namespace nn {
 /// step_sizes; p = p - sign(g) s. Where the sign has changed, p stays, and 0 counts as the last gradient.
 ///
 /// s is the learning rate in the first update of the parameter; later learning rates have no effect. g is the
-/// gradient / loss_scale + weight_decay p. For gradients of the whole data set, not of small batches. Without groups, weight decay skips
-/// parameters with beta or gamma in their names. A Model throws ValueError unless 0 < etas[0] < 1 < etas[1] and 0 <
-/// step_sizes[0] <= step_sizes[1]. Source: Riedmiller and Braun 1993; MindSpore nn.Rprop.
+/// gradient / loss_scale + weight_decay p. For gradients of the whole data set, not of small batches. Without groups,
+/// weight decay skips parameters with beta or gamma in their names. A Model throws ValueError unless 0 < etas[0] < 1 <
+/// etas[1] and 0 < step_sizes[0] <= step_sizes[1]. Source: Riedmiller and Braun 1993; MindSpore nn.Rprop.
 struct Rprop {
   LearningRate learning_rate = 0.1;
   float etas[2]{0.5f, 1.2f};

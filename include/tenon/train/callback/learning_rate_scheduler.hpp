@@ -13,7 +13,7 @@ namespace tenon::inline TENON_ABI {
 /// of a training the function returns the new learning rate, also for each group with a separate rate. Prints
 /// `At step 1000, learning_rate change to 0.05`, or `learning_rate of group 0`, when it changes.
 ///
-/// throws   ValueError when the training begins for a learning rate that is a list or a function, which need no callback
+/// throws   ValueError when the training begins, for a learning rate that is a list or a function, which need none
 /// source   MindSpore LearningRateScheduler, which has no effect on CPUs there, and takes no groups; PyTorch's LambdaLR
 template <class F>
 class LearningRateScheduler {

@@ -14,8 +14,8 @@ namespace tenon::inline TENON_ABI {
 /// Prints `epoch time: 1234.567 ms, per step time: 1.234 ms` after every epoch, in MindSpore's form.
 ///
 /// The time runs from epoch_begin to epoch_end, so it contains what callbacks do in between; it is divided by the steps
-/// of the epoch, in an epoch that was stopped or resumed by those that ran. Callbacks run in the order of the list: put it first
-/// to exclude the time of other callbacks at the end of an epoch.
+/// of the epoch, in an epoch that was stopped or resumed by those that ran. Callbacks run in the order of the list: put
+/// it first to exclude the time of other callbacks at the end of an epoch.
 class TimeMonitor {
  public:
   static constexpr bool writes = true;
