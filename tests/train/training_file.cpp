@@ -71,6 +71,12 @@ struct SaveFirst {
   std::string path;
   void on_train_begin(auto& run) { save_training(run.model, path); }
 };
+struct FirstLoss {
+  double value = 0;
+  void on_train_epoch_begin(RunInfo& run) {
+    if (value == 0) value = run.loss();
+  }
+};
 struct Refuses {
   void on_train_begin(RunInfo&) { throw ValueError("not with me"); }
 };
@@ -146,6 +152,69 @@ TEST_CASE("a train() that a callback refuses leaves what is to be resumed to the
   CHECK(model.global_step() == 18);
 }
 
+TEST_CASE("a training that was loaded and saved again is resumed from the second file, as from the first") {
+  const Folder folder;
+  set_context({.mode = Mode::graph, .seed = 11});
+  const std::string expected = whole(3);
+  {
+    Dropped net;
+    Trained model(net, {}, adam());
+    model.train(3, data(), History{}, SaveAt{8, folder / "first.safetensors"});
+  }
+  {
+    Dropped net;
+    Trained model(net, {}, adam());
+    model.train(1, data());  // another one, whose last loss is none of the file's
+    load_training(folder / "first.safetensors", model);
+    save_training(model, folder / "again.safetensors");
+    History history;
+    model.train(3, data(), SaveFirst{folder / "begun.safetensors"}, history);
+    CHECK(history.epoch == std::vector<long>{1, 2, 3});
+    save_training(model, folder / "over.safetensors");
+  }
+  double first_loss = 0;
+  for (const char* const name : {"first.safetensors", "again.safetensors", "begun.safetensors"}) {
+    CAPTURE(name);
+    Dropped net;
+    Trained model(net, {}, adam());
+    load_training(folder / name, model);
+    History history;
+    FirstLoss loss;
+    model.train(3, data(), loss, history);
+    CHECK(model.global_step() == 18);
+    CHECK(bits(net) == expected);
+    CHECK(history.epoch == std::vector<long>{1, 2, 3});
+    if (first_loss == 0) first_loss = loss.value;
+    CHECK(loss.value == first_loss);
+  }
+  Dropped net;
+  Trained model(net, {}, adam());
+  load_training(folder / "over.safetensors", model);
+  model.train(1, data());
+  CHECK(model.global_step() == 24);
+}
+
+TEST_CASE("a run that was resumed saves nothing of the callbacks that it does not have") {
+  const Folder folder;
+  {
+    Dropped net;
+    Trained model(net, {}, adam());
+    model.train(3, data(), History{}, SaveAt{8, folder / "first.safetensors"});
+  }
+  {
+    Dropped net;
+    Trained model(net, {}, adam());
+    load_training(folder / "first.safetensors", model);
+    model.train(3, data(), SaveAt{14, folder / "second.safetensors"});
+  }
+  Dropped net;
+  Trained model(net, {}, adam());
+  load_training(folder / "second.safetensors", model);
+  History history;
+  model.train(3, data(), history);
+  CHECK(history.epoch == std::vector<long>{3});
+}
+
 TEST_CASE("a file is not loaded in a hook of a training") {
   const Folder folder;
   Dropped net;
@@ -171,6 +240,25 @@ TEST_CASE("a run that was saved before its first step, resumed with StopAtLoss, 
   load_training(folder / "run.safetensors", model);
   model.train(2, data(), StopAtLoss{.loss = 1e-6});
   CHECK(model.global_step() == 12);
+}
+
+TEST_CASE("a second run that was saved before its first step has no loss of the run before") {
+  const Folder folder;
+  for (const Mode mode : {Mode::graph, Mode::pynative}) {
+    set_context({.mode = mode, .seed = 11});
+    {
+      Dropped net;
+      Trained model(net, {}, adam());
+      model.train(1, data());
+      SaveFirst saver{folder / "run.safetensors"};
+      model.train(1, data(), saver, StopAtLoss{.loss = 0});
+    }
+    Dropped net;
+    Trained model(net, {}, adam());
+    load_training(folder / "run.safetensors", model);
+    model.train(2, data(), StopAtLoss{.loss = 100});
+    CHECK(model.global_step() == 7);
+  }
 }
 
 TEST_CASE("between runs: the next run is a new one, with the next order of the data") {

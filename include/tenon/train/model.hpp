@@ -203,7 +203,7 @@ class Model {
   /// of `{.valid_frequency = 2}` or `{.valid_frequency = {1, 5, 10}}`, given before the callbacks. In the epoch_end of
   /// that epoch, run.eval_results has the results, with the mean loss under "eval_loss". MindSpore's Model.fit; only
   /// on_eval_* hooks are called for the evaluations, while MindSpore refuses callbacks with other hooks.
-  /// throws     as train() and eval(); ValueError for a frequency or an epoch below 1
+  /// throws     as train() and eval(); ValueError for a frequency or an epoch below 1, and for two metrics of one name
   template <dataset::Dataset Data, dataset::Dataset Valid, class... Callbacks>
   auto fit(long epochs, const Data& data, const Valid& valid, FitOptions how, Callbacks&&... callbacks) {
     using Trains = CheckedTrain<Data, Callbacks...>;
@@ -217,6 +217,9 @@ class Model {
     } else {
       if (!check_run("Model.fit", epochs, data)) return;
       detail::check_size("Model.fit", valid.size());
+      MonitoredNames names{{"eval_loss", "loss"}};
+      add_metric_names(names);
+      detail::check_names(names);
       auto rows = detail::opened(gathers_on(), data, callbacks...);
       auto valid_rows = detail::opened(gathers_on(), valid);
       EvalResult result;
@@ -334,7 +337,8 @@ class Model {
 
   Mode mode() const { return runner_.mode(); }
   Net& network() { return *net_; }
-  /// The optimizer; its numbers may be changed between steps, its groups may not.
+  /// The optimizer; its numbers may be changed between steps, its groups, and the batches of an AccumulateGradients,
+  /// may not.
   Optimizer& optimizer() { return optimizer_; }
   /// A metric as the last eval() left it, for results that are more than one number.
   template <class M>

@@ -44,7 +44,7 @@ class OptimizerStep {
     const ParameterList parameters(*net_);
     parameters.bind();
     if (ParameterArena* const arena = parameters.arena()) arena->change();
-    detail::write_numbers<Net, false>(state_, rules_, optimizer_);
+    detail::write_numbers<Net, false>(state_, parameters, rules_, optimizer_);
     const void* address[Structure<Net>::count]{};
     for (int e = 0; e < Structure<Net>::count; ++e)
       if (Structure<Net>::table.entry[e].trainable) address[e] = gradients.data(e);
@@ -53,7 +53,8 @@ class OptimizerStep {
     state_.advance();
   }
 
-  /// The optimizer; its numbers may be changed between steps, its groups may not.
+  /// The optimizer; its numbers may be changed between steps, its groups, and the batches of an AccumulateGradients,
+  /// may not.
   Optimizer& optimizer() { return optimizer_; }
   const Net& network() const { return *net_; }
   /// Steps so far.
@@ -167,7 +168,7 @@ class JitStep {
   auto run(const ParameterList& parameters, const X&... x) const {
     OptimizerStep<Net, Optimizer>& o = *optimizer_;
     if (ParameterArena* const arena = parameters.arena()) arena->change();
-    detail::write_numbers<Net, false>(o.state_, o.rules_, o.optimizer_);
+    detail::write_numbers<Net, false>(o.state_, parameters, o.rules_, o.optimizer_);
     Executor& executor = o.bound(program_here<Graph>(), parameters);
     const long n = detail::common_batch_size("jit", x...);
     const void* inputs[]{x.data()..., nullptr};

@@ -113,17 +113,18 @@ struct TrainingFile {
   void take(M& model) {
     const std::uint64_t* const random = model.runner_.state().random(Look::read);
     const Progress& p = model.progress_;
-    counts = {
-        version,  std::int64_t(random[0]), std::int64_t(random[1]), p.dataset_epoch, p.epochs, p.steps, p.run_steps,
-        p.running};
+    const bool waits = p.resumed && !p.running;  // loaded, and to be resumed by the next run, or from the next file
+    counts = {version,     std::int64_t(random[0]), std::int64_t(random[1]), p.dataset_epoch, p.epochs, p.steps,
+              p.run_steps, p.running || waits};
     const auto scale = model.runner_.loss_scale().numbers();
     std::copy(scale.begin(), scale.end(), numbers.begin());
     const auto& rate = model.optimizer_.learning_rate;
     numbers[5] = rate.is_number() ? double(rate.at(0)) : -1.0;
     const auto losses = model.train_outputs_.views();
-    numbers[6] = losses.empty() ? p.loss : mean_of(losses[0]);
+    numbers[6] = losses.empty() || waits ? p.loss : mean_of(losses[0]);
     if (p.before_epoch_end) states = *p.before_epoch_end;
     else if (p.collect) p.collect(p.callbacks, states);
+    else take_callback_states(p.states);
     mindspore = MindSporeNumbers::of(model.optimizer_, counts[2]);
     if constexpr (requires { model.optimizer_.groups.size(); }) {
       CallbackState rates;  // of groups that have a number of their own
@@ -134,6 +135,8 @@ struct TrainingFile {
     using Optimizer = std::remove_cvref_t<decltype(model.optimizer_)>;
     if constexpr (Optimizer::slots > 0) name_slots({&Optimizer::slot_names[0], std::size_t(Optimizer::slots)});
   }
+  /// Takes what callbacks had counted from what a file had.
+  [[gnu::cold]] void take_callback_states(const CallbackStates& of_file);
   /// Lists the moments that a reader would take for parameters.
   [[gnu::cold]] void name_slots(std::span<const std::string_view> slots);
   static bool has_number(const nn::ParameterGroup& group) {
@@ -304,6 +307,10 @@ namespace detail {
     const auto size = std::int64_t(bytes.size());
     all.push_back({name, AnyTensor(Dtype::uint8, {&size, 1}, bytes.data())});
   }
+}
+[[gnu::cold, gnu::noinline]] TENON_INLINE void TrainingFile::take_callback_states(const CallbackStates& of_file) {
+  for (const auto& state : of_file)
+    if (state.first.starts_with(callback_state_prefix)) states.push_back(state);
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void TrainingFile::name_slots(std::span<const std::string_view> slots) {
   for (const std::string_view slot : slots)

@@ -15,6 +15,7 @@
 #include <tenon/nn/optim/rmsprop.hpp>
 #include <tenon/nn/optim/sgd.hpp>
 #include <tenon/train/amp.hpp>
+#include <tenon/train/optimizer_step.hpp>
 #include <tenon/train/training_file.hpp>
 
 #include "../../train/small.hpp"
@@ -57,6 +58,12 @@ void check_as_one_batch(const O& optimizer) {
   for (std::size_t i = 0; i < small.size(); ++i) worst = std::fmax(worst, std::fabs(small[i] - large[i]));
   CHECK(worst < 2e-6);
 }
+/// The learning rates before and after each step.
+struct WatchRates {
+  std::vector<float>& seen;
+  void on_train_step_begin(auto& run) { seen.push_back(run.learning_rate()); }
+  void on_train_step_end(auto& run) { seen.push_back(run.learning_rate()); }
+};
 /// Has a parameter that construct does not use.
 struct Idle : nn::Cell<Idle> {
   nn::Dense<3, 2> fc;
@@ -125,6 +132,22 @@ TEST_CASE("a learning rate of the step counts updates") {
     CHECK(bits(net) != second);
   }
 }
+TEST_CASE("a list of learning rates has a value for each update, none for batches that are left") {
+  for (const Mode mode : {Mode::graph, Mode::pynative}) {
+    set_context({.mode = mode, .seed = 4});
+    Net net;
+    Model model(net, nn::SoftmaxCrossEntropyWithLogits{},
+                nn::AccumulateGradients{nn::SGD{.learning_rate = std::vector<float>{1, 0.5f}}, 2});
+    std::vector<float> seen;
+    WatchRates watch{seen};
+    model.train(1, samples(50) | dataset::batch(10), watch);  // two updates, and a batch
+    CHECK(seen == std::vector<float>{1, 1, 1, 1, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f});
+    const std::string after = bits(net);
+    CHECK_THROWS_WITH_AS(model.train(1, samples(10) | dataset::batch(10)),
+                         doctest::Contains("The learning rate list has 2 values, step 2 needs one more"), ValueError);
+    CHECK(bits(net) == after);
+  }
+}
 TEST_CASE("with a loss scale: powers of two leave the bits alone, one overflow drops the update of all its batches") {
   std::string expected;
   for (const float scale : {1.0f, 1024.0f})
@@ -177,6 +200,47 @@ TEST_CASE("parameters that are frozen, or that the loss does not depend on, keep
     CHECK(bits(net) == expected);
   }
 }
+namespace {
+struct One : nn::Cell<One> {
+  nn::Dense<3, 2> fc;
+  constexpr auto construct(auto x) const { return fc(x); }
+};
+/// Freezes a network in some steps of a run.
+struct FrozenIn {
+  long first, last;
+  void on_train_step_begin(auto& run) {
+    run.model.network().requires_grad(run.cur_step_num < first || run.cur_step_num > last);
+  }
+};
+}  // namespace
+TEST_CASE("a parameter that is frozen when a sum begins adds nothing of the sum before") {
+  const auto data = samples(10) | dataset::batch(10);  // one step an epoch
+  for (const Mode mode : {Mode::graph, Mode::pynative})
+    for (const long first : {3L, 2L}) {  // with the sum, or within the one before
+      set_context({.mode = mode, .seed = 4});
+      One net, other;
+      Model model(net, nn::SoftmaxCrossEntropyWithLogits{}, nn::AccumulateGradients{nn::SGD{.learning_rate = 1.0f}, 2});
+      Model plain(other, nn::SoftmaxCrossEntropyWithLogits{}, nn::SGD{.learning_rate = 0.5f});
+      model.train(4, data, FrozenIn{first, 3});
+      if (first == 3) Model(other, nn::SoftmaxCrossEntropyWithLogits{}, nn::SGD{.learning_rate = 1.0f}).train(1, data);
+      plain.train(1, data);  // half of the gradient in step 4
+      const std::vector<double> found = values_of(net), expected = values_of(other);
+      for (std::size_t i = 0; i < found.size(); ++i) CHECK(std::fabs(found[i] - expected[i]) < 1e-6);
+    }
+}
+TEST_CASE("a custom loop: a parameter that is frozen when a sum begins") {
+  const auto x = Tensor<float, Shape<2, 3>>::from({1, 2, 3, 4, 5, 6});
+  One net;
+  OptimizerStep optimizer(net, nn::AccumulateGradients{nn::SGD{.learning_rate = 1.0f}, 2});
+  const auto step = [&] { optimizer(std::get<1>(value_and_grad([&] { return reduce_sum(net(x)); }, net)())); };
+  step(), step();
+  const std::vector<double> before = values_of(net);
+  net.requires_grad(false);
+  step();
+  net.requires_grad(true);
+  step();
+  CHECK(values_of(net)[0] == doctest::Approx(before[0] - 2.5));  // the mean of no gradient and of 1 + 4
+}
 TEST_CASE("saved in the middle of a sum, and resumed: the same bits") {
   const auto data = samples(30) | dataset::batch(10);  // three steps, two a sum
   const nn::AccumulateGradients optimizer{adam(), 2};
@@ -200,4 +264,17 @@ TEST_CASE("what is refused") {
   Net net;
   CHECK_THROWS_WITH_AS(Model(net, nn::SoftmaxCrossEntropyWithLogits{}, nn::AccumulateGradients{plain(), 0}),
                        "AccumulateGradients: batches must be 1 or more, got 0.", ValueError);
+  const auto data = samples(10) | dataset::batch(10);
+  Model model(net, nn::SoftmaxCrossEntropyWithLogits{}, nn::AccumulateGradients{plain(), 2});
+  model.train(2, data);
+  const std::vector<double> before = values_of(net);
+  for (const long batches : {4L, 1L, 0L}) {
+    model.optimizer().batches = batches;
+    CHECK_THROWS_WITH_AS(model.train(1, data), doctest::Contains("AccumulateGradients: batches has changed from 2 to "),
+                         RuntimeError);
+  }
+  CHECK(values_of(net) == before);
+  model.optimizer().batches = 2;
+  model.train(2, data);
+  CHECK(values_of(net) != before);
 }

@@ -230,6 +230,26 @@ TEST_CASE("optimizer state: what it is before the first step, and that it is an 
   CHECK(first(nn::Rprop{}) == "prev.fc2.bias 0.00 step_size.fc2.bias 0.00 ");
 }
 
+TEST_CASE("rprop: a parameter that was frozen at first starts with the learning rate, in both modes") {
+  for (const Mode mode : {Mode::graph, Mode::pynative}) {
+    set_context({.mode = mode, .seed = 3});
+    Net net;
+    Model model(net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Rprop{.learning_rate = 0.125});
+    net.fc1.requires_grad(false);
+    model.train(2, ten());
+    net.fc1.requires_grad(true);
+    const float before = net.fc1.bias.values()[0];
+    model.train(1, ten() | dataset::take(1));
+    const float moved = net.fc1.bias.values()[0] - before;
+    CHECK((moved == 0 || std::fabs(std::fabs(moved) - 0.125f) < 1e-6f));
+    float most = 0;
+    for (const io::NamedTensor& one : model.optimizer_state())
+      if (one.name == "step_size.fc1.weight")
+        for (const float size : one.tensor.as<float>()) most = std::fmax(most, size);
+    CHECK(most == 0.125f);
+  }
+}
+
 TEST_CASE("optimizer state: that of 16-bit parameters and of float64 starts with its values, too") {
   const auto first = [](auto zero) {
     using T = decltype(zero);

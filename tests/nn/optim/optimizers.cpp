@@ -219,6 +219,26 @@ TEST_CASE("numbers: illegal ones are refused when the Model is made, with their 
   CHECK_THROWS_AS(make(nn::AdamWeightDecay{.eps = nan}), ValueError);
 }
 
+TEST_CASE("numbers: illegal ones are refused before the next step, too") {
+  Net net;
+  Model model(net, nn::SoftmaxCrossEntropyWithLogits{},
+              nn::Adam{.learning_rate = 0.01, .groups = {{.params = {"fc2.*"}, .weight_decay = 0.5f}}});
+  const auto refused = [&](auto change, const char* what) {
+    const nn::Adam before = model.optimizer();
+    const std::string weights = bits(net);
+    change(model.optimizer());
+    CHECK_THROWS_WITH_AS(model.train(1, ten()), doctest::Contains(what), ValueError);
+    CHECK(bits(net) == weights);
+    model.optimizer() = before;
+  };
+  model.train(1, ten());
+  refused([](auto& adam) { adam.weight_decay = -1; }, "Adam: weight_decay must be a finite number, 0 or more, got -1.");
+  refused([](auto& adam) { adam.loss_scale = 0; }, "Adam: loss_scale must be a finite number above 0, got 0.");
+  refused([](auto& adam) { adam.beta1 = 1; }, "Adam: beta1 must be between 0 and 1");
+  refused([](auto& adam) { adam.groups[0].weight_decay = -2; }, "Adam: weight_decay of a group must be");
+  model.train(1, ten());
+}
+
 TEST_CASE("optimizer state: moments are named as in MindSpore's checkpoints") {
   Net net;
   Model model{net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Adam{}};

@@ -57,6 +57,14 @@ struct Keep {
   void on_train_epoch_end(auto& run) { weights.push_back(bits(run.model.network())); }
 };
 using Judged = Model<Net, nn::SoftmaxCrossEntropyWithLogits<>, nn::Momentum, ModelOptions{}, nn::Accuracy>;
+std::string message_of(auto f) {
+  try {
+    f();
+  } catch (const ValueError& e) {
+    return e.what();
+  }
+  return {};
+}
 }  // namespace
 
 TEST_CASE("early stopping: patience, which way is better, a margin, a baseline") {
@@ -80,14 +88,6 @@ TEST_CASE("early stopping: what it refuses, and a number that is not there") {
   CHECK(epochs({.monitor = "acuracy", .mode = MonitorMode::max}, "accuracy", {1, 1, 1}) == 3);
 }
 TEST_CASE("a number that the run does not have is an error before the first step, with the nearest name") {
-  const auto message_of = [](auto f) {
-    try {
-      f();
-    } catch (const ValueError& e) {
-      return std::string(e.what());
-    }
-    return std::string();
-  };
   Net net;
   Model model(net, nn::SoftmaxCrossEntropyWithLogits<>{}, nn::Momentum{.learning_rate = 0.3f, .momentum = 0.9f},
               nn::Named{"hits", nn::Accuracy{}}, Score{});
@@ -113,6 +113,19 @@ TEST_CASE("a number that the run does not have is an error before the first step
   EarlyStopping by_end{.monitor = "sine_mae"};
   CHECK(epochs(by_end, "sine_mae", {3, 2, 1, 1}) == 4);
 }
+TEST_CASE("two metrics of one name are an error before the first step of fit") {
+  Net net;
+  Model model(net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f},
+              nn::Accuracy{}, nn::Named{"accuracy", nn::Loss{}});
+  CHECK(message_of([&] { model.fit(1, ten(), ten()); }) ==
+        "Two metrics of the model have the name 'accuracy': give each its own name.");
+  Model other(net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f},
+              nn::Named{"eval_loss", nn::Loss{}});
+  CHECK(message_of([&] { other.fit(1, ten(), ten()); }) ==
+        "Two metrics of the model have the name 'eval_loss': give each its own name.");
+  CHECK(model.global_step() + other.global_step() == 0);
+}
+
 TEST_CASE("early stopping: the best weights come back, in both modes") {
   for (const Mode mode : {Mode::graph, Mode::pynative}) {
     set_context({.mode = mode});
@@ -181,6 +194,9 @@ TEST_CASE("save best: the file holds the best epoch's parameters") {
   Judged other(loaded, {}, {.learning_rate = 0.3f, .momentum = 0.9f}, {});
   CHECK(other.eval(samples(40) | dataset::batch(8))["accuracy"] == best.watched.best());
   std::filesystem::remove(path);
+  const long trained = model.global_step();  // a further run without that number is an error, too
+  CHECK(message_of([&] { model.train(1, ten(), best); }).starts_with("SaveBest: there is no 'accuracy' to monitor"));
+  CHECK(model.global_step() == trained);
   SaveBest wrong{.path = "best.txt"};
   CHECK_THROWS_AS(model.fit(1, ten(), ten(), wrong), ValueError);
   const long steps = model.global_step();  // a path where no file can be is an error before the first step

@@ -178,7 +178,9 @@ TEST_CASE("learning rate scheduler") {
         "At step 2, learning_rate change to 0.25\nAt step 4, learning_rate change to 0.125\n");
   CHECK(model.optimizer().learning_rate.at(0) == 0.125f);
   model.optimizer().learning_rate = {0.1, 0.1, 0.1};
+  const long steps = model.global_step();
   CHECK_THROWS_AS(model.train(1, forty(), halve), ValueError);
+  CHECK(model.global_step() == steps);  // before the first step
 }
 
 TEST_CASE("stop at a loss, stop at a time") {

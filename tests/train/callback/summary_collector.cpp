@@ -2,6 +2,7 @@
 // link: protozero png
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 #include "../../dataset/support.hpp"
@@ -233,6 +234,43 @@ TEST_CASE("summary collector: an evaluation in a hook has its own file, and the 
     model.eval(ten(), collector);
     CHECK(find(io::EventFile(path_of(folder.path, "_lineage", fails ? 1 : 2)), io::EventContent::eval_lineage));
   }
+}
+
+TEST_CASE("summary collector: after an evaluation that an error has ended the next training is recorded") {
+  for (const bool in_training : {false, true}) {
+    const Folder folder;
+    Net net;
+    auto model = make_model(net);
+    SummaryCollector collector(folder.path, {.collect_freq = 1});
+    LambdaCallback crash{.on_eval_step_begin = [](RunInfo&) { throw std::runtime_error("crash"); }};
+    LambdaCallback evaluates{.on_train_step_end = [&](RunInfo&) { model.eval(ten(), collector, crash); }};
+    if (in_training) CHECK_THROWS_WITH(model.train(1, ten(), collector, evaluates), "crash");
+    else CHECK_THROWS_WITH(model.eval(ten(), collector, crash), "crash");
+    model.train(1, ten(), collector);  // 3 steps
+    const std::vector<std::string> recorded = tags(io::EventFile(path_of(folder.path, "_MS", in_training ? 1 : 0)));
+    for (const char* const tag : {"1 loss/auto", "2 loss/auto", "3 loss/auto"})
+      CHECK(std::ranges::count(recorded, tag) == 1);
+    bool has_lineage = false;
+    for (const auto& file : fs::directory_iterator(folder.path))
+      if (const std::string path = file.path(); path.ends_with("_lineage"))
+        has_lineage |= find(io::EventFile(path), io::EventContent::train_lineage) != nullptr;
+    CHECK(has_lineage);
+  }
+}
+
+TEST_CASE("summary collector: tensors of a training until it is stopped, of more steps than a long counts") {
+  struct Stop {
+    void on_train_step_end(RunInfo& run) {
+      if (run.cur_step_num == 4) run.request_stop();
+    }
+  };
+  const Folder folder;
+  Net net;
+  auto model = make_model(net);
+  SummaryCollector collector(folder.path, {.collect_freq = 100, .collect_tensor_freq = 2});
+  model.train(std::numeric_limits<long>::max(), ten(), collector, Stop{});
+  CHECK(detail::tensor_steps(detail::count_steps(std::numeric_limits<long>::max(), 3), 100, 2).has(2));
+  CHECK(detail::count_steps(4, 3) == 12);
 }
 
 TEST_CASE("summary collector: a checkpoint of the same run is in its lineage") {

@@ -47,6 +47,18 @@ TEST_CASE("time monitor: numbers have a point in every locale") {
   CHECK(std::count(out.begin(), out.end(), '.') == 2);
 }
 
+TEST_CASE("time monitor: a resumed epoch is divided by the steps that ran") {
+  const Times t = read(printed([] {
+    TimeMonitor monitor;
+    RunInfo run;
+    run.cur_step_num = 98, run.steps_before = 0;
+    monitor.epoch_begin(run);
+    for (; run.cur_step_num < 100; ++run.cur_step_num) nap(0);
+    monitor.epoch_end(run);
+  }));
+  CHECK(t.step == doctest::Approx(t.epoch / 2).epsilon(0.001));
+}
+
 TEST_CASE("time monitor: a stopped epoch is divided by the steps that ran") {
   const Times t = read(printed([] {
     TimeMonitor monitor;

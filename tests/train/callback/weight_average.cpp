@@ -4,6 +4,9 @@
 
 #include <cmath>
 
+#include <tenon/ops/cast.hpp>
+#include <tenon/ops/reduce_mean.hpp>
+#include <tenon/train/callback/any_callback.hpp>
 #include <tenon/train/callback/weight_average.hpp>
 #include <tenon/train/checkpoint.hpp>
 
@@ -85,6 +88,65 @@ TEST_CASE("stochastic weight averaging") {
   const std::vector<double> found = weights(net);
   for (std::size_t i = 0; i < found.size(); ++i)
     CHECK(std::fabs(found[i] - (watch.seen[1][i] + watch.seen[2][i] + watch.seen[3][i]) / 3) < 1e-6);
+}
+namespace {
+struct OtherNet : nn::Cell<OtherNet> {
+  nn::Dense<3, 2> fc1;
+  constexpr auto construct(auto x) const { return fc1(x); }
+};
+template <class T>
+struct Line : nn::Cell<Line<T>> {
+  Parameter<T, Shape<3>, nn::One{}> weight;
+  constexpr auto construct(auto x, auto) const {
+    return ops::reduce_mean(ops::cast<float>(ops::mul(ops::cast<T>(x), weight)));
+  }
+};
+template <class T>
+std::vector<double> elements(const Line<T>& net) {
+  const std::span<const T> all = named_parameters(net)[0].tensor.template as<T>();
+  return {all.begin(), all.end()};
+}
+template <class T>
+struct WatchLine {
+  std::vector<std::vector<double>> seen{};
+  void on_train_step_end(auto& run) { seen.push_back(elements<T>(run.model.network())); }
+};
+template <class T>
+void check_line() {
+  Line<T> net;
+  Model model(net, NoLoss{}, nn::Momentum{.learning_rate = 1, .momentum = 0});
+  WatchLine<T> watch;
+  model.train(1, ten(), watch, ExponentialMovingAverage{.decay = 0.5});
+  const std::vector<double> found = elements<T>(net);
+  REQUIRE(watch.seen.size() == 3);
+  REQUIRE(watch.seen[0] != watch.seen[2]);
+  for (std::size_t i = 0; i < found.size(); ++i)
+    CHECK(found[i] == double(T(watch.seen[0][i] / 4 + watch.seen[1][i] / 4 + watch.seen[2][i] / 2)));
+}
+}  // namespace
+TEST_CASE("parameters of all floating-point dtypes are averaged") {
+  check_line<float>();
+  check_line<double>();
+  check_line<float16>();
+  check_line<bfloat16>();
+}
+TEST_CASE("averages of another network are refused before they are written") {
+  Net net;
+  OtherNet other;
+  auto model = make(net);
+  Model smaller(other, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.3f, .momentum = 0.9f},
+                nn::Accuracy{});
+  ExponentialMovingAverage exponential{.decay = 0.8};
+  model.train(1, ten(), exponential);
+  const std::string before = bits(other);
+  CHECK_THROWS_WITH_AS(
+      smaller.eval(ten(), exponential),
+      doctest::Contains("The weights that ExponentialMovingAverage keeps are not those of this network"), ValueError);
+  std::vector<AnyCallbackOf<decltype(smaller)>> list{exponential};
+  CHECK_THROWS_AS(smaller.eval(ten(), list), ValueError);
+  CHECK(bits(other) == before);
+  smaller.train(1, ten(), exponential);  // a training begins with new averages
+  smaller.eval(ten(), exponential);
 }
 TEST_CASE("what is refused") {
   Net net;

@@ -29,8 +29,9 @@ inline constexpr bool accumulates = decltype(accumulates_in(static_cast<const O*
 /// The optimizer counts updates, and so do learning rates that depend on the step. A sum that is incomplete at the end
 /// of an epoch or a run continues in the next one; training files contain it. Clipping, inside or around it, uses the
 /// mean. Sums are float32, or float64 as the parameter; they take as much memory as the parameters. With a loss scale
-/// that drops updates, one overflow drops the update of all k batches. A Model throws ValueError unless `batches` is 1
-/// or more. Source: Keras gradient_accumulation_steps, MindSpore's grad_accumulation_step.
+/// that drops updates, one overflow drops the update of all k batches. A parameter that is frozen in the first of k
+/// batches begins its sum at 0. A Model throws ValueError unless `batches` is 1 or more, RuntimeError if it changes
+/// after the Model was made. Source: Keras gradient_accumulation_steps, MindSpore's grad_accumulation_step.
 template <Optimizer O>
 struct AccumulateGradients : O {
   static_assert(!detail::accumulates<O>,

@@ -74,8 +74,8 @@ class LearningRate {
     static_cast<void>(Wrong::corrected);
   }
 
-  /// The value of a step. Throws ValueError after the end of a list.
-  float at(long step) const;
+  /// The value of a step. Throws ValueError after the end of a list, but where nothing is updated with it (`used`).
+  float at(long step, bool used = true) const;
   /// Whether the rate is one number for all steps.
   bool is_number() const { return list_.empty() && !function_; }
   /// The number of values of a list; 0 if the rate is no list.
@@ -113,9 +113,10 @@ TENON_INLINE_CONSTRUCTOR LearningRate::LearningRate(std::vector<float> values) :
 }
 TENON_INLINE_CONSTRUCTOR LearningRate::LearningRate(const std::vector<double>& values)
     : LearningRate(std::vector<float>(values.begin(), values.end())) {}
-TENON_INLINE float LearningRate::at(long step) const {
+TENON_INLINE float LearningRate::at(long step, bool used) const {
   if (function_) return checked(function_->at(step));
   if (list_.empty()) return value_;
+  if (!used && step >= length()) return list_.back();
   if (step >= length())
     throw_error<ValueError>("The learning rate list has ", list_.size(), " values, step ", step,
                             " needs one more: make it as long as the training.");

@@ -46,7 +46,8 @@ inline constexpr TensorType no_slot{{0}, 1, Dtype::float32};
 ///                                                       initially 0
 ///   static constexpr std::string_view slot_names[slots] as checkpoints call the moments: "moment1" gives
 ///                                                       "moment1.fc.weight"
-///   void check() const                                  throws ValueError for its own numbers (value[3] on)
+///   void check() const                                  throws ValueError for its own numbers (value[3] on); it is
+///                                                       asked before each step
 ///   void numbers(long step, Numbers&) const             fills its own numbers for a step counted from 0, and may
 ///                                                       change the rate; may throw ValueError for that
 ///   static constexpr void update(Builder&, int parameter, int gradient, const int* slot, int numbers)

@@ -12,13 +12,14 @@ struct ApplyRprop : MomentUpdate<ApplyRprop, "Rprop"> {
   template <auto config, class C>
   TENON_DEVICE static void step(UpdateNumbers<C> n, auto each) {
     const C shrink = n[3], grow = n[4], smallest = n[5], largest = n[6];
-    const bool first = n[7] != 0;
     each([=]<class V>(V g, V& p, V& last, V& size) __attribute__((always_inline)) {
       const V zero(C(0)), one(C(1));
       g = n.gradient(g, p);
       const V same = g * last;
       const V factor = math::where_greater<V>(same, zero, grow, math::where_greater<V>(zero, same, shrink, one));
-      size = math::smaller<V>(math::larger<V>((first ? V(n.rate) : size) * factor, smallest), largest);
+      // 0: this is the first update of the parameter, which may have been frozen until now
+      const V before = math::where_greater<V>(size, zero, size, n.rate);
+      size = math::smaller<V>(math::larger<V>(before * factor, smallest), largest);
       last = math::where_greater(zero, same, zero, g);
       // 0 and NaN are their own signs
       p = p - math::where_greater(last, zero, one, math::where_greater(zero, last, -one, last)) * size;
@@ -33,10 +34,10 @@ namespace nn {
 /// s = s etas[1] where g has the sign of the last gradient, s etas[0] where it has the opposite sign, within
 /// step_sizes; p = p - sign(g) s. Where the sign has changed, p stays, and 0 counts as the last gradient.
 ///
-/// s is the learning rate in the first step; later learning rates have no effect. g is the gradient / loss_scale +
-/// weight_decay p. For gradients of the whole data set, not of small batches. Without groups, weight decay skips
-/// parameters with beta or gamma in their names. A Model throws ValueError unless 0 < etas[0] < 1 < etas[1] and 0 <
-/// step_sizes[0] <= step_sizes[1]. Source: Riedmiller and Braun 1993; MindSpore nn.Rprop.
+/// s is the learning rate in the first update of the parameter; later learning rates have no effect. g is the
+/// gradient / loss_scale + weight_decay p. For gradients of the whole data set, not of small batches. Without groups,
+/// weight decay skips parameters with beta or gamma in their names. A Model throws ValueError unless 0 < etas[0] < 1 <
+/// etas[1] and 0 < step_sizes[0] <= step_sizes[1]. Source: Riedmiller and Braun 1993; MindSpore nn.Rprop.
 struct Rprop {
   LearningRate learning_rate = 0.1;
   float etas[2]{0.5f, 1.2f};
@@ -58,12 +59,11 @@ struct Rprop {
       throw_error<ValueError>("Rprop: step_sizes are the smallest and the largest, got ", step_sizes[0], " and ",
                               step_sizes[1], ".");
   }
-  void numbers(long step, Numbers& n) const {
+  void numbers(long, Numbers& n) const {
     n.value[3] = etas[0];
     n.value[4] = etas[1];
     n.value[5] = step_sizes[0];
     n.value[6] = step_sizes[1];
-    n.value[7] = step == 0 ? 1 : 0;
   }
   template <class = void>
   static constexpr void update(Builder& b, int parameter, int gradient, const int* slot, int numbers) {

@@ -13,12 +13,16 @@ namespace tenon::inline TENON_ABI {
 /// of a training the function returns the new learning rate, also for each group with a separate rate. Prints
 /// `At step 1000, learning_rate change to 0.05`, or `learning_rate of group 0`, when it changes.
 ///
-/// throws   ValueError for a learning rate that is a list or a function, which need no callback
+/// throws   ValueError when the training begins, for a learning rate that is a list or a function, which need none
 /// source   MindSpore LearningRateScheduler, which has no effect on CPUs there, and takes no groups; PyTorch's LambdaLR
 template <class F>
 class LearningRateScheduler {
  public:
   explicit LearningRateScheduler(F learning_rate_function) : function_(std::move(learning_rate_function)) {}
+  void on_train_begin(auto& run) requires detail::HasOptimizer<decltype(run)>
+  {
+    detail::check_learning_rates("LearningRateScheduler", run);
+  }
   void on_train_step_end(auto& run) requires detail::HasOptimizer<decltype(run)>
   {
     detail::change_learning_rates("LearningRateScheduler", run, [&](float rate, const std::string& whose) {

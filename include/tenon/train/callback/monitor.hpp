@@ -29,6 +29,8 @@ class Monitor {
   /// caller: for messages. Throws ValueError for a min_delta that is negative or not finite, for a name that this run
   /// has no number of, and if neither the name nor the mode determines the direction.
   void begin(std::string_view caller, const std::string& name, MonitorMode mode, double min_delta, const RunInfo& run);
+  /// For a further run with the same best number. Throws as begin() for a name that the run has no number of.
+  void begin_again(const RunInfo& run);
   /// The number in this epoch_end: a result of the evaluation by fit(), or, for "loss", the loss of the last step if
   /// there was none. Warns once if there is no such number.
   std::optional<double> value(const RunInfo& run);
@@ -106,6 +108,10 @@ TENON_INLINE void Monitor::begin(std::string_view caller, const std::string& nam
   caller_ = caller, name_ = name, mode_ = mode, min_delta_ = min_delta, warned_ = false;
   less_ = mode == MonitorMode::automatic ? less_is_better(caller, name, kind) : mode == MonitorMode::min;
   best_ = less_ ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity();
+}
+TENON_INLINE void Monitor::begin_again(const RunInfo& run) {
+  monitored_kind(caller_, name_, run);
+  warned_ = false;
 }
 TENON_INLINE std::optional<double> Monitor::value(const RunInfo& run) {
   if (run.eval_results)

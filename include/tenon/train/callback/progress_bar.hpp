@@ -159,8 +159,10 @@ TENON_INLINE int ProgressBar::columns() const {
                           .milliseconds = milliseconds_per_step(),
                           .loss = mean_loss(),
                           .evaluating = !run.training};
-  const long left = (now.epochs - now.epoch) * now.steps + now.steps - now.step;
-  now.seconds_left = static_cast<long>(now.milliseconds * static_cast<double>(left) / 1000 + 0.5);
+  // in double: a training "until it is stopped" may have more steps than a long counts
+  const double left = static_cast<double>(now.epochs - now.epoch) * static_cast<double>(now.steps) +
+                      static_cast<double>(now.steps - now.step);
+  now.seconds_left = static_cast<long>(math::min(now.milliseconds * left / 1000 + 0.5, 1e15));
   show(detail::progress_line(now, training_, style_), false);
 }
 [[gnu::cold]] TENON_INLINE void ProgressBar::show(const std::string& line, bool stays) {

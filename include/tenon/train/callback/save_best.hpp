@@ -37,7 +37,7 @@ struct SaveBest {
     static_cast<void>(detail::is_ckpt_path("save", path));
     path = io::own_file(path);
     io::check_writable(path);  // now, not after an epoch
-    if (best_epoch > 0 && kept_in == path && watched.watches(monitor, mode)) return;
+    if (best_epoch > 0 && kept_in == path && watched.watches(monitor, mode)) return watched.begin_again(run);
     watched.begin("SaveBest", monitor, mode, 0, run);
     best_epoch = 0, kept_in = path;
   }

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <regex>
@@ -49,6 +50,11 @@ struct SummaryCollectorConfig {
 };
 
 namespace detail {
+/// The steps of a training, or the largest number: one "until it is stopped" may have more than a long counts.
+constexpr long count_steps(long epochs, long batches) {
+  constexpr long most = std::numeric_limits<long>::max();
+  return batches > 0 && epochs > most / batches ? most : epochs * batches;
+}
 /// The steps in which tensors are recorded.
 struct TensorSteps {
   long every = 1, last = 0;
@@ -104,11 +110,12 @@ class SummaryCollector {
 
   void on_train_begin(auto& run) requires requires { run.model.network(); }
   {
-    outer_.reset();  // of a training that an error has ended
+    outer_.reset(), own_evaluation_ = false;  // of a training or an evaluation that an error has ended
     open_record(run);
     record_->set_mode("train");
     begun_ = false, no_images_ = false, batch_size_ = 0;
-    tensors_ = detail::tensor_steps(run.epoch_num * run.batch_num, config_.collect_freq, config_.collect_tensor_freq);
+    tensors_ = detail::tensor_steps(detail::count_steps(run.epoch_num, run.batch_num), config_.collect_freq,
+                                    config_.collect_tensor_freq);
   }
   void on_train_step_begin(RunInfo& run) {
     end_own_evaluation();

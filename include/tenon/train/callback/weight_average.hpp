@@ -23,7 +23,8 @@ class WeightAverage {
   void add(std::span<const io::NamedTensor> parameters, double share);
   /// Writes the averages to the parameters; parameters without an average do not change.
   void write_to(std::span<const io::NamedTensor> parameters) const;
-  /// Throws ValueError if these are not the parameters of the averages, which can happen with averages from a file.
+  /// Throws ValueError if these are not the parameters of the averages, which can happen with averages from a file, or
+  /// of another network that the callback was used with.
   void check(std::span<const io::NamedTensor> parameters, std::string_view whose) const;
   void state(CallbackState& state) { state(values_); }
 
@@ -33,10 +34,11 @@ class WeightAverage {
 
 /// Gives a network averages of its weights, if there are some.
 template <class Net>
-void give_averages(const Net& net, const WeightAverage& average) {
+void give_averages(const Net& net, const WeightAverage& average, std::string_view whose) {
   if (average.empty()) return;
   const ParameterList list(net);
   const std::vector<io::NamedTensor> parameters = named_parameters_of(list);
+  average.check(parameters, whose);
   if (ParameterArena* const arena = list.arena()) arena->change();
   average.write_to(parameters);
 }
@@ -68,7 +70,7 @@ struct ExponentialMovingAverage {
   }
   void on_eval_weights(auto& run) requires requires { run.model.network(); }
   {
-    detail::give_averages(run.model.network(), average);
+    detail::give_averages(run.model.network(), average, "ExponentialMovingAverage");
   }
   void on_train_resumed(auto& run) requires requires { run.model.network(); }
   {
@@ -76,7 +78,7 @@ struct ExponentialMovingAverage {
   }
   void on_train_end(auto& run) requires requires { run.model.network(); }
   {
-    detail::give_averages(run.model.network(), average);
+    detail::give_averages(run.model.network(), average, "ExponentialMovingAverage");
     if (!average.empty()) run.final_weights = "the averages of ExponentialMovingAverage";
   }
   void state(CallbackState& state) { average.state(state); }
@@ -109,7 +111,7 @@ struct StochasticWeightAverage {
   }
   void on_train_end(auto& run) requires requires { run.model.network(); }
   {
-    detail::give_averages(run.model.network(), average);
+    detail::give_averages(run.model.network(), average, "StochasticWeightAverage");
     if (!average.empty()) run.final_weights = "the averages of StochasticWeightAverage";
   }
   void state(CallbackState& state) {
@@ -120,18 +122,27 @@ struct StochasticWeightAverage {
 
 #if TENON_DEFINES
 namespace detail {
+/// Calls f with the elements of a floating-point tensor.
+inline void with_elements(const AnyTensor& tensor, auto f) {
+  switch (tensor.dtype) {
+    case Dtype::float16: return f(static_cast<float16*>(tensor.data));
+    case Dtype::bfloat16: return f(static_cast<bfloat16*>(tensor.data));
+    case Dtype::float64: return f(static_cast<double*>(tensor.data));
+    default: return f(static_cast<float*>(tensor.data));
+  }
+}
 TENON_INLINE void WeightAverage::add(std::span<const io::NamedTensor> parameters, double share) {
   const bool first = values_.empty();
   values_.resize(parameters.size());
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const AnyTensor& tensor = parameters[i].tensor;
-    if (tensor.dtype != Dtype::float32 && tensor.dtype != Dtype::float64) continue;
-    values_[i].resize(std::size_t(tensor.count()));
-    for (std::size_t k = 0; k < values_[i].size(); ++k) {
-      const double own = tensor.dtype == Dtype::float32 ? double(static_cast<const float*>(tensor.data)[k])
-                                                        : static_cast<const double*>(tensor.data)[k];
-      values_[i][k] = first ? own : values_[i][k] + share * (own - values_[i][k]);
-    }
+    if (!is_floating(tensor.dtype)) continue;
+    std::vector<double>& values = values_[i];
+    values.resize(std::size_t(tensor.count()));
+    with_elements(tensor, [&](const auto* own) {
+      for (std::size_t k = 0; k < values.size(); ++k)
+        values[k] = first ? double(own[k]) : values[k] + share * (double(own[k]) - values[k]);
+    });
   }
 }
 [[gnu::cold]] TENON_INLINE void WeightAverage::check(std::span<const io::NamedTensor> parameters,
@@ -140,17 +151,17 @@ TENON_INLINE void WeightAverage::add(std::span<const io::NamedTensor> parameters
   if (values_.size() != parameters.size()) refuse_kept(whose);
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const AnyTensor& tensor = parameters[i].tensor;
-    const bool averaged = tensor.dtype == Dtype::float32 || tensor.dtype == Dtype::float64;
-    if (values_[i].size() != (averaged ? std::size_t(tensor.count()) : 0)) refuse_kept(whose);
+    if (values_[i].size() != (is_floating(tensor.dtype) ? std::size_t(tensor.count()) : 0)) refuse_kept(whose);
   }
 }
 TENON_INLINE void WeightAverage::write_to(std::span<const io::NamedTensor> parameters) const {
   for (std::size_t i = 0; i < parameters.size() && i < values_.size(); ++i) {
     const AnyTensor& tensor = parameters[i].tensor;
-    for (std::size_t k = 0; k < values_[i].size(); ++k) {
-      if (tensor.dtype == Dtype::float32) static_cast<float*>(tensor.data)[k] = static_cast<float>(values_[i][k]);
-      else static_cast<double*>(tensor.data)[k] = values_[i][k];
-    }
+    const std::vector<double>& values = values_[i];
+    if (values.empty()) continue;
+    with_elements(tensor, [&]<class T>(T* own) {
+      for (std::size_t k = 0; k < values.size(); ++k) own[k] = static_cast<T>(values[k]);
+    });
   }
 }
 }  // namespace detail

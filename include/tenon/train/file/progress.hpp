@@ -19,7 +19,7 @@ struct Progress {
   bool resumed = false;  // the next run continues where these numbers are
 
   double loss = no_loss;    // of the last step before it was resumed, NaN: there was none
-  CallbackStates states{};  // that a file had, for the callbacks of the next run
+  CallbackStates states{};  // that a file had, until the callbacks of the next run have loaded them
   void (*collect)(const void* callbacks, CallbackStates&) = nullptr;  // of this run's callbacks
   const CallbackStates* before_epoch_end = nullptr;  // what they had counted when the hooks of an epoch's end began
   void (*give_weights)(const void* callbacks) = nullptr;
@@ -53,19 +53,18 @@ class Running {
   Running(Progress& progress, const Callbacks& callbacks) : progress_(progress) {
     if (!progress.resumed) progress.epochs = progress.steps = progress.run_steps = 0;
     refused_resumed_ = std::exchange(progress.resumed, false), progress.running = true;
-    if constexpr (Callbacks::any_state) {
-      progress.callbacks = &callbacks;
-      progress.collect = [](const void* list, CallbackStates& states) {
-        static_cast<const Callbacks*>(list)->save_states(states);
-      };
-    }
-    if constexpr (Callbacks::any_weights) {
-      progress.callbacks = &callbacks;
+    if constexpr (Callbacks::any_state || Callbacks::any_weights) progress.callbacks = &callbacks;
+    if (!refused_resumed_) collect_states();
+    if constexpr (Callbacks::any_weights)
       progress.give_weights = [](const void* list) { static_cast<const Callbacks*>(list)->give_weights(); };
-    }
   }
-  /// All callbacks agree to the run. One that ends before leaves what was to be resumed to the next.
-  void begin() { refused_resumed_ = false; }
+  /// All callbacks agree to the run. One that ends before leaves what was to be resumed to the next. Until then a file
+  /// that a hook saves gets the states that are to be loaded, not those of callbacks that have just begun.
+  void begin() {
+    refused_resumed_ = false;
+    progress_.states.clear();
+    collect_states();
+  }
   /// The network gets other weights at the end of the run.
   void keep_own(const ParameterList& parameters) requires(Callbacks::any_turn)
   {
@@ -84,6 +83,13 @@ class Running {
   Running& operator=(const Running&) = delete;
 
  private:
+  void collect_states() {
+    if constexpr (Callbacks::any_state)
+      progress_.collect = [](const void* list, CallbackStates& states) {
+        static_cast<const Callbacks*>(list)->save_states(states);
+      };
+  }
+
   Progress& progress_;
   bool refused_resumed_ = false;
   [[no_unique_address]] std::conditional_t<Callbacks::any_turn, Snapshot, NoConfig> own_{};

@@ -8,6 +8,7 @@
 #include <tenon/dataset/stage/column.hpp>
 #include <tenon/nn/optim/accumulate_gradients.hpp>
 #include <tenon/train/callback/callback.hpp>
+#include <tenon/train/eval_result.hpp>
 #include <tenon/train/file/progress.hpp>
 #include <tenon/train/step/clock.hpp>
 #include <tenon/train/step/model_options.hpp>
@@ -96,8 +97,8 @@ struct Run : RunInfo {
       if (const float* const used = model.runner_.used_rates()) return used[group + 1];
     const long step = in_step ? model.global_step() : math::max(model.global_step() - 1, 0L);
     const auto& own = group < 0 ? std::optional<nn::LearningRate>() : o.groups[std::size_t(group)].learning_rate;
-    const long update = step / nn::detail::batches_of(o) - model.runner_.loss_scale().skipped();
-    return (own ? *own : o.learning_rate).at(math::max(update, 0L));
+    const long batches = nn::detail::batches_of(o), update = step / batches - model.runner_.loss_scale().skipped();
+    return (own ? *own : o.learning_rate).at(math::max(update, 0L), (step + 1) % batches == 0);
   }
 };
 
@@ -112,6 +113,8 @@ std::vector<AnyTensor> views_of(const void* row) {
 
 void check_size(std::string_view what, long batches);
 void check_run(std::string_view what, const ParameterList& parameters, long epochs, long batches);
+/// Throws ValueError for two numbers of an evaluation that have one name: before a training, not after its first epoch.
+[[gnu::cold]] void check_names(const MonitoredNames& names);
 /// Whether the losses of the last step are finite, or nothing came of them.
 bool is_finite(RunInfo& run);
 #if defined(TENON_TARGET)
@@ -232,6 +235,10 @@ TENON_INLINE void check_run(std::string_view what, const ParameterList& paramete
   if (epochs < 1) throw_error<ValueError>(what, ": epoch must be 1 or more, got ", epochs, ".");
   check_size(what, batches);
   check_trains(what, parameters);
+}
+[[gnu::cold, gnu::noinline]] TENON_INLINE void check_names(const MonitoredNames& names) {
+  EvalResult once;
+  for (const auto& [name, kind] : names) once.add(name, 0);
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void warn_of_elements(const RunInfo& run) {
   for (const AnyTensor& loss : run.net_outputs)

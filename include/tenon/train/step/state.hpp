@@ -207,6 +207,8 @@ class TrainState {
   void gradient_clip(float most) { write(gradient_clip_state, most); }
   void gradient_squares(double sum) { write(gradient_squares_state, sum), write(slice_squares_state, sum); }
   void first_gradient(bool first) { write(first_gradient_state, static_cast<float>(first)); }
+  /// Which flags of requires_grad() the sums over batches follow.
+  unsigned flags_version = 0;
   void overflow(std::int32_t flag) { write(overflow_state, flag); }
   std::int32_t overflow() const { return read<std::int32_t>(overflow_state); }
   /// What the update of one parameter reads. On a second target numbers that are the same stay where they are.

@@ -21,8 +21,9 @@ class StepOutputs {
     return std::span<const AnyTensor>(view_.begin(), view_.size());
   }
 
-  /// Before the first step of a training or evaluation.
+  /// Before the first step of a training or evaluation: those of the run before are not its.
   void begin_run() {
+    clear();
 #if defined(TENON_TARGET)
     if (arriving_) arriving_->begin_run();
 #endif

@@ -219,9 +219,9 @@ class StepRunner {
   // What the optimizer and the loss scale have for this step.
   void write_numbers(const Optimizer& optimizer) {
     if constexpr (precision.scales_loss) state_.loss_scale(scale_.value());
-    float factor = 1;
-    if constexpr (precision.drops_overflow) factor = scale_.value();
-    detail::write_numbers<Net, precision.scales_loss>(state_, rules_, optimizer, factor, scale_.skipped());
+    const float factor = precision.drops_overflow ? state_.loss_scale() : 1;
+    detail::write_numbers<Net, precision.scales_loss>(state_, ParameterList(*net_), rules_, optimizer, factor,
+                                                      scale_.skipped());
   }
   // A function of its own, for its registers would be saved before unrolled code, too.
   template <class... X>

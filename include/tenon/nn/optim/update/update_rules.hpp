@@ -21,34 +21,44 @@ class UpdateRules {
   /// for a parameter in two groups.
   template <Optimizer O>
   [[gnu::cold]] UpdateRules(const O& optimizer, const Entry* entries, int count) : rule_(std::size_t(count), none) {
-    check_not_negative(O::name, "weight_decay", optimizer.weight_decay);
-    check_positive(O::name, "loss_scale", optimizer.loss_scale);
+    check_numbers(optimizer);
     check_groups(O::name, optimizer.groups);
-    optimizer.check();
+    if constexpr (requires { optimizer.batches; }) batches_ = long(optimizer.batches);
     start(O::name, optimizer.groups, entries, count);
   }
 
   /// Calls write(entry, numbers) for each trained parameter with its numbers in a step counted from 0. `optimizer` is
   /// the one of the construction; its numbers may have changed. Throws ValueError for an illegal number, RuntimeError
   /// if the number of groups has changed.
+  /// `updates`: something is updated with them in this step.
   template <Optimizer O, class Write>
-  void each(const O& optimizer, long step, Write write) {
+  void each(const O& optimizer, long step, bool updates, Write write) {
     if (optimizer.groups.size() + first_group != rules_)
       throw_error<RuntimeError>(O::name,
                                 ": the groups have changed since the Model was made: make a new Model with them.");
+    check_numbers(optimizer);
     for (std::size_t r = 0; r < rules_; ++r) {
       const ParameterGroup* group = r >= first_group ? &optimizer.groups[r - first_group] : nullptr;
       Numbers& n = numbers_[r] = Numbers{};
-      n.learning_rate() = (group && group->learning_rate ? *group->learning_rate : optimizer.learning_rate).at(step);
+      n.learning_rate() =
+          (group && group->learning_rate ? *group->learning_rate : optimizer.learning_rate).at(step, updates);
       rates_[r] = n.learning_rate();
       n.weight_decay() = r == without_decay             ? 0
                          : group && group->weight_decay ? *group->weight_decay
                                                         : optimizer.weight_decay;
+      if (group) check_not_negative(O::name, "weight_decay of a group", n.weight_decay());
       n.gradient_scale() = 1 / optimizer.loss_scale;
       optimizer.numbers(step, n);
     }
     for (std::size_t e = 0; e < rule_.size(); ++e)
       if (rule_[e] >= 0) write(int(e), numbers_[std::size_t(rule_[e])]);
+  }
+
+  /// Throws RuntimeError if an update is to use the gradients of another number of batches than at the construction.
+  void keep_batches(long batches) const {
+    if (batches != batches_)
+      throw_error<RuntimeError>("AccumulateGradients: batches has changed from ", batches_, " to ", batches,
+                                " since the Model was made, which counts its updates by them: make a new Model.");
   }
 
   /// The learning rates of the last step: the optimizer's, then one for each of its groups.
@@ -59,6 +69,12 @@ class UpdateRules {
  private:
   static constexpr int none = -1, own = 0, without_decay = 1, first_group = 2;
 
+  template <Optimizer O>
+  static void check_numbers(const O& optimizer) {
+    check_not_negative(O::name, "weight_decay", optimizer.weight_decay);
+    check_positive(O::name, "loss_scale", optimizer.loss_scale);
+    optimizer.check();
+  }
   using Groups = std::span<const ParameterGroup>;
   [[gnu::cold]] static void check_groups(std::string_view optimizer, Groups groups);
   // Finds the rule of each entry.
@@ -68,6 +84,7 @@ class UpdateRules {
                           const std::vector<std::string>& names);
 
   std::vector<int> rule_;                    // of each entry: an index into numbers_
+  long batches_ = 1;                         // of an update
   std::size_t rules_ = 0;                    // own values, own values without decay, then those of the groups
   tenon::detail::Owned<Numbers[]> numbers_;  // arrays: vectors that grow would be 1 KB of code
   tenon::detail::Owned<float[]> rates_;      // learning rates, as the optimizer has them

@@ -14,7 +14,7 @@
 
 namespace tenon::inline TENON_ABI::detail {
 
-/// Throws ValueError for values of a training file that are not one for each element.
+/// Throws ValueError for kept values, as those of a training file, that are not one for each element.
 [[noreturn, gnu::cold]] void refuse_kept(std::string_view whose);
 
 /// A copy of what the parameters of a network hold, trainable or not.
@@ -59,8 +59,9 @@ class OwnWeights {
 #if TENON_DEFINES
 [[gnu::noinline]] TENON_INLINE void refuse_kept(std::string_view whose) {
   throw_error<ValueError>("The weights that ", whose,
-                          " has in the training file are not those of this network: another "
-                          "one has written it, or it is damaged. Load it with the network that it was saved from.");
+                          " keeps are not those of this network: they are of a training of another one, or of a "
+                          "training file that another one has written, or that is damaged. Give each network a "
+                          "callback of its own, and load a file with the network that it was saved from.");
 }
 [[gnu::cold, gnu::noinline]] TENON_INLINE void Snapshot::check(const ParameterList& parameters,
                                                                std::string_view whose) const {
