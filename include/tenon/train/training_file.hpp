@@ -104,6 +104,7 @@ struct TrainingFile {
   void take(const MindSporeNumbers& theirs, M& model) {
     const auto scale = model.runner_.loss_scale().numbers();
     std::copy(scale.begin(), scale.end(), numbers.begin());
+    numbers[3] = numbers[4] = 0;  // updates that this model has skipped: the file's steps are without them
     if (theirs.loss_scale > 0)
       numbers[0] = theirs.loss_scale, numbers[1] = double(theirs.scaled_steps), numbers[2] = double(theirs.overflow);
     counts = {version, std::int64_t(model.runner_.state().random()[0]), theirs.global_step, theirs.epochs};

@@ -161,9 +161,9 @@ TEST_CASE("MindSpore has no moments of frozen parameters; what is missing otherw
 TEST_CASE("a dynamic loss scale of MindSpore's goes on, too") {
   const Folder folder;
   const ContextScope scope({.seed = 5});
-  const auto model_of = [](Net& net) {
+  const auto model_of = [](Net& net, float scale = 1024) {
     return Model(net, nn::SoftmaxCrossEntropyWithLogits{}, nn::Momentum{.learning_rate = 0.1f, .momentum = 0.9f},
-                 amp<AmpLevel::O2>, DynamicLossScaleManager{.init_loss_scale = 1024, .scale_window = 4});
+                 amp<AmpLevel::O2>, DynamicLossScaleManager{.init_loss_scale = scale, .scale_window = 4});
   };
   std::string expected;
   {
@@ -194,6 +194,24 @@ TEST_CASE("a dynamic loss scale of MindSpore's goes on, too") {
                            again.find("tenon.numbers")->as<double>().first(3)));
   model.train(1, batches());
   CHECK(bits(net) == expected);
+
+  Net used;  // by a training that has skipped updates, which the file's steps do not count
+  auto skipping = model_of(used, 0x1p127f);
+  std::vector<std::int32_t> labels(24);
+  for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = i % 4 != 0;
+  skipping.train(1, dataset::from_arrays(dataset::column<Shape<3>>(std::vector<float>(72, 1000.0f)),
+                                         dataset::column<Shape<>>(labels)) |
+                        dataset::batch(4));
+  save_training(skipping, folder / "used.ckpt");
+  const io::Ckpt before(folder / "used.ckpt");
+  REQUIRE(before.find("tenon.numbers")->as<double>()[3] > 0);
+  load_training(folder / "theirs.ckpt", skipping);
+  CHECK(skipping.global_step() == 6);
+  save_training(skipping, folder / "used.ckpt");
+  const io::Ckpt after(folder / "used.ckpt");
+  CHECK(after.find("tenon.numbers")->as<double>()[3] == 0);
+  skipping.train(1, batches());
+  CHECK(bits(used) == expected);
 }
 
 TEST_CASE("ours continue from a .ckpt as before, in the middle of a run, and a safetensors file has no such numbers") {
