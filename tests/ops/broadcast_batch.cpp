@@ -18,6 +18,12 @@ struct WithToken : nn::Cell<WithToken> {
   Parameter<float, Shape<1, 1, 3>, nn::One{}> token;
   constexpr auto construct(auto x) const { return concat<1>(broadcast_to<Shape<dyn, 1, 3>>(token, x), x); }
 };
+/// An operator that would make up a batch size.
+struct MadeUp : Operator<MadeUp, "MadeUp"> {
+  static constexpr bool view = true;  // no target needs a kernel
+  static constexpr TensorType shape(const OperandTypes&, const NoConfig&, Sentence&) { return {{dyn, 3}, 2}; }
+  static constexpr None derivative{};
+};
 template <class Wanted, class X>
 std::string refused(const TensorType& batch) {
   return refusal<ops::Refused<ops::detail::BatchRule<Wanted, X>>>({}, {batch});
@@ -79,4 +85,11 @@ TEST_CASE("broadcast_to: what does not say n is refused, in both modes alike") {
         "broadcast_to of [1,3] to [4,3] needs no second operand");
   CHECK(refused<Shape<dyn, 4>, Row>(type_of<float, Shape<dyn>>) ==
         "broadcast_to got [1,3], which does not broadcast to [n,4]");
+}
+
+TEST_CASE("an operator of the user's whose result has a batch size needs an operand that has one") {
+  using Alone = tenon::detail::Inference<MadeUp, NoConfig{}, TypeKey<Dtype::float32, 3>>;
+  using Beside = tenon::detail::Inference<MadeUp, NoConfig{}, TypeKey<Dtype::float32, 3>, TypeKey<Dtype::int32, dyn>>;
+  CHECK(Alone::sentence.view() == "MadeUp of [3] to [n,3] does not know n: no operand has it");
+  CHECK(Beside::ok);
 }

@@ -15,8 +15,8 @@ class CellScope;
 struct FreeSteps {
   std::uint64_t state[2]{0, 0}, largest = 0, seeds_set = 0;
 
-  /// A seed begins with step 1. One that a ContextScope restores goes on behind all steps before, so that none comes
-  /// twice.
+  /// A seed begins with step 1. One that a ContextScope restores continues after the largest step so far, so that no
+  /// step comes twice.
   [[gnu::cold, gnu::noinline]] void begin(std::uint64_t seed_number) {
     if (state[1] > largest) largest = state[1];
     state[1] = seed_number > seeds_set ? 0 : largest;

@@ -155,7 +155,7 @@ class Communicator {
   static constexpr int barrier_tag = most_tag + 1;  // that of collectives, so that a rank that calls one hears it
 
   static constexpr std::size_t most_meeting = 2;
-  /// Returns when all ranks have called it with this number of bytes.
+  /// Returns when all ranks have called it with this number of bytes, which tells a barrier from a split.
   void meet(std::size_t bytes) const;
   Pending start(const Message& message) const;
   void refuse_itself(int peer) const;

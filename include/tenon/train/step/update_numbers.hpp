@@ -6,8 +6,8 @@
 TENON_INT_SIZES_BEGIN
 namespace tenon::inline TENON_ABI::detail {
 
-/// A sum over batches begins anew with the gradient of the first batch, but not that of a parameter without
-/// requires_grad: what is in it would be added to the gradients of the day on which the parameter is trained again.
+/// The first batch overwrites a sum over batches, but not that of a parameter without requires_grad: its old sum would
+/// be added to the gradients when the parameter is trained again.
 template <class Net, class Optimizer>
 [[gnu::cold, gnu::noinline]] void clear_frozen_sums(const TrainState& state, const ParameterList& parameters) {
   using Layout = StateLayout<Net, Optimizer>;
