@@ -72,10 +72,9 @@ class ConfusionMatrix {
                               ": it takes [n,...,", classes_, "] or [n,", classes_,
                               ",...] and [n,...], or one shape for both.");
   }
-  long best(const AnyTensor& prediction, std::int64_t place, int class_axis) const {
-    std::int64_t inner = 1;
-    for (int axis = class_axis + 1; axis < prediction.rank; ++axis) inner *= prediction.extent[axis];
-    const std::int64_t first = place / inner * classes_ * inner + place % inner;
+  long best(const AnyTensor& prediction, std::int64_t place, int axis) const {
+    const ClassLayout layout(prediction, axis);
+    const long first = layout.first(long(place)), inner = layout.stride;
     long best = 0;
     for (long c = 1; c < classes_; ++c) {  // as argmax: NaN is larger than all else
       const double largest = detail::element(prediction, first + best * inner);

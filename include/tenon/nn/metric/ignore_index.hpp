@@ -41,15 +41,15 @@ struct IgnoreIndex {
     if (!wrong.empty()) throw_error<ValueError>(wrong.view(), ".");
     const int axis = class_axis(prediction, label);
     const std::int64_t classes = prediction.extent[axis], places = label.count();
-    const std::int64_t inner = axis + 1 == prediction.rank || label.extent[0] == 0 ? 1 : places / label.extent[0];
+    const ClassLayout layout(prediction, axis);
     const std::size_t size = size_of(prediction.dtype), label_size = size_of(label.dtype);
     std::vector<std::byte> scores, labels;
     std::int64_t kept = 0;
     for (std::int64_t place = 0; place < places; ++place) {
       if (long(detail::element(label, place)) == ignore_index) continue;
       ++kept;
-      const std::int64_t first = place / inner * classes * inner + place % inner;
-      for (std::int64_t c = 0; c < classes; ++c) append(scores, prediction, first + c * inner, size);
+      for (std::int64_t c = 0; c < classes; ++c)
+        append(scores, prediction, layout.first(long(place)) + c * layout.stride, size);
       append(labels, label, place, label_size);
     }
     const std::int64_t both[]{kept, classes};

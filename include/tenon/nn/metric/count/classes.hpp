@@ -20,6 +20,15 @@ constexpr int class_axis(const Prediction& prediction, const Label& label) {
   return 0;
 }
 
+/// Where a prediction has the numbers of a place's classes: class c is element first(place) + c * stride.
+struct ClassLayout {
+  long classes, stride = 1;
+  ClassLayout(const AnyTensor& prediction, int axis) : classes(long(prediction.extent[axis])) {
+    for (int inner = axis + 1; inner < prediction.rank; ++inner) stride *= long(prediction.extent[inner]);
+  }
+  long first(long place) const { return place / stride * classes * stride + place % stride; }
+};
+
 /// The error of a metric for classes of these types; empty if the types fit.
 ///
 /// prediction  [n, ..., C] or [n, C, ...] float32 or float64, C >= 2: a number for each class
@@ -85,12 +94,6 @@ inline void check_batch(std::string_view metric, const Sentence& wrong, long fou
                             ": call clear() before it judges another network.");
   classes = found;
 }
-/// Places after the axis of the classes.
-inline long inner_places(const AnyTensor& t, int class_axis) {
-  long places = 1;
-  for (int axis = class_axis + 1; axis < t.rank; ++axis) places *= t.extent[axis];
-  return places;
-}
 // What argmax gives: the first one of the largest, where NaN is larger than all else.
 template <class T>
 inline long largest_of(const AnyTensor& t, long first, long classes, long stride) {
@@ -116,9 +119,10 @@ TENON_INLINE void each_class(std::string_view metric, const AnyTensor& predictio
   const bool one_hot = label.rank == prediction.rank;
   const int axis = one_hot ? 1 : class_axis(prediction, label);
   check_batch(metric, wrong, prediction.rank > 1 ? prediction.extent[axis] : 0, classes);
-  const long inner = inner_places(prediction, axis), places = prediction.count() / classes;
+  const ClassLayout layout(prediction, axis);
+  const long inner = layout.stride, places = prediction.count() / classes;
   for (long i = 0; i < places; ++i) {
-    const long first = i / inner * classes * inner + i % inner;
+    const long first = layout.first(i);
     const long wanted = one_hot ? largest(label, first, classes, inner) : class_number(label, i);
     f({largest(prediction, first, classes, inner), wanted, first, inner});
   }
@@ -136,7 +140,7 @@ TENON_INLINE void each_label(std::string_view metric, const AnyTensor& predictio
   };
   const std::int64_t count = prediction.count();
   for (std::int64_t at = 0; at < count; ++at) flag(prediction, at, "prediction"), flag(label, at, "label");
-  const long inner = inner_places(prediction, 1);
+  const long inner = ClassLayout(prediction, 1).stride;
   for (long row = 0; row < prediction.extent[0] * inner; ++row)
     for (long c = 0; c < classes; ++c) {
       const long at = row / inner * classes * inner + c * inner + row % inner;
