@@ -52,13 +52,28 @@ TEST_CASE("a parameter server has the bits of one process, on any number of serv
   }
 }
 
-TEST_CASE("the scheduler listens where its name leads, as to 127.0.1.1 on a Debian") {
+TEST_CASE(
+    "the scheduler listens where its name leads, as to 127.0.1.1 on a Debian, also when it has nothing else to do") {
   Job job(1, 1, 10);
   job.host = "127.0.1.1";
   const auto body = [] { return dist::detail::server_node()->name(); };
-  job.start_all(body);
+  job.start("MS_SCHED", body);
+  ::usleep(500000);  // its program has ended, and it waits for the others
+  job.start("MS_PSERVER", body);
+  job.start("MS_WORKER", body);
   job.wait(body);
-  for (const char* const name : {"the scheduler", "server 0", "worker 0"}) CHECK(job.said(name) == name);
+  INFO(job.said("refused"));
+  for (const std::string name : {"the scheduler", "server 0", "worker 0"}) CHECK(job.said(name) == name);
+}
+
+TEST_CASE("a scheduler to which nobody comes ends after the timeout") {
+  Job job(1, 1, 1);
+  const auto body = [] { return dist::detail::server_node()->name(); };
+  const auto begin = std::chrono::steady_clock::now();
+  job.start("MS_SCHED", body);
+  job.wait(body);
+  CHECK(job.said("the scheduler") == "the scheduler");
+  CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::seconds(1));
 }
 
 TEST_CASE("workers that differ hear in what, all of them") {

@@ -187,7 +187,8 @@ class ServerNode {
   void schedule(ZmqSocket& socket) {
     Scheduler scheduler(environment);
     ZmqMessage message;
-    auto last = ServerClock::now();
+    const auto begin = ServerClock::now();
+    auto last = begin;
     for (;;) {
       const bool came = socket.receive(message, beat_ms / 4);
       Beat beat;
@@ -200,13 +201,15 @@ class ServerNode {
       last = ServerClock::now();
       const std::vector<Member> all = scheduler.members();
       members.take(all);
-      bool is_over = true, is_complete = true;
+      bool is_over = true, is_complete = true, has_begun = false;
       for (const Member& one : all) {
         is_over &= one.presence != Presence::here;
         is_complete &= one.presence != Presence::absent;
+        has_begun |= one.presence != Presence::absent;
       }
       was_complete_ = was_complete_ || is_complete;
-      if (ends_ && is_over) return;
+      has_begun |= double(ms_since(begin)) >= options.timeout_seconds * 1000;  // or never will
+      if (ends_ && is_over && has_begun) return;
     }
   }
   void end() {
@@ -260,7 +263,8 @@ inline std::unique_ptr<ServerNode>& server_node() {
 inline Role parameter_server_role() {
   return detail::server_node() ? detail::server_node()->environment.role : Role::none;
 }
-/// Ends it. The scheduler waits until the others have ended. A program that ends does so itself.
+/// Ends it. The scheduler waits until the others have come, for the timeout at most, and have ended. A program that
+/// ends does so itself.
 inline void release_parameter_server() { detail::server_node().reset(); }
 
 }  // namespace tenon::dist
