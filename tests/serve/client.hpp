@@ -6,10 +6,12 @@
 #include <sys/time.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 namespace serving_test {
@@ -100,6 +102,19 @@ inline Reply ask(int port, std::string_view request) {
   Connection connection(port);
   connection.send(request);
   return connection.receive();
+}
+/// Waits until `holds()`, for ten seconds at most, and says whether it does.
+inline bool comes_true(auto holds) {
+  for (int turn = 0; turn < 2000 && !holds(); ++turn) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  return holds();
+}
+/// Whether a request waits for its batch, or soon does.
+inline bool one_waits(int port) {
+  return comes_true([port] {
+    const std::string metrics = ask(port, get("/metrics")).body;
+    const std::size_t at = metrics.find("\ntenon_inference_pending_request_count{");
+    return at != metrics.npos && metrics.substr(metrics.find('}', at), 4) == "} 1\n";
+  });
 }
 
 }  // namespace serving_test

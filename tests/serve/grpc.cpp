@@ -12,6 +12,7 @@
 #include <memory>
 #include <mutex>
 #include <random>
+#include <semaphore>
 #include <string>
 #include <thread>
 #include <vector>
@@ -40,11 +41,11 @@ namespace {
 
 using SmallInputs = dataset::Columns<dataset::Column<float, Shape<3>, "x">>;
 
-/// Returns its input after some time, and counts the samples that it has computed.
-auto slow_echo(milliseconds time, std::atomic<long>& computed) {
-  return std::make_unique<const serving_test::Echo>(3, [time, &computed](long n) {
-    std::this_thread::sleep_for(time);
+/// Returns its input when `may_end` lets it, and counts the samples that it computes.
+auto slow_echo(std::counting_semaphore<>& may_end, std::atomic<long>& computed) {
+  return std::make_unique<const serving_test::Echo>(3, [&](long n) {
     computed += n;
+    may_end.acquire();
   });
 }
 
@@ -95,6 +96,7 @@ struct Fixture {
   small::Net net;
   Model<small::Net, NoLoss, NoOptimizer, ModelOptions{}> model{net};
   std::atomic<long> computed = 0;
+  std::counting_semaphore<> may_end{0};
   Server server;
   GrpcServer over_grpc;
   std::shared_ptr<grpc::Channel> channel = channel_to(over_grpc.port());
@@ -102,7 +104,7 @@ struct Fixture {
   explicit Fixture(const ServeOptions& options = {.port = 0}, int max_calls = 1024, const ServedOptions& served = {})
       : server(options), over_grpc(server, {.port = 0, .max_calls = max_calls}) {
     server.add<SmallInputs>("net", 2, model);
-    server.add("slow", 1, slow_echo(milliseconds(300), computed), served);
+    server.add("slow", 1, slow_echo(may_end, computed), served);
     server.start();
   }
   Result ask(const std::string& method, const std::string& message = "") const {
@@ -171,15 +173,18 @@ TEST_CASE("what a client does wrong is a status with a sentence") {
 }
 
 TEST_CASE("requests whose clients have given up are not computed") {
-  const Fixture f({.port = 0}, 1024, {.max_batch_size = 1});
+  Fixture f({.port = 0}, 1024, {.max_batch_size = 1});
   std::vector<std::thread> clients;
   std::atomic<int> late = 0, done = 0;
-  clients.emplace_back([&] { done += f.slow().status.ok(); });
-  std::this_thread::sleep_for(milliseconds(100));
+  std::thread first([&] { done += f.slow().status.ok(); });
+  CHECK(comes_true([&] { return f.computed == 1; }));
   for (int k = 0; k < 5; ++k)
     clients.emplace_back(
         [&] { late += f.slow(milliseconds(100)).status.error_code() == StatusCode::DEADLINE_EXCEEDED; });
   for (std::thread& client : clients) client.join();
+  std::this_thread::sleep_for(milliseconds(100));  // until the server has heard it
+  f.may_end.release(100);
+  first.join();
   CHECK(f.slow().status.ok());  // after those that wait
   CHECK(done == 1);
   CHECK(late == 5);
@@ -197,10 +202,15 @@ TEST_CASE("a full queue and too many calls are RESOURCE_EXHAUSTED, and a stop co
         done += code == StatusCode::OK;
         refused += code == StatusCode::RESOURCE_EXHAUSTED;
       });
-      std::this_thread::sleep_for(milliseconds(k == 0 ? 100 : 10));
+      CHECK(comes_true([&] { return f.computed == 1; }));
     }
-    std::this_thread::sleep_for(milliseconds(80));
+    CHECK(comes_true([&] { return refused == 4; }));
+    std::thread end([&] {
+      std::this_thread::sleep_for(milliseconds(50));  // stop() has begun by now
+      f.may_end.release(100);
+    });
     f.server.stop();
+    end.join();
     for (std::thread& client : clients) client.join();
     CHECK(done == 2);
     CHECK(refused == 4);
