@@ -125,6 +125,19 @@ TEST_CASE("filter: the rows that pass, in every epoch, from any thread") {
             "four (data set: row 4 of epoch 0, sample 4, in filter)"));
 }
 
+TEST_CASE("filter and flat_map: an error while rows are counted names the sample, and no other one") {
+  const auto broken = named(9) | map<"label">([](std::int32_t label) {
+                        if (label == 4) throw std::runtime_error("four");
+                        return label;
+                      });
+  const std::string place = "four (data set: row 4 of epoch 0, sample 4, in map<1>)";
+  const auto filtered = broken | filter<"label">(odd);
+  CHECK(message<RuntimeError>([&] { filtered.size(); }) == place);
+  CHECK(message<RuntimeError>([&] { labels_of(filtered | shuffle(9, 1)); }) == place + " (data set: row 0 of epoch 0)");
+  const auto each = [](std::span<const std::int32_t> label) { return Numbers(label[0]); };
+  CHECK(message<RuntimeError>([&] { (broken | flat_map<"label">(each)).size(); }) == place);
+}
+
 TEST_CASE("split: parts that hold every row once, the same in each epoch") {
   const auto [train, valid] = split(Numbers(103), {0.8, 0.2}, {.seed = 3});
   CHECK(train.size() == 82);  // round(82.4)
@@ -139,11 +152,15 @@ TEST_CASE("split: parts that hold every row once, the same in each epoch") {
   CHECK(labels_of(parts[1]) == std::vector<int>{5, 6, 7});
   CHECK(split(Numbers(5), {0.5, 0.5})[0].size() == 3);  // round(2.5) is 2, and the first one gets what is missing
   CHECK(split(Numbers(3), {0.5, 0.5})[0].size() == 1);  // round(1.5) is 2 twice, and the first one gives one
+  CHECK(split(Numbers(6), {0.1, 0.1, 0.1, 0.7})[3].size() == 3);  // 1, 1, 1, and round(4.2), which gives one
   CHECK(labels_of(train | shuffle(82, 1), 0) != labels_of(train | shuffle(82, 1), 1));
   CHECK(has(message<ValueError>([] { split(Numbers(9), {5, 5}); }), "the sizes add up to 10, but there are 9 rows"));
   CHECK(has(message<ValueError>([] { split(Numbers(9), {0.5, 0.6}); }),
             "the fractions add up to 1.1; they must add up to 1."));
   CHECK(has(message<ValueError>([] { split(Numbers(2), {0.99, 0.01}); }), "part 1, 0.01 of 2 rows, would be empty"));
+  CHECK(message<ValueError>([] { split(Numbers(2), {0.34, 0.33, 0.33}); }) ==
+        "split: the parts of 2 rows have 3 after rounding, and no part has more than 1 to give that many away; give "
+        "numbers of rows.");
 }
 
 TEST_CASE("flat_map: each row becomes rows") {

@@ -1,5 +1,6 @@
 // split(data, {0.8, 0.2}): disjoint parts.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -43,7 +44,7 @@ struct SplitConfig {
 
 namespace detail {
 /// The sizes of the parts: fractions are rounded, the first part gets what is missing, and the first that is large
-/// enough gives what is too much.
+/// enough gives what is too much; it is an error if none is.
 template <std::size_t N, class T>
 std::array<long, N> split_sizes(const T (&parts)[N], long rows) {
   std::array<long, N> sizes{};
@@ -61,11 +62,13 @@ std::array<long, N> split_sizes(const T (&parts)[N], long rows) {
     if (std::abs(fractions - 1) > 1e-6)
       throw_error<ValueError>("split: the fractions add up to ", fractions, "; they must add up to 1.");
     if (sum < rows) sizes[0] += rows - sum;
-    for (std::size_t i = 0; sum > rows && i < N; ++i)
-      if (sizes[i] > sum - rows) {
-        sizes[i] -= sum - rows;
-        break;
-      }
+    if (const long excess = sum - rows; excess > 0) {
+      const auto large = std::find_if(sizes.begin(), sizes.end(), [&](long size) { return size > excess; });
+      if (large == sizes.end())
+        throw_error<ValueError>("split: the parts of ", rows, " rows have ", sum, " after rounding, and no part has ",
+                                "more than ", excess, " to give that many away; give numbers of rows.");
+      *large -= excess;
+    }
   } else if (sum != rows) {
     throw_error<ValueError>("split: the sizes add up to ", sum, ", but there are ", rows,
                             " rows; they must be equal. Use fractions, or take(...) before.");
