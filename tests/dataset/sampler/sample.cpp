@@ -129,6 +129,11 @@ TEST_CASE("WeightedRandomSampler: weights of any size draw as those in the same 
   };
   for (const bool replacement : {true, false})
     for (const double unit : {0x1p1021, 0x1p-1074, 0x1p-1000}) CHECK(drawn(unit, replacement) == drawn(1, replacement));
+  const auto far = Numbers(3) | sample(WeightedRandomSampler{.weights = {1e-300, 1e300, 1e-300}, .replacement = false});
+  for (std::uint64_t epoch = 0; epoch < 20; ++epoch) {
+    CHECK(labels_of(far, epoch)[0] == 1);
+    CHECK(sorted(labels_of(far, epoch)) == counted(0, 3));
+  }
   const auto each = Numbers(2000) | sample(WeightedRandomSampler{.weights = {1e308, 1e308, 1e308}, .seed = 1});
   std::map<int, int> times;
   for (int label : labels_of(each)) ++times[label];
@@ -196,4 +201,6 @@ TEST_CASE("numbers that are wrong") {
   CHECK(has(message<ValueError>(
                 [] { (void)(Numbers(10) | rename<1, "label">() | sample(PKSampler<"label">{.num_val = 2})); }),
             "0 classes have 2 rows or more"));
+  CHECK(message<ValueError>([] { (void)(Numbers(10) | sample(PKSampler<1>{.num_val = 1, .num_class = -2})); }) ==
+        "PKSampler.num_class(-2): the number of classes must be 0 or more.");
 }

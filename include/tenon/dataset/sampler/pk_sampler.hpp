@@ -96,6 +96,7 @@ struct PKMaker {
   PKDraw drawing(std::map<long, std::vector<long>> by_label) const {
     const long num_val = settings.num_val;
     check_at_least("PKSampler.num_val", num_val, 1, "the number of rows of a class");
+    check_at_least("PKSampler.num_class", settings.num_class, 0, "the number of classes");
     auto classes = std::make_shared<std::vector<std::vector<long>>>();
     for (auto& [label, rows] : by_label)
       if (static_cast<long>(rows.size()) >= num_val) classes->push_back(std::move(rows));

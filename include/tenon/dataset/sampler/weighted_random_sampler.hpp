@@ -90,7 +90,9 @@ struct WeightedRandomSampler {
     // The sum of large weights would overflow. A power of two as the factor changes no draw.
     auto scaled = std::make_shared<std::vector<double>>(weights);
     auto sums = std::make_shared<std::vector<double>>(weights.size());
-    for (double& weight : *scaled) weight = std::scalbn(weight, -std::ilogb(largest));
+    // nor becomes a weight 0 that is not: its row can be drawn, and 37 divided by it is a number
+    for (double& weight : *scaled)
+      if (weight > 0) weight = std::max(std::scalbn(weight, -std::ilogb(largest)), 0x1p-1000);
     std::partial_sum(scaled->begin(), scaled->end(), sums->begin());
     return {std::move(scaled), std::move(sums), std::make_shared<detail::EpochLists>(), count, replacement, seed};
   }
