@@ -38,7 +38,11 @@ struct Filtered : Behind<Filtered<D, F, I...>, D> {
     }(std::make_index_sequence<std::size_t(D::columns::count)>{});
     const auto list = lists->of(epoch);
     const std::lock_guard lock(list->mutex);
-    while (find_next(*list, epoch, row, scratch)) continue;
+    try {
+      while (find_next(*list, epoch, row, scratch)) continue;
+    } catch (...) {
+      detail::rethrow_with_place({epoch, list->scanned}, scratch);
+    }
     return static_cast<long>(list->numbers.size());
   }
   long read(Place place, void* const* out, Scratch& scratch) const {

@@ -36,7 +36,11 @@ struct FlatMapped : Behind<FlatMapped<D, E, F, I...>, D> {
     Scratch scratch;
     const auto list = state->ends.of(epoch);
     const std::lock_guard lock(list->mutex);
-    while (extend(*list, epoch, scratch)) continue;
+    try {
+      while (extend(*list, epoch, scratch)) continue;
+    } catch (...) {
+      detail::rethrow_with_place({epoch, list->scanned}, scratch);
+    }
     return list->numbers.empty() ? 0 : list->numbers.back();
   }
   long read(Place place, void* const* out, Scratch& scratch) const {

@@ -78,6 +78,8 @@ class RowBuffer {
       row_.owner[i] = &memory_[i];
     }
     const Scratch::Frame frame(scratch);
+    scratch.begins(Scratch::no_sample, place.epoch);  // what fails before the source is no fault of the last sample
+    scratch.operation = nullptr;
     gathering_.begin(scratch);
     try {
       row_.n = data.read(place, column, scratch);
