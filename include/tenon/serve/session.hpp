@@ -47,6 +47,7 @@ class Session final : public Connection {
   using Error = boost::system::error_code;
   using Parser = boost::beast::http::request_parser<boost::beast::http::string_body>;
   static constexpr std::string_view too_many_bytes = "too many bytes in requests, try again later";
+  static constexpr std::string_view out_of_memory = "out of memory, try again later";
 
  public:
   /// `hub` counts the connection already.
@@ -117,18 +118,28 @@ class Session final : public Connection {
     Error error;
     if (!parser_->is_header_done()) {
       if (may_skip_line_ && !skip_line()) return;
-      buffer_.consume(parser_->put(buffer_.data(), error));
+      if (!put(error)) return;
       if (error == boost::beast::http::error::need_more) return read_some(8192);
       if (error) return refuse_read(error);
       return check_header();
     }
     while (!error && !parser_->is_done() && buffer_.size() > 0) {
-      buffer_.consume(parser_->put(buffer_.data(), error));
+      if (!put(error)) return;
       if (error && error != boost::beast::http::error::need_more) return refuse_read(error);
     }
     if (parser_->chunked() && !fits_in_chunks(bool(error))) return;
     if (parser_->is_done()) return answer();
     read_some(std::clamp<std::size_t>(std::size_t(parser_->content_length_remaining().value_or(65536)), 8192, 65536));
+  }
+  // Gives the parser what has arrived; false if there is no memory for the body, and the request was refused.
+  bool put(Error& error) {
+    try {
+      buffer_.consume(parser_->put(buffer_.data(), error));
+      return true;
+    } catch (const std::bad_alloc&) {
+      refuse(503, out_of_memory);
+      return false;
+    }
   }
   // Counts what has arrived of a body whose length is not said before; false if it was refused. `waits`: for the rest
   // of the line between two chunks, or of what follows the last.
@@ -219,7 +230,7 @@ class Session final : public Connection {
     } catch (const Refusal& refusal) {
       write(error_answer(refusal.status, refusal.reason));
     } catch (const std::bad_alloc&) {
-      write(error_answer(503, "out of memory, try again later"));
+      write(error_answer(503, out_of_memory));
     }
     return false;
   }
@@ -260,7 +271,7 @@ class Session final : public Connection {
       return Batcher::Submitted::taken;
     } catch (const std::bad_alloc&) {
       ModelMetrics::add(batcher.metrics().failure, 1);
-      write(error_answer(503, "out of memory, try again later"));
+      write(error_answer(503, out_of_memory));
       return Batcher::Submitted::taken;
     }
     job->done = [self = self(), version](std::unique_ptr<Job> done) {
@@ -279,18 +290,23 @@ class Session final : public Connection {
   }
   void write_result(Version& version, Job& job) {
     ModelMetrics& metrics = version.batcher.metrics();
-    try {
-      if (job.refusal) throw *job.refusal;
-      InferResponse response = write_infer_response(version.name, version.number, version.batcher.model().signature(),
-                                                    job.request, job.outputs);
-      metrics.add_request(Clock::now() - job.arrived);
-      const bool binary = response.json_bytes > 0;
-      write({200, std::move(response.body), binary ? "application/octet-stream" : "application/json",
-             response.json_bytes});
-    } catch (const Refusal& refusal) {
+    const auto fail = [&](int status, std::string_view reason) {
       ModelMetrics::add(metrics.failure, 1);
-      write(error_answer(refusal.status, refusal.reason));
+      write(error_answer(status, reason));
+    };
+    if (job.refusal) return fail(job.refusal->status, job.refusal->reason);
+    InferResponse response;
+    try {
+      response = write_infer_response(version.name, version.number, version.batcher.model().signature(), job.request,
+                                      job.outputs);
+    } catch (const Refusal& refusal) {
+      return fail(refusal.status, refusal.reason);
+    } catch (const std::bad_alloc&) {
+      return fail(503, out_of_memory);
     }
+    metrics.add_request(Clock::now() - job.arrived);
+    write({200, std::move(response.body), response.json_bytes > 0 ? "application/octet-stream" : "application/json",
+           response.json_bytes});
   }
 
   // The response to HEAD has the length of a body, and no body.

@@ -200,13 +200,20 @@ class GrpcCall final : public ::grpc::ServerGenericBidiReactor {
   }
   void send_result(Job& job) {
     ModelMetrics& metrics = version_->batcher.metrics();
+    std::string message;
+    try {
+      if (!job.refusal)
+        message = write_infer_message(version_->name, version_->number, version_->batcher.model().signature(),
+                                      job.request, job.outputs);
+    } catch (const std::bad_alloc&) {
+      job.refusal = Refusal{429, "out of memory, try again later"};
+    }
     if (job.refusal) {
       ModelMetrics::add(metrics.failure, 1);
       return refuse(*job.refusal);
     }
     metrics.add_request(Clock::now() - job.arrived);
-    send(write_infer_message(version_->name, version_->number, version_->batcher.model().signature(), job.request,
-                             job.outputs));
+    send(message);
   }
 
   GrpcCalls& calls_;
