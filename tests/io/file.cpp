@@ -203,6 +203,20 @@ TEST_CASE("whether a file can be written is known before, and asking leaves no t
   CHECK(has(message<ValueError>([] { io::check_writable(""); }), "empty"));
 }
 
+TEST_CASE("no file takes the place of a device, a pipe, or a socket") {
+  const Folder folder;
+  REQUIRE(::mkfifo((folder / "pipe").c_str(), 0600) == 0);
+  std::filesystem::create_symlink("pipe", folder / "link");
+  for (const std::string& path : {folder / "pipe", folder / "link"}) {
+    CHECK(has(message<RuntimeError>([&] { io::write_file(path, "x"); }),
+              text("Cannot write '", path, "': it is a device, a pipe, or a socket")));
+    CHECK(std::filesystem::is_fifo(path));
+  }
+  CHECK(std::filesystem::is_symlink(folder / "link"));
+  for (const char* path : {"/dev/null", "/dev/stdout", "/dev/tenon-test"})
+    CHECK(has(message<RuntimeError>([&] { io::check_writable(path); }), "it is a device"));
+}
+
 TEST_CASE("a name as long as a name can be") {
   const Folder folder;
   const std::string path = folder / std::string(255, 'n');

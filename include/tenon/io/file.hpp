@@ -90,7 +90,8 @@ std::string read_file(const std::string& path, std::uint64_t limit = default_fil
 /// left. A path that is a symbolic link becomes a file; what the link pointed to stays as it was. Only a process that
 /// is killed leaves its unfinished file, ".tenon-" and its number; the next one to write in the directory removes it.
 ///
-/// throws      RuntimeError with the path and the system's reason (no such directory, no space, not permitted)
+/// throws      RuntimeError with the path and the system's reason (no such directory, no space, not permitted), and for
+///             a device, a pipe, or a socket: the file would take its place, also that of /dev/null
 void write_file(const std::string& path, std::span<const std::span<const std::byte>> parts);
 
 /// Throws what write_file would throw for a path where no file can appear. For a program that works long before it
@@ -331,12 +332,21 @@ TENON_INLINE bool is_locked(const FileHandle& file) {
   struct stat status;
   return ::fstat(file.get(), &status) != 0 || status.st_nlink > 0;
 }
+/// Whether a device, a pipe, or a socket is there, or what leads to one. In /dev all are, also a link such as
+/// /dev/stdout, wherever it leads today.
+[[gnu::cold]] inline bool is_special(const std::string& path) {
+  struct stat status;
+  return directory_of(path) == "/dev" || (::stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode));
+}
 /// The name is short and free of the final one, which may already be as long as a name can be. O_EXCL makes sure that
 /// two writers, also on two machines that share the directory, never get the same file; the umask sets its mode.
 TENON_INLINE FileHandle TemporaryFile::create() {
   check_path(final_path_);
   if (directory_exists(final_path_))
     throw_error<RuntimeError>("Cannot write '", final_path_, "': it is a directory; pass the path of a file.");
+  if (is_special(final_path_))
+    throw_error<RuntimeError>("Cannot write '", final_path_, "': it is a device, a pipe, or a socket, and a file that ",
+                              "appears as a whole would take its place; pass the path of a file.");
   static tenon::detail::Atomic<unsigned> counter{0};
   for (;;) {
     path_ = join_path(directory_of(final_path_), text(".tenon-", ::getpid(), "-", counter.fetch_add(1), ".tmp"));
