@@ -6,6 +6,7 @@
 
 #include <tenon/core/tensor/compare.hpp>
 #include <tenon/ops/pool2d.hpp>
+#include <tenon/ops/relu.hpp>
 #include <tenon/ops/structural.hpp>
 
 #include "../support/both_modes.hpp"
@@ -113,6 +114,12 @@ TEST_CASE("of equal elements the first in a window gets the gradient") {
   CHECK(gradient.data()[0] != 0);
   CHECK(gradient.data()[2] != 0);
   for (long i : {1, 3, 4, 5, 6, 7}) CHECK(gradient.data()[i] == 0);
+}
+
+TEST_CASE("images of more bytes than an int counts, here none of them, have kernels") {
+  const auto x = Tensor<float, Shape<dyn, 1, 8192, 8192>>::full(1, 0);
+  both_modes([](const auto& image) { return relu(max_pool2d<2>(relu(image))); }, x);
+  both_modes([](const auto& image) { return avg_pool2d<2>(image); }, x);
 }
 
 TEST_CASE("what does not fit is said in one sentence") {

@@ -134,7 +134,7 @@ class BodyRun {
       case Region::input: return const_cast<void*>(in_[place.offset]);
       case Region::constant: return constants_ + place.offset;
       case Region::sample: return scratch_ + program_.floor + place.offset * n_;
-      default: return scratch_ + place.offset + long(place.lift) * n_;
+      default: return scratch_ + place.offset + place.lift * n_;
     }
   }
   long constant_bytes() const {

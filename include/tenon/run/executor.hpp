@@ -222,7 +222,7 @@ class Executor {
     if (place.region == Region::constant) return constants() + place.offset;
     if (place.region == Region::tile) return base_[int(place.region)] + place.offset * tile_of(n);
     return base_[int(place.region)] +
-           (place.region == Region::sample ? place.offset * n : place.offset + long(place.lift) * n);
+           (place.region == Region::sample ? place.offset * n : place.offset + place.lift * n);
   }
   std::byte* constants() const {
 #if defined(TENON_TARGET)

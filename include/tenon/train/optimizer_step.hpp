@@ -49,7 +49,7 @@ class OptimizerStep {
     for (int e = 0; e < Structure<Net>::count; ++e)
       if (Structure<Net>::table.entry[e].trainable) address[e] = gradients.data(e);
     using Update = Compiled<detail::UpdateStep<Net, Optimizer>>;
-    detail::run_updates<Net, Optimizer>(bound(program_here<Update>(), parameters), parameters, address);
+    detail::run_updates<Net>(bound(program_here<Update>(), parameters), parameters, address);
     state_.advance();
   }
 

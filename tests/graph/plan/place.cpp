@@ -148,6 +148,18 @@ TEST_CASE("a short-lived fixed buffer stands above the samples of its time, not 
   CHECK(forward == 2);
 }
 
+TEST_CASE("a fixed buffer stands above samples of more bytes than an int counts") {
+  Maker<8> make;
+  const int x = make.input(samples_of(1 << 30)), p = make.parameter(fixed_of(16));
+  const int high = node(make, samples_of(1 << 30), x), fixed = node(make, fixed_of(16), p, high);
+  make.output(node(make, samples_of(1 << 30), fixed, high));
+  const Lifetimes<8> lives = lifetimes(make.graph);
+  const auto both = place_by_time(make.graph, lives, planned(make.graph, Region::sample), Region::fixed);
+  const auto plan = lift_fixed(make.graph, lives, both);
+  CHECK(plan.bytes(1) >= 8L << 30);
+  for (long n : {0, 1, 2, 100}) CHECK(overlap(make.graph, plan, n) == "");
+}
+
 TEST_CASE("no scratch memory is needed for a graph of leaves") {
   Maker<4> make;
   make.output(make.input(samples_of(4)));

@@ -5,6 +5,8 @@
 #define DOCTEST_CONFIG_IMPLEMENT_WITH_MAIN
 #include <doctest/doctest.h>
 
+#include "../maker.hpp"
+
 using tenon::detail::FastMemory;
 
 TEST_CASE("a place is free again after its last step") {
@@ -35,4 +37,17 @@ TEST_CASE("what would end beyond the limit gets no place, and takes none") {
   CHECK(memory.bytes() == 48);
   CHECK(memory.place(16, 0, 1, 64) == 48);
   CHECK(memory.place(64, 2, 2, 64) == 0);
+}
+
+TEST_CASE("values of more bytes than an int counts do not fit, however their number ends") {
+  using namespace graph_test;
+  for (const int elements : {1 << 29, 1 << 30, 2000000000}) {
+    CAPTURE(elements);
+    Maker<40> make;
+    SampleRoles<40> roles;
+    int x = make.input({{dyn, elements}, 2, Dtype::float32});
+    for (int k = 0; k < 32; ++k) roles.of[x = make.call<ops::Relu>(x)] = SampleRole::sample;
+    make.output(x);
+    CHECK(place_samples(make.graph, roles).bytes > 1 << 20);
+  }
 }

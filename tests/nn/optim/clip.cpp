@@ -7,11 +7,14 @@
 #include <limits>
 
 #include <tenon/nn/loss/mse.hpp>
+#include <tenon/nn/optim/accumulate_gradients.hpp>
 #include <tenon/nn/optim/adam.hpp>
 #include <tenon/nn/optim/clip.hpp>
+#include <tenon/nn/optim/lamb.hpp>
 #include <tenon/nn/optim/sgd.hpp>
 #include <tenon/train/amp.hpp>
 #include <tenon/train/checkpoint.hpp>
+#include <tenon/train/optimizer_step.hpp>
 
 #include "../../train/small.hpp"
 
@@ -137,8 +140,37 @@ TEST_CASE("with a loss scale the unscaled gradients are compared") {
   }
 }
 TEST_CASE("a parameter without a gradient") {
-  const Values graph = after_a_step<Idle>(Mode::graph, nn::ClipByGlobalNorm{plain(), 0.01f});
-  CHECK(graph == after_a_step<Idle>(Mode::pynative, nn::ClipByGlobalNorm{plain(), 0.01f}));
+  set_context({.seed = 4});
+  Idle net;
+  net.init_parameters();
+  const Values before = values_of(net);
+  const auto check = [&](const auto& optimizer) {
+    const Values graph = after_a_step<Idle>(Mode::graph, optimizer);
+    CHECK(graph == after_a_step<Idle>(Mode::pynative, optimizer));
+    CHECK(graph[1] != before[1]);
+    CHECK((graph[2] == before[2] && graph[3] == before[3]));
+  };
+  check(nn::ClipByGlobalNorm{plain(), 0.01f});
+  check(nn::ClipByNorm{plain(), 0.01f});
+  check(nn::ClipByValue{plain(), 0.01f});
+  check(nn::ClipByValue{nn::Lamb{.learning_rate = 0.1f}, 0.01f});
+  check(nn::AccumulateGradients{nn::ClipByValue{plain(), 0.01f}, 1});
+}
+TEST_CASE("a parameter that has a gradient in every second step") {
+  set_context({.mode = Mode::pynative, .seed = 4});
+  Idle net;
+  OptimizerStep step(net, nn::ClipByValue{plain(), 0.25f});
+  const auto x = Tensor<float, Shape<dyn, 3>>::full(1, 2);
+  for (int k = 0; k < 4; ++k) {
+    const Values before = values_of(net);
+    if (k % 2)
+      step(std::get<1>(value_and_grad([&] { return reduce_sum(net.fc(x)) + reduce_sum(net.idle(x)); }, net)()));
+    else step(std::get<1>(value_and_grad([&] { return reduce_sum(net.fc(x)); }, net)()));
+    const Values after = values_of(net);
+    CHECK(after[1][0] == doctest::Approx(before[1][0] - 0.25));
+    if (k % 2) CHECK(after[3][0] == doctest::Approx(before[3][0] - 0.25));
+    else CHECK((after[2] == before[2] && after[3] == before[3]));
+  }
 }
 TEST_CASE("frozen parameters do not count, from the step on that they are frozen in") {
   // the gradients of what is not frozen are larger than the bound alone

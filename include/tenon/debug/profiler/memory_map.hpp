@@ -99,7 +99,7 @@ class MemoryMapper {
       life.offset = program_.floor + place.offset * samples_;
       life.bytes = bytes * samples_;
     } else if (place.region == Region::fixed) {
-      life.offset = place.offset + long(place.lift) * samples_;
+      life.offset = place.offset + place.lift * samples_;
     } else {
       life.offset = program_.scratch(n_) + place.offset * tile_of(samples_);
       life.bytes = bytes * tile_of(samples_);

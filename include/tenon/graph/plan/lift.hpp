@@ -65,7 +65,7 @@ constexpr void lift_by_time(const Graph<N>& graph, const Lifetimes<N>& lives, co
       if (here > end) end = here;
     }
     for (int at = id; end && at < next; ++at)
-      if (owns(lives, at, Region::fixed) && is_short(lives, at)) plan.at[at].lift = int(highest);
+      if (owns(lives, at, Region::fixed) && is_short(lives, at)) plan.at[at].lift = highest;
     if (end) plan.add_need({highest, end});
     id = next;
   }
@@ -83,7 +83,7 @@ constexpr Plan<N> lift_fixed(const Graph<N>& graph, const Lifetimes<N>& lives, c
   apart.floor = low.size[1];
   for (int id = 0; id < graph.count; ++id) {
     if (!detail::owns(lives, id, Region::fixed)) continue;
-    together.at[id].lift = int(plan.size[0]);
+    together.at[id].lift = plan.size[0];
     apart.at[id] =
         detail::is_short(lives, id) ? BufferPlace{Region::fixed, apart.floor + high.at[id].offset} : low.at[id];
   }

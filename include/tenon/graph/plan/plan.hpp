@@ -18,7 +18,7 @@ inline constexpr int regions = 7, scratch_regions = 3;
 /// batch needs at its time: base + offset + lift * n.
 struct BufferPlace {
   Region region = Region::none;
-  int lift = 0;
+  long lift = 0;
   long offset = 0;
   constexpr BufferPlace() = default;
   constexpr BufferPlace(Region where, long bytes) : region(where), offset(bytes) {}

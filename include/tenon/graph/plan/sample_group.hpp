@@ -20,7 +20,7 @@ TENON_DEVICE constexpr std::byte* sample_address(const Arguments& a, const Buffe
   const auto base = [&](SampleBuffer buffer) { return static_cast<std::byte*>(a.buffer[int(buffer)]); };
   switch (place.region) {
     case Region::sample: return base(SampleBuffer::scratch) + floor + place.offset * a.n;
-    case Region::fixed: return base(SampleBuffer::scratch) + place.offset + long(place.lift) * a.n;
+    case Region::fixed: return base(SampleBuffer::scratch) + place.offset + place.lift * a.n;
     case Region::parameters: return base(SampleBuffer::parameters) + place.offset;
     case Region::state: return base(SampleBuffer::state) + place.offset;
     case Region::constant: return base(SampleBuffer::constants) + place.offset;

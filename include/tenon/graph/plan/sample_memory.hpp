@@ -40,6 +40,9 @@ struct SampleMemory {
 };
 
 namespace detail {
+/// A larger value takes this much: more than any target has, and an int holds the sum of all.
+inline constexpr long most_placed_bytes = 4 << 20;
+
 /// Places in the fast memory, first fit, by lifetimes: steps from one to another.
 template <int most>
 class FastMemory {
@@ -117,8 +120,9 @@ constexpr SampleMemory<N> place_samples(const Graph<N>& graph, const SampleRoles
   };
   detail::FastMemory<2 * N + 2> memory;
   const auto place = [&](int id, int now) {
+    const long bytes = aligned(graph[id].type.bytes(1));
     if (read_here[id])
-      made.at[id] = memory.place(int(aligned(graph[id].type.bytes(1))), now,
+      made.at[id] = memory.place(int(bytes < detail::most_placed_bytes ? bytes : detail::most_placed_bytes), now,
                                  made.handed_on[id] ? made.steps : end_of_life(last[id]));
   };
   for (int now = 0; now < made.steps; ++now) {

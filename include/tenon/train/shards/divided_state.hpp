@@ -157,8 +157,7 @@ class DividedState {
                                                            const void* const* gradients) {
   bool is_known = told_ == &update && told_version_ == parameters.arena()->freeze_version;
   for (int e = 0; e < parameters.entries(); ++e) {
-    const bool idle =
-        parameters.table()[e].trainable && (!parameters.handle(e).requires_grad() || (gradients && !gradients[e]));
+    const bool idle = parameters.table()[e].trainable && (!parameters.handle(e).requires_grad() || !gradients[e]);
     if (std::exchange(idle_[std::size_t(e)], idle) != idle) is_known = false;
   }
   if (is_known) return;

@@ -62,11 +62,8 @@ struct ShardSteps {
     using Update = Compiled<UpdateStep<Net, Optimizer, Runner::drops_overflow, true>, Runner::model_options.passes>;
     find_gradients(runner.gradients_, parameters, reached, SumLayout<Net>::table.offset, block);
     Executor& executor = runner.bound(runner.executors_.get(program_here<Update>()));
-    if (!divided) prepare_updates<Net, Optimizer>(executor, parameters, runner.gradients_);
-    else {
-      const void* const* const gradients = nn::detail::accumulates<Optimizer> ? runner.gradients_ : nullptr;
-      divided.call(&DivisionCalls::restrict, executor, parameters, gradients);
-    }
+    if (!divided) prepare_updates<Net>(executor, parameters, runner.gradients_);
+    else divided.call(&DivisionCalls::restrict, executor, parameters, runner.gradients_);
     executor.run(runner.gradients_, 1);
   }
 

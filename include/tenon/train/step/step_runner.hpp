@@ -306,7 +306,7 @@ class StepRunner {
     const ParameterList parameters(*net_);
     for (int e = 0; e < Structure<Net>::count; ++e)
       gradients_[e] = Structure<Net>::table.entry[e].trainable ? tape_.gradient_data(parameters.handle(e)) : nullptr;
-    run_updates<Net, Optimizer>(bound(executors_.get(program_here<Update>())), parameters, gradients_);
+    run_updates<Net>(bound(executors_.get(program_here<Update>())), parameters, gradients_);
   }
   // Calls `with_gradients` when the tape has them. `scale` is what the loss is multiplied by, if it is.
   template <class... C, class List, class Then>

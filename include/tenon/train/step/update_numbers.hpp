@@ -55,21 +55,23 @@ void write_numbers(TrainState& state, [[maybe_unused]] const ParameterList& para
 }
 
 /// Before the updates run alone. `gradients` has an address per entry of the network, null where there is no gradient.
-template <class Net, class Optimizer>
-void prepare_updates([[maybe_unused]] Executor& update, [[maybe_unused]] const ParameterList& parameters,
-                     [[maybe_unused]] const void* const* gradients) {
-  if constexpr (nn::detail::accumulates<Optimizer>) {
-    // An update whose gradient is a sum over batches has no input that could be missing: what has no gradient in this
-    // step is treated as frozen.
-    bool idle[Structure<Net>::count]{};
-    for (int e = 0; e < Structure<Net>::count; ++e) idle[e] = Structure<Net>::table.entry[e].trainable && !gradients[e];
-    update.freeze(idle, parameters.arena()->freeze_version);
+/// What has none in this step is treated as frozen: an update may read what is made of the gradient, a sum over batches
+/// or clipped elements, and has no input then that could be missing.
+template <class Net>
+void prepare_updates(Executor& update, const ParameterList& parameters, const void* const* gradients) {
+  constexpr unsigned other_flags = ~0u;  // no version: the next step asks again what is frozen
+  bool idle[Structure<Net>::count]{}, lacks = false;
+  for (int e = 0; e < Structure<Net>::count; ++e) {
+    const bool trains = Structure<Net>::table.entry[e].trainable && parameters.handle(e).requires_grad();
+    idle[e] = Structure<Net>::table.entry[e].trainable && !(trains && gradients[e]);
+    lacks |= trains && !gradients[e];
   }
+  if (lacks) update.freeze(idle, other_flags);
 }
 /// Runs them.
-template <class Net, class Optimizer>
+template <class Net>
 void run_updates(Executor& update, const ParameterList& parameters, const void* const* gradients) {
-  prepare_updates<Net, Optimizer>(update, parameters, gradients);
+  prepare_updates<Net>(update, parameters, gradients);
   update.run(gradients, 1);
 }
 

@@ -170,7 +170,7 @@ struct MaxPoolGradient {
   template <class Call>
   static constexpr int bands_of() {
     constexpr auto c = Call::config();
-    constexpr int most = 8 << 10, rows = Call::result[2], row = Call::result[3] * block_samples * int(sizeof(float));
+    constexpr long most = 8 << 10, rows = Call::result[2], row = Call::result[3] * block_samples * long(sizeof(float));
     int bands = 1;
     if (c.kh == c.stride_h && c.top == 0 && c.oh * c.kh == rows)
       while (rows / bands * row > most && bands < c.oh) ++bands;
