@@ -1,5 +1,5 @@
-// Normalizations that a file writes out, as export_onnx does a BatchNorm and PyTorch an RMSNorm: one node again, so that
-// the header has the cell.
+// Normalizations that a file writes out, as export_onnx does a BatchNorm and PyTorch an RMSNorm: one node again, so
+// that the header has the cell.
 #pragma once
 #include "patterns.hpp"
 
@@ -89,7 +89,7 @@ class BatchNormSearch {
   long behind_ = -1;  // how many axes of extent 1 the rows have behind theirs
 };
 
-/// Finds x / sqrt(mean of x^2 + epsilon) * gamma over the last axis, where gamma is a weight, or a number more than one.
+/// Finds x / sqrt(mean of x^2 + epsilon) * gamma over the last axis, where gamma is a weight, or a weight and a number.
 class RmsNormSearch {
  public:
   RmsNormSearch(const Matcher& matcher, const TensorsByName& tensors) : matcher_(matcher), tensors_(tensors) {}
@@ -117,11 +117,12 @@ class RmsNormSearch {
  private:
   bool is_weight(const std::string& name) const {
     const auto found = tensors_.find(name);
-    return found != tensors_.end() && found->second->type == 1 && found->second->count() > 1;
+    return found != tensors_.end() && found->second->type == 1 && found->second->count() > 1 &&
+           found->second->extents.back() == found->second->count();
   }
   bool is_gamma(const std::string& name) const {
     const ReadNode* const made = matcher_.maker(name);
-    if (!made || made->operation != "Add") return is_weight(name);
+    if (!made || made->operation != "Add" || made->inputs.size() != 2) return is_weight(name);
     for (const bool swapped : {false, true})
       if (is_weight(made->inputs[swapped]) && matcher_.scalar(made->inputs[!swapped])) return true;
     return false;

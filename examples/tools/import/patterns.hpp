@@ -68,6 +68,10 @@ class Matcher {
     }
     return false;
   }
+  static bool is_cast_to_float(const ReadNode& node) {
+    const auto* const to = node.operation == "Cast" && !node.inputs.empty() ? node.find("to") : nullptr;
+    return to && to->whole == std::vector<std::int64_t>{1};
+  }
   bool one(const std::string& value, std::string_view pattern, Values& values) const {
     if (pattern.size() == 1 && pattern[0] >= 'a') return values.try_emplace(pattern[0], value).first->second == value;
     const std::size_t open = pattern.find('(');
@@ -76,12 +80,12 @@ class Matcher {
       const double wanted = std::stod(std::string(pattern));
       return found && std::abs(*found - wanted) <= 1e-5 * std::abs(wanted);
     }
-    const ReadNode* const made = maker(value);
+    const ReadNode* made = maker(value);
+    for (int casts = 0; made && is_cast_to_float(*made) && casts < 4; ++casts) made = maker(made->inputs[0]);
     if (!made) return false;
-    if (const auto* const to = made->operation == "Cast" ? made->find("to") : nullptr)
-      return to->whole == std::vector<std::int64_t>{1} && one(made->inputs.at(0), pattern, values);
     const bool is_called = pattern.size() > 1 && pattern[1] == ':';
-    if (is_called && values.try_emplace(pattern[0], value).first->second != value) return false;
+    const std::string& name = made->outputs[0];
+    if (is_called && values.try_emplace(pattern[0], name).first->second != name) return false;
     const std::size_t begin = is_called ? 2 : 0;
     return made->operation == pattern.substr(begin, open - begin) && operands(*made, pattern.substr(open + 1), values);
   }

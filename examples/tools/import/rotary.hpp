@@ -9,9 +9,10 @@ namespace importer {
 inline std::map<std::string, Matcher::Values> rotary_groups(const ReadGraph& graph) {
   const Matcher matcher(graph.nodes, graph.initializers);
   std::map<std::string, Matcher::Values> groups;
-  for (const ReadNode& node : graph.nodes)
-    if (Matcher::Values values = matcher.match(node, "Add(Mul(x,c),Mul(Concat(Neg(b),a),s))"); !values.empty())
-      groups[node.outputs[0]] = std::move(values);
+  for (const ReadNode& node : graph.nodes) {
+    Matcher::Values values = matcher.match(node, "Add(Mul(x,c),Mul(Concat(Neg(b),a),s))");
+    if (!values.empty() && !node.outputs.empty()) groups[node.outputs[0]] = std::move(values);
+  }
   return groups;
 }
 
@@ -22,6 +23,8 @@ class RotarySearch {
 
   /// Whether the node became a rotary_embedding.
   bool run() const {
+    for (const auto& [letter, name] : group_)
+      if (id(letter) < 0) return false;
     View x = features_last(view('x'));
     const Shape shape = g[x.base].shape;
     const HeadsOf heads(g, x, false);
@@ -69,9 +72,10 @@ class RotarySearch {
     Shape shape = shape_of(all);
     shape.back() = Extent(width);
     const bool is_whole = all.first == 0 && Extent(all.width) == g[all.base].shape.back();
+    if (!is_whole || !(shape_of(half) == shape)) return false;
     const bool is_beside = std::equal(half.dims.begin(), half.dims.end() - 1, all.dims.begin(), all.dims.end() - 1);
-    return is_whole && half.base == all.base && half.width == width && half.first == (is_second ? width : 0) &&
-           half.scale == 1 && shape_of(half) == shape && is_beside;
+    return half.base == all.base && half.width == width && half.first == (is_second ? width : 0) && half.scale == 1 &&
+           is_beside;
   }
   /// The elements of a constant [T, D] whose halves are equal, the first half of each row.
   std::optional<std::vector<float>> half_rows(char letter, long rows, long features) const {
