@@ -18,7 +18,7 @@ trap 'rm -rf "$work"' EXIT
 names=${*:-mlp lenet resnet18 mobilenet unet generator lstm gru gpt bert lenet_new resnet_small_new mobilenet_new
   unet_new generator_new lstm_new gru_new gpt_new bert_new
   loops choice_new encoder causal decoder attention masked encoder_new causal_new decoder_new attention_new masked_new
-  vision vision_new}
+  vision vision_new llama qwen llama_new qwen_new}
 # shellcheck disable=SC2086  # several names
 "$python" "$source/tests/onnx/import/networks.py" "$work" $(printf '%s\n' $names | sed 's/_new//' | sort -u) \
   >"$work/python.log" 2>&1 || { tail -n 5 "$work/python.log"; echo "FAILED: PyTorch cannot export"; exit 1; }
@@ -33,7 +33,7 @@ for name in $names; do
     unet*) inputs='float Shape<dyn,1,32,32>' ;;
     resnet18*) inputs='float Shape<dyn,3,64,64>' ;;
     lstm* | gru* | encoder* | causal*) inputs='std::int64_t Shape<dyn,12>' ;;
-    gpt*) inputs='std::int64_t Shape<dyn,16>' ;;
+    gpt* | llama* | qwen*) inputs='std::int64_t Shape<dyn,16>' ;;
     masked*) inputs='std::int64_t Shape<dyn,12> std::int64_t Shape<dyn,12>' ;;
     bert*) inputs='std::int64_t Shape<dyn,16> std::int64_t Shape<dyn,16>' ;;
     decoder*) inputs='float Shape<dyn,7,16> float Shape<dyn,5,16>' ;;
@@ -47,6 +47,11 @@ print("--extent", onnx.load(sys.argv[1]).graph.input[0].type.tensor_type.shape.d
     "$work/$name.onnx") ;; gpt | bert) extents='--extent seq=16,32' ;; esac
   # shellcheck disable=SC2086  # two words, or none
   "$work/tenon-import" "$work/$name.onnx" $extents || { failed=1; continue; }
+  case $name in llama* | qwen*)  # what their cells become
+    for word in 'nn::RMSNorm<' 'rotary_embedding(' 'repeat_interleave<' 'attention<AttentionConfig{.heads = 4'; do
+      grep -qF "$word" "$work/$name.hpp" || { echo "FAILED: $name.hpp has no $word"; failed=1; }
+    done ;;
+  esac
   network=$(sed -n '1s/^\/\/ \([A-Za-z0-9]*\), made.*/\1/p' "$work/$name.hpp")
   space=$(sed -n 's/^namespace \([A-Za-z0-9_]*\) {$/\1/p' "$work/$name.hpp")
   x=$(echo "$inputs" | awk '{ for (k = 1; k < NF; k += 2)

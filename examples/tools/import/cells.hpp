@@ -99,8 +99,9 @@ inline bool add_bias(const NodeView& n) {
   return false;
 }
 
-inline void layer_norm(const NodeView& n) {
+inline void layer_norm(const NodeView& n, bool is_rms) {
   const Shape shape = n.shape(0);
+  const std::string cell = is_rms ? "nn::RMSNorm" : "nn::LayerNorm";
   const std::size_t axis = n.axis(n.whole("axis", -1), shape.size());
   Member member{"norm", "", {}, ""};
   const Shape last(shape.begin() + long(axis), shape.end());
@@ -110,12 +111,14 @@ inline void layer_norm(const NodeView& n) {
   settings.add("epsilon", real_text(double(n.real("epsilon", 1e-5f))));
   std::string extents;
   for (const Extent& each : last) extents += (extents.empty() ? "" : ", ") + number("Width", each.factor);
-  member.type = "nn::LayerNorm<Shape<" + extents + ">" + settings.after_comma("nn::LayerNormConfig") + ">";
+  member.type = cell + "<Shape<" + extents + ">" + settings.after_comma(cell + "Config") + ">";
   const ReadTensor& gamma = constant_tensor(n, 1);
   ReadTensor beta = n.has(2) ? constant_tensor(n, 2) : gamma;
   if (!n.has(2)) beta.bytes.assign(beta.bytes.size(), '\0');
   if (gamma.count() != count.factor || beta.count() != count.factor) n.refuse("its weights do not fit its input");
-  member.weights = {{"gamma", gamma}, {"beta", beta}};
+  member.weights = {{"gamma", gamma}};
+  if (is_rms) n.g.needs_more = true;
+  else member.weights.push_back({"beta", beta});
   n.out(0, shape, 1);
   Call& call = n.call("@($0)", {n.id(0)});
   name_member(call, n, gamma);

@@ -82,9 +82,10 @@ struct Graph {
   std::map<std::pair<int, std::string>, int> tables{};  // a constant as a parameter of a module
   std::map<std::string, int> uses{};                    // how many nodes read a value, by its name
   std::set<std::string> cell_weights{};                 // names of values that the tool computes (cell_weights.hpp)
-  std::deque<ReadTensor> made{};                        // constants of attributes
-  std::size_t made_bytes = 0, given_bytes = 0;          // of these constants, and of the tensors of the file
-  bool needs_more = false;                              // <tenon/more.hpp>
+  std::map<std::string, std::map<char, std::string>> rotary_groups{};  // by their output (rotary.hpp)
+  std::deque<ReadTensor> made{};                                       // constants of attributes
+  std::size_t made_bytes = 0, given_bytes = 0;  // of these constants, and of the tensors of the file
+  bool needs_more = false;                      // <tenon/more.hpp>
 
   int add_value(std::string name) {
     values.push_back({});

@@ -51,7 +51,7 @@ class NamedSettings {
       const std::size_t begin = at + key.size() + 4;
       return text.substr(begin, text.find_first_of(",}", begin) - begin);
     };
-    if (text.find("LayerNorm") != text.npos) return "norm_config";
+    if (text.find("LayerNorm") != text.npos || text.find("RMSNorm") != text.npos) return "norm_config";
     if (text.find("DenseConfig") != text.npos) return "without_bias";
     std::string name;
     if (!value("stride").empty()) name = "stride_" + value("stride");

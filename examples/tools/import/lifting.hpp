@@ -3,6 +3,7 @@
 #pragma once
 #include "attention.hpp"
 #include "movement.hpp"
+#include "shared_heads.hpp"
 #include "view_parts.hpp"
 
 namespace importer {
@@ -15,6 +16,7 @@ class Lifting {
   /// Whether the node is translated. If not, its inputs have code.
   bool run() {
     if (n.ids.empty() || in({"Shape", "LSTM", "GRU", "If", "Loop", "Scan"})) return false;  // they take views
+    if ((is(0, Special::scores) || is(0, Special::attended)) && changes_nothing()) return n.alias(0, n.id(0)), true;
     for (std::size_t k = 0; k < n.ids.size(); ++k)
       if (is(k, Special::scores) || (is(k, Special::attended) && op == "Softmax")) {
         if (change_scores(n, k)) return true;
@@ -39,6 +41,9 @@ class Lifting {
     for (std::size_t k = 0; k < n.ids.size(); ++k)
       if (is(k, Special::view)) return true;
     return false;
+  }
+  bool changes_nothing() const {
+    return in({"Identity", "Dropout"}) || (op == "Cast" && n.whole("to", 0) == n.in(0).type);
   }
   /// Whether a transpose moves the samples away from the first axis, so that a view begins.
   bool begins() const {
@@ -109,8 +114,7 @@ class Lifting {
     if (!is(0, Special::view)) return false;
     View v = view();
     if (op == "Transpose") return n.node.find("perm") && moved();
-    if (in({"Identity", "Dropout"}) || (op == "Cast" && n.whole("to", 0) == n.in(0).type))
-      return n.alias(0, n.id(0)), true;
+    if (changes_nothing()) return n.alias(0, n.id(0)), true;
     if (op == "Reshape") {
       const auto dims = cut(flat(v), wanted_shape(n));
       if (dims) v.dims = *dims;
@@ -133,6 +137,7 @@ class Lifting {
       }
       return !places.empty() && give(std::move(v));
     }
+    if (op == "Expand") return repeats_heads(n, v);
     if (op == "GatherND") return one_row();
     if (in({"Gather", "Slice", "Split"}) && has_inner_cut(v)) {  // other nodes take parts of the same
       v = apart(n, v);
@@ -269,14 +274,34 @@ class Lifting {
     return lift(view(), ids);
   }
   bool along_last() const {
-    if (!is(0, Special::view) || !in({"LayerNormalization", "Softmax", "LogSoftmax"}) || !is_along_last(view()))
+    if (!is(0, Special::view) || !in({"LayerNormalization", "RMSNormalization", "Softmax", "LogSoftmax"}) ||
+        n.axis(n.whole("axis", -1), n.rank(0)) + 1 != n.rank(0))
       return false;
-    if (n.axis(n.whole("axis", -1), n.rank(0)) + 1 != n.rank(0)) return false;
+    if (!is_along_last(view())) return along_heads(view());
     ReadNode node = n.node;
     set(node, "axis", {-1});
     std::vector<int> ids = n.ids;
     ids[0] = base(view());
     return lift(view(), ids, &node);
+  }
+  /// Along the last axis of a view that is the inner part of one of its base, the features of a head.
+  bool along_heads(View v) const {
+    const std::size_t back = g[v.base].shape.size() - 1;
+    const Pieces features = v.dims.empty() ? Pieces() : v.dims.back();
+    if (!rule_ || features.size() != 1 || features[0].axis != back || features[0].inner != 1 ||
+        !features[0].extent.is_number())
+      return false;
+    v = of_all(n, v);
+    const Shape all = g[v.base].shape;
+    Shape cut = all;
+    cut.back() = Extent(v.width / features[0].extent.factor), cut.push_back(features[0].extent);
+    NodeView inner(g, n.node, n.scope);
+    inner.ids[0] = reshaped(n, v.base, cut);
+    rule_(inner);
+    v.base = g.id_of.at(n.node.outputs[0]);
+    g.id_of.erase(n.node.outputs[0]);
+    v.base = reshaped(n, v.base, all);
+    return give(std::move(v));
   }
   bool over_axes() const {
     if (!is(0, Special::view) || !in({"ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin"})) return false;
@@ -341,36 +366,13 @@ class Lifting {
     describe_constant(g[id], g.made.back());
     return id;
   }
-  /// The view of a value in code with the samples first and its last axis last.
-  View rebased(const View& v) const {
-    View base = v;
-    Pieces leading = flat(v);
-    leading.resize(leading.size() - v.dims.back().size());
-    const auto batch = std::find_if(leading.begin(), leading.end(), [](const Piece& p) { return p.axis == 0; });
-    if (batch == leading.end()) n.refuse("it mixes the samples of a batch");
-    std::rotate(leading.begin(), batch, batch + 1);
-    base.dims.clear();
-    for (const Piece& p : leading) base.dims.push_back({p});
-    base.dims.push_back(v.dims.back());
-    View result{materialized(n, base), v.dims};
-    for (Pieces& pieces : result.dims)
-      for (Piece& p : pieces)
-        if (&pieces != &result.dims.back()) {
-          const auto axis = std::size_t(std::find(leading.begin(), leading.end(), p) - leading.begin());
-          p = {axis, 1, p.extent};
-        }
-    const Shape& shape = g[result.base].shape;
-    result.width = shape.back().factor;
-    result.dims.back() = joined({{shape.size() - 1, 1, shape.back()}});
-    return result;
-  }
   bool product() const {
     if (!in({"MatMul", "Gemm"}) || !is(0, Special::view) || !n.has(1) || !n.in(1).tensor || n.whole("transA", 0))
       return false;
     View v = view();
     if (const Pieces pieces = flat(v); pieces.size() > 3 && pieces[0].axis == 0)
       return false;  // it has code of its own
-    if (!is_along_last(v)) v = rebased(v);
+    if (!is_along_last(v)) v = rebased(n, v);
     std::vector<int> ids = n.ids;
     ids[0] = base(v);
     const Value& weight = n.in(1);

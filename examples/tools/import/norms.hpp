@@ -1,4 +1,5 @@
-// Batch normalizations that a file writes out, as export_onnx does: one node again, so that the header has the cell.
+// Normalizations that a file writes out, as export_onnx does a BatchNorm and PyTorch an RMSNorm: one node again, so
+// that the header has the cell.
 #pragma once
 #include "patterns.hpp"
 
@@ -88,6 +89,55 @@ class BatchNormSearch {
   long behind_ = -1;  // how many axes of extent 1 the rows have behind theirs
 };
 
+/// Finds x / sqrt(mean of x^2 + epsilon) * gamma over the last axis, where gamma is a weight, or a weight and a number.
+class RmsNormSearch {
+ public:
+  RmsNormSearch(const Matcher& matcher, const TensorsByName& tensors) : matcher_(matcher), tensors_(tensors) {}
+
+  /// Whether the node became an RMS normalization.
+  bool join(ReadNode& node) {
+    for (const std::string_view square : {"Pow(x,2)", "Mul(x,x)"}) {
+      const std::string root = text("Sqrt(Add(m:ReduceMean(", square, "),e))");
+      for (const std::string& scaled :
+           {text("Mul(x,Reciprocal(", root, "))"), text("Mul(x,Div(1,", root, "))"), text("Div(x,", root, ")")}) {
+        const Matcher::Values v = matcher_.match(node, text("Mul(g,", scaled, ")"));
+        if (v.empty() || !is_gamma(v.at('g')) || !is_of_last_axis(*matcher_.maker(v.at('m')))) continue;
+        const auto epsilon = matcher_.scalar(v.at('e'));
+        if (!epsilon) continue;
+        node.operation = "RMSNormalization", node.inputs = {v.at('x'), v.at('g')};
+        node.attributes.resize(1);
+        node.attributes[0].name = "epsilon", node.attributes[0].has_number = true;
+        node.attributes[0].number = float(*epsilon);
+        return true;
+      }
+    }
+    return false;
+  }
+
+ private:
+  bool is_weight(const std::string& name) const {
+    const auto found = tensors_.find(name);
+    return found != tensors_.end() && found->second->type == 1 && found->second->count() > 1 &&
+           found->second->extents.back() == found->second->count();
+  }
+  bool is_gamma(const std::string& name) const {
+    const ReadNode* const made = matcher_.maker(name);
+    if (!made || made->operation != "Add" || made->inputs.size() != 2) return is_weight(name);
+    for (const bool swapped : {false, true})
+      if (is_weight(made->inputs[swapped]) && matcher_.scalar(made->inputs[!swapped])) return true;
+    return false;
+  }
+  bool is_of_last_axis(const ReadNode& mean) const {
+    const auto* const keeps = mean.find("keepdims");
+    if (keeps && !keeps->whole.empty() && keeps->whole[0] == 0) return false;
+    if (const auto* const axes = mean.find("axes")) return axes->whole == std::vector<std::int64_t>{-1};
+    return mean.inputs.size() > 1 && matcher_.scalar(mean.inputs[1]) == -1;
+  }
+
+  const Matcher& matcher_;
+  const TensorsByName& tensors_;
+};
+
 inline void join_norms(ReadGraph& graph, TensorsByName tensors = {}) {
   for (const ReadTensor& t : graph.initializers) tensors[t.name] = &t;
   const std::vector<ReadNode> before = graph.nodes;  // the search sees what was there
@@ -95,7 +145,7 @@ inline void join_norms(ReadGraph& graph, TensorsByName tensors = {}) {
   for (ReadNode& node : graph.nodes) {
     for (const auto& a : node.attributes)
       if (a.graph) join_norms(*a.graph, tensors);
-    BatchNormSearch(matcher, tensors).join(node);
+    if (!BatchNormSearch(matcher, tensors).join(node)) RmsNormSearch(matcher, tensors).join(node);
   }
 }
 

@@ -4,10 +4,13 @@
 
 namespace importer {
 
-/// Matches trees of nodes with patterns such as "Mul(x,Sigmoid(x))": numbers are constants, x is any value, the same
-/// each time; the order of two operands does not count.
+/// Matches trees of nodes with patterns such as "Mul(x,Sigmoid(x))": numbers are constants, a letter is any value, the
+/// same each time; "m:Sqrt(x)" calls a value m, too. The order of two operands does not count, nor do casts to float32
+/// between the nodes.
 class Matcher {
  public:
+  using Values = std::map<char, std::string>;  // what the letters are
+
   Matcher(const std::vector<ReadNode>& nodes, const std::vector<ReadTensor>& initializers) {
     for (const ReadNode& node : nodes) {
       for (const std::string& output : node.outputs) made_by_[output] = &node;
@@ -21,13 +24,18 @@ class Matcher {
     const auto found = made_by_.find(value);
     return found == made_by_.end() ? nullptr : found->second;
   }
-  /// The value x, or nothing.
-  std::string match(const ReadNode& node, std::string_view pattern) const {
-    std::string x;
+  /// The values of the letters; none if the node is something else.
+  Values match(const ReadNode& node, std::string_view pattern) const {
+    Values values;
     std::string_view rest = pattern;
     rest.remove_prefix(rest.find('(') + 1);
-    if (pattern.substr(0, pattern.find('(')) != node.operation) return "";
-    return operands(node, rest, x) ? x : "";
+    if (pattern.substr(0, pattern.find('(')) != node.operation) return {};
+    return operands(node, rest, values) ? values : Values();
+  }
+  /// A constant of one element.
+  std::optional<double> scalar(const std::string& value) const {
+    const auto found = scalars_.find(value);
+    return found == scalars_.end() ? std::nullopt : std::optional(found->second);
   }
 
  private:
@@ -44,36 +52,42 @@ class Matcher {
     rest.remove_prefix(std::min(end + 1, rest.size()));
     return one;
   }
-  bool operands(const ReadNode& node, std::string_view rest, std::string& x) const {
+  bool operands(const ReadNode& node, std::string_view rest, Values& values) const {
     const std::string_view a = take(rest);
     if (node.inputs.empty()) return false;
-    if (rest.empty()) return one(node.inputs[0], a, x);
+    if (rest.empty()) return one(node.inputs[0], a, values);
     const std::string_view b = take(rest);
     if (node.inputs.size() < 2) return false;
     for (const bool swapped : {false, true}) {
       if (swapped && node.operation != "Mul" && node.operation != "Add") break;
-      std::string bound = x;
-      if (one(node.inputs[swapped], a, bound) && one(node.inputs[!swapped], b, bound)) {
-        x = bound;
+      Values found = values;
+      if (one(node.inputs[swapped], a, found) && one(node.inputs[!swapped], b, found)) {
+        values = std::move(found);
         return true;
       }
     }
     return false;
   }
-  bool one(const std::string& value, std::string_view pattern, std::string& x) const {
-    if (pattern == "x") {
-      if (x.empty()) x = value;
-      return x == value;
-    }
+  static bool is_cast_to_float(const ReadNode& node) {
+    const auto* const to = node.operation == "Cast" && !node.inputs.empty() ? node.find("to") : nullptr;
+    return to && to->whole == std::vector<std::int64_t>{1};
+  }
+  bool one(const std::string& value, std::string_view pattern, Values& values) const {
+    if (pattern.size() == 1 && pattern[0] >= 'a') return values.try_emplace(pattern[0], value).first->second == value;
     const std::size_t open = pattern.find('(');
     if (open == pattern.npos) {
-      const auto found = scalars_.find(value);
+      const auto found = scalar(value);
       const double wanted = std::stod(std::string(pattern));
-      return found != scalars_.end() && std::abs(found->second - wanted) <= 1e-5 * std::abs(wanted);
+      return found && std::abs(*found - wanted) <= 1e-5 * std::abs(wanted);
     }
-    const auto found = made_by_.find(value);
-    return found != made_by_.end() && found->second->operation == pattern.substr(0, open) &&
-           operands(*found->second, pattern.substr(open + 1), x);
+    const ReadNode* made = maker(value);
+    for (int casts = 0; made && is_cast_to_float(*made) && casts < 4; ++casts) made = maker(made->inputs[0]);
+    if (!made) return false;
+    const bool is_called = pattern.size() > 1 && pattern[1] == ':';
+    const std::string& name = made->outputs[0];
+    if (is_called && values.try_emplace(pattern[0], name).first->second != name) return false;
+    const std::size_t begin = is_called ? 2 : 0;
+    return made->operation == pattern.substr(begin, open - begin) && operands(*made, pattern.substr(open + 1), values);
   }
 
   std::map<std::string, const ReadNode*> made_by_;
@@ -110,9 +124,9 @@ inline void join_nodes(ReadGraph& model) {
       if (a.graph) join_nodes(*a.graph);
     join_squeeze(node, matcher);
     for (const Joined& j : all)
-      if (const std::string x = matcher.match(node, j.pattern); !x.empty()) {
+      if (const Matcher::Values values = matcher.match(node, j.pattern); !values.empty()) {
         node.operation = j.operation;
-        node.inputs = {x};
+        node.inputs = {values.at('x')};
         node.attributes.clear();
         if (!j.approximate.empty()) {
           node.attributes.emplace_back();

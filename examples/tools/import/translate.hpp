@@ -6,6 +6,7 @@
 #include "control.hpp"
 #include "convolution.hpp"
 #include "einsum.hpp"
+#include "empty_parts.hpp"
 #include "evaluate.hpp"
 #include "lifting.hpp"
 #include "lookups.hpp"
@@ -15,6 +16,7 @@
 #include "places.hpp"
 #include "recurrent.hpp"
 #include "resizing.hpp"
+#include "rotary.hpp"
 #include "shared.hpp"
 #include "sources.hpp"
 #include "unfolding.hpp"
@@ -80,7 +82,7 @@ inline const std::map<std::string, Rule>& rules() {
       {"InstanceNormalization", [](const NodeView& n) { group_norm(n, true); }},
       {"IsNaN", [](const NodeView& n) { unary_test(n, "isnan"); }},
       {"LSTM", [](const NodeView& n) { recurrent(n, true); }},
-      {"LayerNormalization", layer_norm},
+      {"LayerNormalization", [](const NodeView& n) { layer_norm(n, false); }},
       {"LeakyRelu", [](const NodeView& n) { with_alpha(n, "leaky_relu", 0.01f); }},
       {"Less", [](const NodeView& n) { infix(n, "<", 3, true); }},
       {"LessOrEqual", [](const NodeView& n) { infix(n, "<=", 3, true); }},
@@ -102,6 +104,7 @@ inline const std::map<std::string, Rule>& rules() {
       {"PRelu", [](const NodeView& n) { function_of_two(n, "leaky_relu", true); }},
       {"Pad", pad},
       {"Pow", [](const NodeView& n) { function_of_two(n, "pow"); }},
+      {"RMSNormalization", [](const NodeView& n) { layer_norm(n, true); }},
       {"Reciprocal", reciprocal},
       {"ReduceL1", [](const NodeView& n) { reduce(n, "reduce_sum", false, "abs"); }},
       {"ReduceL2", [](const NodeView& n) { reduce(n, "norm", true); }},
@@ -292,6 +295,7 @@ inline bool takes_images(const std::string& op) {
                                          "LayerNormalization",
                                          "LogSoftmax",
                                          "MaxPool",
+                                         "RMSNormalization",
                                          "Softmax"};
   return all.count(op) > 0;
 }
@@ -304,8 +308,10 @@ inline void translate_node(Graph& g, const ReadNode& node, const std::string& sc
   for (const std::string& output : node.outputs)
     if (g.id_of.count(output)) n.refuse("its output is that of another node, too");
   if (!node.domain.empty() && node.domain != "ai.onnx") n.refuse("operators of this domain are not in scope");
+  if (const auto less = without_empty(n)) return translate_node(g, *less, scope);
   const auto rule = rules().find(node.operation);
-  if (moves_steps(n) || Lifting(n, rule == rules().end() ? nullptr : rule->second).run() || dense_of_constant(n) ||
+  if (takes_nothing(n) || is_rotary(n) || moves_steps(n) ||
+      Lifting(n, rule == rules().end() ? nullptr : rule->second).run() || dense_of_constant(n) ||
       (node.operation == "Range" && evaluate(n)) || give_source(n) || evaluate(n))
     return;
   if (rule == rules().end())
@@ -335,7 +341,8 @@ inline void translate(Graph& g, Scopes& scopes) {
   take_inputs(g);
   for (const ReadNode& node : g.model.nodes) each_read(node, [&](const std::string& name) { ++g.uses[name]; });
   for (const auto& output : g.model.outputs) ++g.uses[output.name];
-  g.cell_weights = weights_of_cells(g.model);
+  g.rotary_groups = rotary_groups(g.model);
+  g.cell_weights = weights_of_cells(g.model, g.rotary_groups);
   for (const ReadNode& node : g.model.nodes) {
     std::string scope;
     if (!scopes.find(node, scope))

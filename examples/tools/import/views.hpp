@@ -202,5 +202,28 @@ inline int materialized(const NodeView& n, int id) {
   n.g[id].in_code = made;
   return made;
 }
+/// The view of a value in code with the samples first and its last axis last.
+inline View rebased(const NodeView& n, const View& v) {
+  View base = v;
+  Pieces leading = flat(v);
+  leading.resize(leading.size() - v.dims.back().size());
+  const auto batch = std::find_if(leading.begin(), leading.end(), [](const Piece& p) { return p.axis == 0; });
+  if (batch == leading.end()) n.refuse("it mixes the samples of a batch");
+  std::rotate(leading.begin(), batch, batch + 1);
+  base.dims.clear();
+  for (const Piece& p : leading) base.dims.push_back({p});
+  base.dims.push_back(v.dims.back());
+  View result{materialized(n, base), v.dims};
+  for (Pieces& pieces : result.dims)
+    for (Piece& p : pieces)
+      if (&pieces != &result.dims.back()) {
+        const auto axis = std::size_t(std::find(leading.begin(), leading.end(), p) - leading.begin());
+        p = {axis, 1, p.extent};
+      }
+  const Shape& shape = n.g[result.base].shape;
+  result.width = shape.back().factor;
+  result.dims.back() = joined({{shape.size() - 1, 1, shape.back()}});
+  return result;
+}
 
 }  // namespace importer

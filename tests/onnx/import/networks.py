@@ -6,6 +6,7 @@ import warnings
 
 import attention
 import control
+import llama
 import vision
 import numpy
 import torch
@@ -345,6 +346,7 @@ networks = {
     "bert": (Bert, lambda: [text(100, 16), torch.ones(2, 16, dtype=torch.long)], ["text", "mask"], {1: "seq"}),
     **attention.networks,
     **control.networks,
+    **llama.networks,
     **vision.networks,
 }
 
@@ -359,7 +361,7 @@ def export(name, folder):
             nn.init.normal_(module.running_mean), nn.init.uniform_(module.running_var, 0.5, 1.5)
         if isinstance(module, (nn.GroupNorm, nn.InstanceNorm2d)) and module.affine:
             nn.init.uniform_(module.weight, 0.5, 1.5), nn.init.normal_(module.bias)
-    if name in attention.networks:
+    if name in attention.networks or name in llama.networks:
         for parameter in net.parameters():
             nn.init.normal_(parameter, std=0.3)
     net.eval()
