@@ -48,7 +48,7 @@ print("--extent", onnx.load(sys.argv[1]).graph.input[0].type.tensor_type.shape.d
   # shellcheck disable=SC2086  # two words, or none
   "$work/tenon-import" "$work/$name.onnx" $extents || { failed=1; continue; }
   case $name in llama* | qwen*)  # what their cells become
-    for word in 'nn::RMSNorm<' 'rotary_embedding(' 'repeat_interleave<' 'attention<AttentionConfig{.heads = 4'; do
+    for word in 'nn::RMSNorm<' 'rotary_embedding(' 'attention<AttentionConfig{.heads = 4, .causal = true}>('; do
       grep -qF "$word" "$work/$name.hpp" || { echo "FAILED: $name.hpp has no $word"; failed=1; }
     done ;;
   esac

@@ -143,6 +143,47 @@ TEST_CASE("16-bit floats are computed in float and rounded once") {
   for (long i = 0; i < y.count(); ++i) CHECK(y.data()[i].bits == float16(expected.data()[i]).bits);
 }
 
+namespace {
+template <class T, int heads, int shared>
+void check_shared(long n) {
+  constexpr int width = 6;
+  const auto q = random_tensor<T, Shape<dyn, 5, heads * width>>(1, -2, 2, n);
+  const auto k = random_tensor<T, Shape<dyn, 5, shared * width>>(2, -2, 2, n),
+             v = random_tensor<T, Shape<dyn, 5, shared * width>>(3, -2, 2, n);
+  constexpr AttentionConfig config{.heads = heads, .causal = true};
+  const auto own =
+      both_modes([](const auto& a, const auto& b, const auto& c) { return ops::attention<config>(a, b, c); }, q, k, v);
+  const auto expected = both_modes(
+      [](const auto& a, const auto& b, const auto& c) {
+        const auto all = [](const auto& x) {
+          const auto by_head = reshape<Shape<dyn, 5, shared, 1, width>>(x);
+          return reshape<Shape<dyn, 5, heads * width>>(
+              broadcast_to<Shape<dyn, 5, shared, heads / shared, width>>(by_head));
+        };
+        return ops::attention<config>(a, all(b), all(c));
+      },
+      q, k, v);
+  CHECK(same_bits(own.result, expected.result));
+  CHECK(same_bits(std::get<0>(own.gradient), std::get<0>(expected.gradient)));
+  CHECK(same_bits(std::get<1>(own.gradient), std::get<1>(expected.gradient)));
+  CHECK(same_bits(std::get<2>(own.gradient), std::get<2>(expected.gradient)));
+}
+}  // namespace
+TEST_CASE("heads of queries that share keys and values, of which each has a copy") {
+  check_shared<float, 4, 2>(3);
+  check_shared<float, 4, 1>(2);
+  check_shared<double, 6, 3>(1);
+  const auto q = random_tensor<float, Shape<5, 8>>(1, -2, 2, 5);  // one sample, without an axis for it
+  const auto k = random_tensor<float, Shape<5, 4>>(2, -2, 2, 5);
+  constexpr AttentionConfig config{.heads = 4};
+  CHECK(same_bits(ops::attention<config>(q, k, k),
+                  ops::attention<config>(q,
+                                         concat<1>(slice<1, Part{0, 2}>(k), slice<1, Part{0, 2}>(k),
+                                                   slice<1, Part{2, 4}>(k), slice<1, Part{2, 4}>(k)),
+                                         concat<1>(slice<1, Part{0, 2}>(k), slice<1, Part{0, 2}>(k),
+                                                   slice<1, Part{2, 4}>(k), slice<1, Part{2, 4}>(k)))));
+}
+
 TEST_CASE("what does not fit is said in one sentence") {
   const TensorType x = type_of<float, Shape<dyn, 8, 12>>, longer = type_of<float, Shape<dyn, 9, 12>>,
                    wider = type_of<float, Shape<dyn, 8, 24>>;

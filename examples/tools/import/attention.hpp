@@ -130,6 +130,24 @@ inline int as_sequences(const NodeView& n, int id) {
   const Shape shape = n.g[id].shape;
   return reshaped(n, id, {count_of(Shape(shape.begin(), shape.end() - 2)), shape.end()[-2], shape.back()});
 }
+/// Keys and values before their heads were repeated for those of queries that share them (shared_heads.hpp).
+inline std::array<int, 2> before_repeats(const NodeView& n, std::array<int, 2> ids) {
+  const auto input = [&](int id, std::string_view code) {
+    const int call = id < 0 ? -1 : n.g[id].call;
+    return call >= 0 && n.g.calls[std::size_t(call)].code.starts_with(code) ? n.g.calls[std::size_t(call)].inputs[0]
+                                                                            : -1;
+  };
+  std::array<int, 2> before;
+  for (std::size_t k = 0; k < 2; ++k) {
+    before[k] = input(input(ids[k], "reshape<"), "repeat_interleave<");
+    if (before[k] < 0 || !(n.g[before[k]].shape == n.g[before[0]].shape)) return ids;
+  }
+  Shape shape = n.g[before[0]].shape;
+  const Extent features = shape.back();
+  shape.pop_back();
+  shape.back() = shape.back() * features;
+  return {reshaped(n, before[0], shape), reshaped(n, before[1], shape)};
+}
 /// The weights times the values. Whether the node is that.
 inline bool attend(const NodeView& n) {
   if (n.in(0).special != Special::attended || n.in(1).is_constant() || n.rank(1) < 3) return false;
@@ -154,15 +172,16 @@ inline bool attend(const NodeView& n) {
   const bool is_packed = s.queries.base == s.keys.base && s.keys.base == values.base && s.queries.first == 0 &&
                          s.keys.first == width && values.first == 2 * width &&
                          n.g[values.base].shape[back] == Extent(3 * width);
+  const std::array<int, 2> shared = before_repeats(n, {operand_of(n, s.keys), operand_of(n, values)});
   std::vector<int> inputs{s.queries.base};
   const int whole = thirds_of(n.g, s.queries, s.keys, values);
   if (whole >= 0) inputs = {whole};
-  else if (!is_packed) inputs = {operand_of(n, s.queries), operand_of(n, s.keys), operand_of(n, values)};
+  else if (!is_packed) inputs = {operand_of(n, s.queries), shared[0], shared[1]};
   const Shape sequences{count_of(Shape(shape.begin(), shape.end() - 2)), shape[back - 1], shape[back]};
   const std::string config = "<AttentionConfig{" + settings.text() + "}>(";
   int made = -1;
   if (s.mask >= 0) {
-    inputs = {operand_of(n, s.queries), operand_of(n, s.keys), operand_of(n, values), s.mask};
+    inputs = {operand_of(n, s.queries), shared[0], shared[1], s.mask};
     made = add_call(n, "std::get<0>(masked_attention" + config + "$0, $1, $2, $3))", inputs, shape);
     n.g.needs_more = true;
   } else {

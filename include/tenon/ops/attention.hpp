@@ -189,11 +189,50 @@ constexpr void AttentionGrad::derivative(Derivative& d) {
   for (std::size_t k = 0; k < given.size(); ++k) d.flows_to(int(k), cast(first.dtype, second[std::size_t(given[k])]));
 }
 
-/// Attention of queries, keys, and values: `attention<AttentionConfig{.heads = 4, .causal = true}>(q, k, v)`.
-template <AttentionConfig config = AttentionConfig{}>
-constexpr auto attention(const Operand auto& q, const Operand auto& k, const Operand auto& v,
+namespace detail {
+/// How many heads of queries share one of the keys and values, which have fewer features then, as many in each head.
+constexpr int sharing(int heads, const TensorType& q, const TensorType& k, const TensorType& v) {
+  const bool fits = heads > 0 && q.rank > 1 && q.rank == k.rank && q.last() > 0 && k.last() > 0 &&
+                    k.last() == v.last() && q.last() % heads == 0 && q.last() % k.last() == 0 &&
+                    k.last() % (q.last() / heads) == 0;
+  return fits ? q.last() / k.last() : 1;
+}
+/// Keys or values with `times` copies of each head, of `features` each.
+template <int times, int features, class K>
+constexpr auto repeated_heads(const K& k, const std::source_location& at) {
+  if constexpr (times == 1) return k;
+  else {
+    constexpr auto by_head = [](int copies) {
+      const int rows = K::dims.extent[0] * int(K::dims.span(1, K::dims.rank - 1)) * (K::dims.last() / features);
+      return TensorType{{rows, copies, features}, 3, K::dims.dtype};
+    };
+    constexpr TensorType all = [] {
+      TensorType t = K::dims;
+      t.extent[t.rank - 1] *= times;
+      return t;
+    }();
+    const auto copies =
+        apply<BroadcastTo, SumTo::to(by_head(times))>(at, apply<Reshape, Reshape::to(by_head(1))>(at, k));
+    return apply<Reshape, Reshape::to(all)>(at, copies);
+  }
+}
+}  // namespace detail
+
+/// Attention of queries, keys, and values: `attention<AttentionConfig{.heads = 4, .causal = true}>(q, k, v)`. Several
+/// heads of queries may share one of the keys and values (grouped-query attention): k and v are [..., S, shared · D]
+/// then, where `shared` divides the heads, and head i reads theirs with number i · shared / heads, as with PyTorch's
+/// enable_gqa.
+template <AttentionConfig config = AttentionConfig{}, Operand Q, Operand K, Operand V>
+constexpr auto attention(const Q& q, const K& k, const V& v,
                          std::source_location at = std::source_location::current()) {
-  return apply<Attention, Attention::Config{config.heads, config.causal, config.scale}>(at, q, k, v);
+  constexpr Attention::Config settings{config.heads, config.causal, config.scale};
+  if constexpr (is_broken<Q> || is_broken<K> || is_broken<V>) return apply<Attention, settings>(at, q, k, v);
+  else {
+    constexpr int times = detail::sharing(config.heads, Q::dims, K::dims, V::dims);
+    constexpr int features = Q::dims.last() / (config.heads > 0 ? config.heads : 1);
+    return apply<Attention, settings>(at, q, detail::repeated_heads<times, features>(k, at),
+                                      detail::repeated_heads<times, features>(v, at));
+  }
 }
 /// Self attention of one tensor that holds queries, keys, and values side by side along its last axis.
 template <AttentionConfig config = AttentionConfig{}>

@@ -62,7 +62,7 @@ constexpr auto causally_masked(const S& scores, const std::source_location& at) 
 /// Attention with a mask, and the weights of the keys, averaged over the heads:
 /// `auto [y, weights] = masked_attention<AttentionConfig{.heads = 4}>(q, k, v, mask);`
 ///
-/// q           [n, T, heads · D]; k, v [n, S, heads · D]; floating-point
+/// q           [n, T, heads · D]; k, v [n, S, heads · D], or with shared heads, as for attention; floating-point
 /// mask        [T, S], [n, T, S], [n, 1, S] (keys that are padding), or [n, heads, T, S]: bool, true where a key must
 ///             not be seen, or floating-point numbers that are added to the scores; or left out. A query that may see
 ///             no key is NaN, as in PyTorch
@@ -75,7 +75,11 @@ constexpr auto masked_attention(const Q& q, const K& k, const V& v, const Mask& 
   if constexpr (is_broken<Q>) return std::tuple(q, q);
   else if constexpr (is_broken<K>) return std::tuple(k, k);
   else if constexpr (is_broken<V>) return std::tuple(v, v);
-  else if constexpr (!detail::HeadsRule<config.heads, K, V>::holds(Q::dims)) {
+  else if constexpr (constexpr int times = detail::sharing(config.heads, Q::dims, K::dims, V::dims); times > 1) {
+    constexpr int features = Q::dims[2] / config.heads;
+    return masked_attention<config>(q, detail::repeated_heads<times, features>(k, at),
+                                    detail::repeated_heads<times, features>(v, at), mask, at);
+  } else if constexpr (!detail::HeadsRule<config.heads, K, V>::holds(Q::dims)) {
     const auto refused = apply<Refused<detail::HeadsRule<config.heads, K, V>>>(at, q);
     return std::tuple(refused, refused);
   } else {

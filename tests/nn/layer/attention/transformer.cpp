@@ -75,6 +75,15 @@ TEST_CASE("masked_attention: keys that are padding have no weight; numbers are a
            .find("Attention of 2 heads with a mask or weights needs q [n,T,F] and k, v [n,S,F]") != std::string::npos));
 }
 
+TEST_CASE("masked_attention: heads of queries that share keys and values") {
+  const auto q = random_tensor<float, Shape<dyn, 5, 8>>(1);
+  const auto k = random_tensor<float, Shape<dyn, 5, 4>>(2), v = random_tensor<float, Shape<dyn, 5, 4>>(3);
+  constexpr AttentionConfig causal{.heads = 4, .causal = true};
+  const auto y =
+      both_modes([](auto a, auto b, auto c) { return std::get<0>(masked_attention<causal>(a, b, c)); }, q, k, v);
+  CHECK(distance(y.result, attention<causal>(q, k, v)) < 1e-6);
+}
+
 TEST_CASE("masked_attention: gradients against central differences") {
   const auto q = random_tensor<double, Shape<1, 3, 4>>(1);
   const auto k = random_tensor<double, Shape<1, 2, 4>>(2), v = random_tensor<double, Shape<1, 2, 4>>(3);
