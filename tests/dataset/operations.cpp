@@ -252,6 +252,23 @@ TEST_CASE("bucket_batch_by_length: stages after it, and a description") {
   CHECK(has(said, "0 [3, 2] 0 .. 2: 0 0 1 0 2 2"));
 }
 
+TEST_CASE("bucket_batch_by_length: project keeps the shape of each bucket") {
+  const auto data = texts(12) | bucket_batch_by_length<"text", 2, 4>({3, 2});
+  const auto all = [](const auto& rows, int column) {
+    std::vector<std::string> seen;
+    for (const auto& row : rows) {
+      seen.push_back(shape_text(row[column].shape()));
+      for (const std::int32_t word : row[column].template as<std::int32_t>()) seen.back() += text(" ", word);
+    }
+    return seen;
+  };
+  CHECK(all(data | project<"text">(), 0) == all(data, 0));
+  CHECK(all(data | project<"label">(), 0) == all(data, 1));
+  const auto turned = data | project<"label", "text">() | prefetch(2, {.num_parallel_workers = 2});
+  CHECK(all(turned, 0) == all(data, 1));
+  CHECK(all(turned, 1) == all(data, 0));
+}
+
 TEST_CASE("bucket_batch_by_length: several ragged columns, each with its padding; images") {
   using Text = Column<std::int32_t, Ragged<any>, "text">;
   using Next = Column<std::int64_t, Ragged<any>, "next">;
