@@ -3,6 +3,7 @@
 #include "support.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include <tenon/dataset/batch/batch.hpp>
@@ -190,6 +191,28 @@ TEST_CASE("pad: shorter samples are filled up, longer ones cut") {
     const auto values = row.values<0>();
     CHECK(std::vector<float>(values.begin(), values.end()) == std::vector<float>{0, 1, 3, 4, 9, 9});
   }
+}
+
+TEST_CASE("pad: a value that the column's dtype does not have") {
+  const auto bytes =
+      generator<Columns<Column<std::uint8_t, Ragged<any>, "byte">>>(3, [](long i, auto out) { out.resize(i); });
+  CHECK(message<ValueError>([&] { (void)(bytes | pad<"byte">(Shape<4>{}, 300)); }) ==
+        "The column \"byte\" is uint8, and cannot be padded with 300.");
+  CHECK(message<ValueError>([&] { (void)(bytes | bucket_batch_by_length<"byte", 4>(2, pad<"byte">(-100))); }) ==
+        "The column \"byte\" is uint8, and cannot be padded with -100.");
+  for (const double value : {-1.0, 0.5, 256.0, 1e300, std::numeric_limits<double>::quiet_NaN()})
+    CHECK_THROWS_AS((bytes | bucket_batch_by_length<"byte", 4>(2, BucketConfig{.pad_value = value})), ValueError);
+  const auto [byte] = first_row(bytes | batch(3, pad<"byte">(Shape<1>{}, 255.0)));
+  CHECK(byte.values()[0] == 255);
+  const auto [letter] = first_row(bytes | batch(3, pad<"byte">(Shape<1>{}, ' ')));
+  CHECK(letter.values()[0] == ' ');
+  const auto reals = generator<Columns<Column<float, Ragged<any>, "x">, Column<std::uint8_t, Shape<>, "label">>>(
+      1, [](long, auto out, auto) { out.resize(0); });
+  CHECK_THROWS_AS((reals | pad<"x">(Shape<1>{}, 1e300)), ValueError);
+  const auto [x, label] = first_row(reals | batch(1, pad<"x">(Shape<1>{}, -std::numeric_limits<double>::infinity())));
+  CHECK(x.values()[0] == -std::numeric_limits<float>::infinity());
+  // the label is not padded
+  CHECK((reals | bucket_batch_by_length<"x", 4>(2, BucketConfig{.pad_value = -1.5})).size() == 1);
 }
 
 TEST_CASE("bucket_batch_by_length: batches of similar samples, each bucket of its own shape") {
