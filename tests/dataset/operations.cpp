@@ -393,6 +393,24 @@ TEST_CASE("the same rows for 1, 2, and 8 workers, and from the middle of an epoc
   }
 }
 
+TEST_CASE("an epoch begins at a position of 0 or more") {
+  auto rows = (Numbers(9) | batch(2)).open();
+  auto ahead = (Numbers(9) | batch(2) | prefetch(2)).open();
+  for (const long position : {-1L, std::numeric_limits<long>::min()}) {
+    const std::string said = text("start(epoch, ", position, "): the position of a row is 0 or more.");
+    CHECK(message<ValueError>([&] { rows.start(0, position); }) == said);
+    CHECK(message<ValueError>([&] { ahead.start(0, position); }) == said);
+  }
+  rows.start(0, 5);
+  ahead.start(0, std::numeric_limits<long>::max());
+  CHECK(rows.next() == nullptr);
+  CHECK(ahead.next() == nullptr);
+  rows.start(0, 4);
+  ahead.start(0, 4);
+  CHECK(rest_of(rows) == std::vector<int>{8});
+  CHECK(rest_of(ahead) == std::vector<int>{8});
+}
+
 TEST_CASE("an iterator knows its position, which can be saved") {
   const auto check = [](const auto& data) {
     auto rows = data.open();
