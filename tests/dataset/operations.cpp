@@ -3,6 +3,7 @@
 #include "support.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 
 #include <tenon/dataset/batch/batch.hpp>
@@ -192,6 +193,28 @@ TEST_CASE("pad: shorter samples are filled up, longer ones cut") {
   }
 }
 
+TEST_CASE("pad: a value that the column's dtype does not have") {
+  const auto bytes =
+      generator<Columns<Column<std::uint8_t, Ragged<any>, "byte">>>(3, [](long i, auto out) { out.resize(i); });
+  CHECK(message<ValueError>([&] { (void)(bytes | pad<"byte">(Shape<4>{}, 300)); }) ==
+        "The column \"byte\" is uint8, and cannot be padded with 300.");
+  CHECK(message<ValueError>([&] { (void)(bytes | bucket_batch_by_length<"byte", 4>(2, pad<"byte">(-100))); }) ==
+        "The column \"byte\" is uint8, and cannot be padded with -100.");
+  for (const double value : {-1.0, 0.5, 256.0, 1e300, std::numeric_limits<double>::quiet_NaN()})
+    CHECK_THROWS_AS((bytes | bucket_batch_by_length<"byte", 4>(2, BucketConfig{.pad_value = value})), ValueError);
+  const auto [byte] = first_row(bytes | batch(3, pad<"byte">(Shape<1>{}, 255.0)));
+  CHECK(byte.values()[0] == 255);
+  const auto [letter] = first_row(bytes | batch(3, pad<"byte">(Shape<1>{}, ' ')));
+  CHECK(letter.values()[0] == ' ');
+  const auto reals = generator<Columns<Column<float, Ragged<any>, "x">, Column<std::uint8_t, Shape<>, "label">>>(
+      1, [](long, auto out, auto) { out.resize(0); });
+  CHECK_THROWS_AS((reals | pad<"x">(Shape<1>{}, 1e300)), ValueError);
+  const auto [x, label] = first_row(reals | batch(1, pad<"x">(Shape<1>{}, -std::numeric_limits<double>::infinity())));
+  CHECK(x.values()[0] == -std::numeric_limits<float>::infinity());
+  // the label is not padded
+  CHECK((reals | bucket_batch_by_length<"x", 4>(2, BucketConfig{.pad_value = -1.5})).size() == 1);
+}
+
 TEST_CASE("bucket_batch_by_length: batches of similar samples, each bucket of its own shape") {
   const auto data = texts(12) | bucket_batch_by_length<"text", 2, 4>({3, 2}, {.pad_value = -1});
   std::vector<std::string> seen;
@@ -250,6 +273,23 @@ TEST_CASE("bucket_batch_by_length: stages after it, and a description") {
   CHECK(has(said, "5 rows of up to 3 samples"));
   CHECK(has(said, "[n, 2] or [n, 4]"));
   CHECK(has(said, "0 [3, 2] 0 .. 2: 0 0 1 0 2 2"));
+}
+
+TEST_CASE("bucket_batch_by_length: project keeps the shape of each bucket") {
+  const auto data = texts(12) | bucket_batch_by_length<"text", 2, 4>({3, 2});
+  const auto all = [](const auto& rows, int column) {
+    std::vector<std::string> seen;
+    for (const auto& row : rows) {
+      seen.push_back(shape_text(row[column].shape()));
+      for (const std::int32_t word : row[column].template as<std::int32_t>()) seen.back() += text(" ", word);
+    }
+    return seen;
+  };
+  CHECK(all(data | project<"text">(), 0) == all(data, 0));
+  CHECK(all(data | project<"label">(), 0) == all(data, 1));
+  const auto turned = data | project<"label", "text">() | prefetch(2, {.num_parallel_workers = 2});
+  CHECK(all(turned, 0) == all(data, 1));
+  CHECK(all(turned, 1) == all(data, 0));
 }
 
 TEST_CASE("bucket_batch_by_length: several ragged columns, each with its padding; images") {
@@ -351,6 +391,24 @@ TEST_CASE("the same rows for 1, 2, and 8 workers, and from the middle of an epoc
     CHECK(walk(ahead, 3, 0) == whole);
     CHECK(walk(ahead, 3, 2) == rest);
   }
+}
+
+TEST_CASE("an epoch begins at a position of 0 or more") {
+  auto rows = (Numbers(9) | batch(2)).open();
+  auto ahead = (Numbers(9) | batch(2) | prefetch(2)).open();
+  for (const long position : {-1L, std::numeric_limits<long>::min()}) {
+    const std::string said = text("start(epoch, ", position, "): the position of a row is 0 or more.");
+    CHECK(message<ValueError>([&] { rows.start(0, position); }) == said);
+    CHECK(message<ValueError>([&] { ahead.start(0, position); }) == said);
+  }
+  rows.start(0, 5);
+  ahead.start(0, std::numeric_limits<long>::max());
+  CHECK(rows.next() == nullptr);
+  CHECK(ahead.next() == nullptr);
+  rows.start(0, 4);
+  ahead.start(0, 4);
+  CHECK(rest_of(rows) == std::vector<int>{8});
+  CHECK(rest_of(ahead) == std::vector<int>{8});
 }
 
 TEST_CASE("an iterator knows its position, which can be saved") {

@@ -9,8 +9,10 @@
 #include <set>
 
 #include <tenon/dataset/batch/batch.hpp>
+#include <tenon/dataset/batch/bucket_batch_by_length.hpp>
 #include <tenon/dataset/operation/take.hpp>
 #include <tenon/dataset/source/from_arrays.hpp>
+#include <tenon/dataset/source/generator.hpp>
 #include <tenon/dataset/vision/vision.hpp>
 
 #include "../support.hpp"
@@ -211,6 +213,38 @@ TEST_CASE("MixUpBatch and CutMixBatch: images and labels by the same share, the 
   for (const auto& row : batches | vision::CutMixBatch{.prob = 0}) CHECK(row.values<0>()[144] == 2);
   CHECK_THROWS_AS((batches | vision::MixUpBatch{.alpha = 0}), ValueError);
   CHECK_THROWS_AS((batches | vision::MixUpBatch{.alpha = std::numeric_limits<float>::infinity()}), ValueError);
+}
+
+TEST_CASE("MixUpBatch and CutMixBatch mix the images of each bucket in its own shape") {
+  using Image = Column<float, dataset::Ragged<dataset::any, dataset::any, 3>, "image">;
+  const auto data = dataset::generator<dataset::Columns<Image, Column<float, Shape<2>, "label">>>(
+                        12,
+                        [](long i, auto image, std::span<float> label) {
+                          const long side = i < 8 ? 6 : 8;
+                          std::fill_n(image.resize(side, side, 3), side * side * 3, float(i));
+                          label[i % 2] = 1;
+                        }) |
+                    dataset::bucket_batch_by_length<"image", Shape<6, 6>{}, Shape<8, 8>{}>(4);
+  const auto check = [](const auto& batches, bool boxes) {
+    int rows = 0;
+    for (const auto& row : batches)
+      row.visit([&](const auto& one) {
+        const auto images = one.template values<0>();
+        const long pixels = long(images.size()) / one.n, first = 4 * rows++;
+        for (long i = 0; i < one.n; ++i) {
+          const auto image = images.subspan(std::size_t(i * pixels), std::size_t(pixels));
+          // an image of one number is one of one number after a mix-up, and has two of them at most with a box
+          const std::set<float> numbers(image.begin(), image.end());
+          CHECK(numbers.size() <= (boxes ? 2u : 1u));
+          for (const float number : numbers) CHECK((number >= float(first) && number <= float(first + 3)));
+        }
+      });
+    CHECK(rows == 3);
+  };
+  check(data | vision::MixUpBatch{.alpha = 0.4f}, false);
+  check(data | vision::CutMixBatch{}, true);
+  for (const float prob : {-0.1f, 30.0f, std::numeric_limits<float>::quiet_NaN()})
+    CHECK_THROWS_AS((data | vision::CutMixBatch{.prob = prob}), ValueError);
 }
 
 TEST_CASE("Compose is the same as its transforms in map") {

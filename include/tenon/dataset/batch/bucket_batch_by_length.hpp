@@ -121,12 +121,14 @@ struct BucketBatches {
   std::vector<std::vector<long>> open;  // of each bucket the samples that wait
 };
 
-/// The element that fills up samples of a dtype.
-template <class T>
+/// The element that fills up samples of column C; samples of one shape need none.
+template <class C>
 std::array<std::byte, 8> fill_of(double value) {
   std::array<std::byte, 8> bytes{};
-  const T element = static_cast<T>(value);
-  std::memcpy(bytes.data(), &element, sizeof element);
+  if constexpr (C::ragged) {
+    const auto element = fill_element<typename C::type>(value, C::name.view());
+    std::memcpy(bytes.data(), &element, sizeof element);
+  }
   return bytes;
 }
 [[noreturn, gnu::cold, gnu::noinline]] inline void refuse_sample(std::span<const std::int64_t> extents,
@@ -347,7 +349,7 @@ struct BucketMaker {
     for (double& v : value) v = config.pad_value;
     ((value[column_place<Columns<C...>, P::key>] = std::get<P>(pads).value), ...);
     std::size_t k = 0;
-    return {fill_of<typename C::type>(value[k++])...};
+    return {fill_of<C>(value[k++])...};
   }
 };
 template <ColumnKey Key, auto... Bucket, class... P>
@@ -382,7 +384,8 @@ concept PadsByBucket = requires(const P& p) {
 /// order        a batch comes when its bucket is full; short ones come at the end, in the order of the buckets
 /// cost         lengths are read from the samples, so that each sample is read twice: cache before it what is slow.
 ///              size(), which Model.train calls, reads all samples of epoch 0 once
-/// throws       ValueError if a batch size is below 1, and for a sample that is larger than the last bucket
+/// throws       ValueError if a batch size is below 1, for a sample that is larger than the last bucket, and for a padding
+///              that a column's dtype does not have
 /// source       MindSpore's bucket_batch_by_length with pad_to_bucket_boundary, TensorFlow's bucket_by_sequence_length
 template <ColumnKey Key, auto... Bucket, detail::PadsByBucket... P>
 auto bucket_batch_by_length(detail::SizesFor<Bucket...> batch_sizes, P... pads) {

@@ -53,14 +53,15 @@ struct PadMaker {
       constexpr bool same_rank = From::shape::rank == S::rank && S::rank > 0 && !S::dims.batched();
       static_assert(same_rank, "pad<\"text\">(Shape<...>{}, value): give the shape of one sample, with as many axes as "
                                "the column has");
-      if constexpr (same_rank) return Padded<D, I, S>(data, static_cast<typename From::type>(value));
+      if constexpr (same_rank)
+        return Padded<D, I, S>(data, detail::fill_element<typename From::type>(value, From::name.view()));
     }
   }
 };
 
 /// Brings a column's samples to one shape: smaller ones are filled up with a value at the end of each axis, larger ones
-/// are cut. `batch(32, pad<"text">(Shape<100>{}, 0))`, or as a stage before batch. Source: pad_info of MindSpore's
-/// batch.
+/// are cut. `batch(32, pad<"text">(Shape<100>{}, 0))`, or as a stage before batch. Throws ValueError for a value that the
+/// column's dtype does not have. Source: pad_info of MindSpore's batch.
 template <ColumnKey Key, int... Extents, class V = int>
 auto pad(Shape<Extents...>, V value = {}) {
   return PadMaker<Key, Shape<Extents...>, V>{value};

@@ -101,8 +101,9 @@ class PrefetchedRows {
   using Row = dataset::Row<typename D::columns>;
 
   PrefetchedRows(const D& data, long depth, int workers) : queue_(new detail::PrefetchQueue<D>(data, depth, workers)) {}
-  /// Begins an epoch at a row, also in the middle of another.
+  /// Begins an epoch at a row, also in the middle of another. Throws ValueError for a position below 0.
   void start(std::uint64_t epoch, long position = 0) {
+    detail::check_position(position);
     queue_->start(epoch, position);
     position_ = position;
   }

@@ -5,9 +5,21 @@
 
 namespace tenon::inline TENON_ABI::dataset {
 
+namespace detail {
+/// The columns I... of a list; where each bucket has a list, of each.
+template <class List, int... I>
+struct Chosen {
+  using type = Columns<ColumnAt<List, I>...>;
+};
+template <class... List, int... I>
+struct Chosen<BucketColumns<List...>, I...> {
+  using type = BucketColumns<typename Chosen<List, I...>::type...>;
+};
+}  // namespace detail
+
 template <class D, int... I>
 struct Projected : RowByRow<Projected<D, I...>, D> {
-  using columns = Columns<ColumnAt<typename D::columns, I>...>;
+  using columns = typename detail::Chosen<typename D::columns, I...>::type;
   explicit Projected(const D& rows) : RowByRow<Projected, D>(rows) {}
 
   void describe(auto& d) const { (d.add(I), ...); }
@@ -16,12 +28,17 @@ struct Projected : RowByRow<Projected<D, I...>, D> {
     int next = 0;
     ((before[I] = out[next++]), ...);
     [&]<std::size_t... C>(std::index_sequence<C...>) {
-      ((before[C] = before[C]
-                        ? before[C]
-                        : detail::memory_between<ColumnAt<typename D::columns, int(C)>>(scratch, this->max_rows())),
-       ...);
+      ((before[C] = before[C] ? before[C] : left_out<int(C)>(scratch)), ...);
     }(std::make_index_sequence<std::size_t(D::columns::count)>{});
     return this->data.read(place, before, scratch);
+  }
+
+ private:
+  /// Memory for a column that nobody sees: of buckets, for the largest.
+  template <int C>
+  void* left_out(Scratch& scratch) const {
+    if constexpr (ColumnAt<typename D::columns, C>::ragged) return &scratch.ragged();
+    else return scratch.bytes(std::size_t(D::columns::types[C].bytes(this->max_rows())));
   }
 };
 

@@ -58,6 +58,11 @@ void abandon(const D& data, std::uint64_t walk, const std::exception_ptr& failur
                           " bytes in a column are larger than any memory. Use a smaller batch size.");
 }
 
+/// Throws ValueError unless a row can be at this position.
+inline void check_position(long position) {
+  if (position < 0) throw_error<ValueError>("start(epoch, ", position, "): the position of a row is 0 or more.");
+}
+
 /// Memory for the longest row of a data set. A buffer that has been read into stays where it is.
 template <class List>
 class RowBuffer {
@@ -141,8 +146,10 @@ class Rows {
       if (target != TargetId::cpu) state_->buffer.gather_on(target, *detail::source_of_moved(state_->data));
   }
 #endif
-  /// Begins an epoch, from its first row or from another. The order depends on the seeds and the epoch only.
+  /// Begins an epoch, from its first row or from another. The order depends on the seeds and the epoch only. Throws
+  /// ValueError for a position below 0; at one beyond the end there is no row.
   void start(std::uint64_t epoch, long position = 0) {
+    detail::check_position(position);
     state_->place = {epoch, position};
     state_->scratch.walk = {state_->scratch.walk.number + 1, true};
   }

@@ -89,7 +89,9 @@ struct Mixed : dataset::Behind<Mixed<D, I, L, Mixer>, D> {
     const long n = this->data.read(place, out, scratch);
     if (n == 0) return 0;
     scratch.operation = Mixer::name;
-    constexpr TensorType image = D::columns::types[I], label = D::columns::types[L];
+    TensorType image = D::columns::types[I], label = D::columns::types[L];
+    if constexpr (requires { D::columns::types_of; })
+      image = D::columns::types_of[scratch.bucket][I], label = D::columns::types_of[scratch.bucket][L];
     const dataset::Scratch::Frame frame(scratch);
     auto* const images = static_cast<float*>(out[I]);
     auto* const labels = static_cast<float*>(out[L]);
@@ -125,6 +127,9 @@ auto mixed(const D& data, const Mixer& mixer) {
     using List = typename D::columns;
     if (!(mixer.alpha > 0) || !std::isfinite(mixer.alpha))
       throw_error<ValueError>(Mixer::name, ": alpha is ", mixer.alpha, ", it must be above 0, and finite.");
+    if constexpr (requires { mixer.prob; })
+      if (!(mixer.prob >= 0 && mixer.prob <= 1))
+        throw_error<ValueError>(Mixer::name, ": prob is ", mixer.prob, ", it must be in 0 .. 1.");
     return Mixed<D, dataset::column_place<List, Image>, dataset::column_place<List, Label>, Mixer>(
         data, mixer, hash_number(dataset::detail::stages_before<D>(), dataset::default_seed()));
   }
@@ -164,7 +169,7 @@ struct MixUpBatch {
 ///
 /// columns     float32 images [n, channels, height, width], or [n, height, width, channels] if the last extent is 1 to
 ///             4; float32 labels [n, classes]
-/// throws      ValueError unless alpha is above 0, and finite
+/// throws      ValueError unless alpha is above 0, and finite, and prob in 0 .. 1
 /// source      MindSpore's CutMixBatch; Yun and others, arXiv 1905.04899
 template <dataset::ColumnKey Image = 0, dataset::ColumnKey Label = 1>
 struct CutMixBatch {
