@@ -105,14 +105,17 @@ namespace detail {
 template <Clipping clipping>
 class TracedClip {
  public:
-  /// Takes note of a gradient, in the order of the parameters. `sliced`: it is that of a slice.
-  constexpr void see(Builder& b, int gradient, bool sliced) {
+  /// Takes note of the gradient of a parameter, in the order of the parameters. `sliced`: it is that of a slice. The
+  /// node knows the parameter: two may have one gradient, of which only one is frozen.
+  constexpr void see(Builder& b, int entry, int gradient, bool sliced) {
     if constexpr (clipping == Clipping::by_global_norm) {
       int& sum = sliced ? slice_sum_ : sum_;
       if (sum < 0)
         sum = b.leaf(&info<ops::StateLeaf>, type_of<double, Shape<>>,
                      std::uint64_t(sliced ? slice_squares_state : gradient_squares_state));
+      b.scope = entry;
       sum = b.template call<ops::AddSquares>(NoConfig{}, sum, gradient);
+      b.scope = 0;
     }
   }
   /// After all gradients: the norm is that of all slices.

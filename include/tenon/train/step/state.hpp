@@ -171,7 +171,8 @@ constexpr void append_updates(Builder& b, EntryGradients<Net>& all) {
     for (const EntryGradient& one : all) flag = append_check(b, one.entry, flag, one.gradient);
   else if constexpr (nn::detail::accumulates<Optimizer>) flag = overflow_flag(b);
   nn::detail::TracedClip<nn::detail::clipping_of<Optimizer>> clip;
-  for (const EntryGradient& one : all) clip.see(b, one.gradient, Structure<Net>::slice(one.entry).slices > 1);
+  for (const EntryGradient& one : all)
+    clip.see(b, one.entry, one.gradient, Structure<Net>::slice(one.entry).slices > 1);
   if constexpr (has_slices<Net>) {
     const SliceEntry slices = group_of_slices<Net>(b);
     if (flag >= 0) flag = slices.agree(b, flag);
