@@ -384,8 +384,8 @@ concept PadsByBucket = requires(const P& p) {
 /// order        a batch comes when its bucket is full; short ones come at the end, in the order of the buckets
 /// cost         lengths are read from the samples, so that each sample is read twice: cache before it what is slow.
 ///              size(), which Model.train calls, reads all samples of epoch 0 once
-/// throws       ValueError if a batch size is below 1, for a sample that is larger than the last bucket, and for a padding
-///              that a column's dtype does not have
+/// throws       ValueError if a batch size is below 1, for a sample that is larger than the last bucket, and for a
+///              padding that a column's dtype does not have
 /// source       MindSpore's bucket_batch_by_length with pad_to_bucket_boundary, TensorFlow's bucket_by_sequence_length
 template <ColumnKey Key, auto... Bucket, detail::PadsByBucket... P>
 auto bucket_batch_by_length(detail::SizesFor<Bucket...> batch_sizes, P... pads) {

@@ -60,8 +60,8 @@ struct PadMaker {
 };
 
 /// Brings a column's samples to one shape: smaller ones are filled up with a value at the end of each axis, larger ones
-/// are cut. `batch(32, pad<"text">(Shape<100>{}, 0))`, or as a stage before batch. Throws ValueError for a value that the
-/// column's dtype does not have. Source: pad_info of MindSpore's batch.
+/// are cut. `batch(32, pad<"text">(Shape<100>{}, 0))`, or as a stage before batch. Throws ValueError for a value that
+/// the column's dtype does not have. Source: pad_info of MindSpore's batch.
 template <ColumnKey Key, int... Extents, class V = int>
 auto pad(Shape<Extents...>, V value = {}) {
   return PadMaker<Key, Shape<Extents...>, V>{value};
