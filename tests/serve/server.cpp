@@ -393,6 +393,8 @@ TEST_CASE("settings that are out of range are refused with a sentence") {
   CHECK_THROWS_AS(f.server.add<NetInputs>("net", -1, f.model), ValueError);
   CHECK_THROWS_AS(f.server.add<NetInputs>("net", 1, f.model, {.outputs = {"a", "b"}}), ValueError);
   CHECK_THROWS_AS(f.server.add<NetInputs>("net", 1, f.model, {.max_batch_size = 0}), ValueError);
+  CHECK_THROWS_AS(f.server.add<NetInputs>("net", 1, f.model, {.max_batch_size = std::numeric_limits<long>::max()}),
+                  ValueError);
 }
 
 TEST_CASE("wait() returns when another thread stops the server, or has stopped it") {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <tenon/core/error.hpp>
+#include <tenon/core/memory/storage.hpp>
 #include <tenon/serve/batcher.hpp>
 #include <tenon/serve/infer/response.hpp>
 
@@ -130,6 +131,12 @@ class Registry {
                                   ": use at most 100 letters, digits, and _ . -");
         if (&(*list)[std::size_t(serving::find(*list, one.name))] != &one)
           throw_error<ValueError>("Server.add got two inputs or outputs with the name ", one.name, ".");
+        // of a longer batch the bytes could not be counted, and a request of a few bytes would fit
+        constexpr auto most_bytes = long(Storage::max_bytes);
+        if (const long bytes = one.type.bytes(1); bytes > 0 && options.max_batch_size > most_bytes / bytes)
+          throw_error<ValueError>("Server.add got max_batch_size ", options.max_batch_size, ", and the tensor ",
+                                  one.name, " has ", bytes, " bytes for a sample: use at most ", most_bytes / bytes,
+                                  ".");
       }
   }
 
