@@ -75,7 +75,7 @@ struct Row<BucketColumns<List...>> {
   /// For the memory of a row, once n, column, and owner are known.
   void belongs_to(int which) {
     bucket = which;
-    std::apply([this](auto&... one) { (copy_to(one), ...); }, rows_);
+    std::apply([this](auto&... one) { (this->copy_to(one), ...); }, rows_);
   }
 
  private:
