@@ -161,6 +161,25 @@ TEST_CASE("pickles by hand") {
   CHECK(refusal(file_of(wide), 1000).find("1000") != std::string::npos);
 }
 
+TEST_CASE("a value that a pickle repeats takes no memory each time") {
+  using namespace std::string_literals;
+  const auto repeated = [](const std::string& what, int times) {
+    std::string all;
+    for (int k = 0; k < times; ++k) all += what;
+    return all;
+  };
+  const std::string of = begin + storage("\4") + "q\0"s + "K\1q\1", row = "(" + repeated("h\1", 5000) + "tq\2";
+  const std::string one = tensor + "(h\0"s + "K\0"s + "h\2h\2" + rest;
+  CHECK(has(refusal(file_of(of + row + repeated(one, 2000) + "}" + text_of("w") + one + "s" + end)), "axes"));
+  const std::string small = tensor + "(h\0"s + "K\0"s + "h\1\x85h\1\x85" + rest;
+  CHECK(has(refusal(file_of(of + small + "q\3" + text_of("w") + "q\4}(" + repeated("h\4h\3", 3) + "u" + end)),
+            "the name 'w' is there twice"));
+  // a dictionary without tensors, which another one has many times
+  std::string inner = "}(" + repeated("h\1h\1", 1000) + "uq\5" + text_of("k") + "q\6";
+  const std::string file =
+      file_of(of + inner + "}(" + repeated("h\6h\5", 1000) + text_of("m") + "}" + text_of("w") + small + "su" + end);
+  CHECK(values(*io::Pt(std::string_view(file), "f", "").find("w")) == std::vector<double>{0});
+}
 TEST_CASE("a thousand damaged pickles end with an error or tensors") {
   const std::string file = content(here + "training.pt");
   std::map<std::string, std::string> members;

@@ -9,6 +9,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include <tenon/core/memory/aligned_bytes.hpp>
@@ -73,12 +74,16 @@ inline const PickledValue& state_of(const Pickle& pickle, std::string_view key, 
   if (key.empty() && has_tensors(pickle, root)) return root;
   const PickledValue* found = nullptr;
   std::string names;
+  std::unordered_map<int, bool> known;  // a dictionary can be there many times, and is searched once
   int count = 0;
   for (std::size_t i = 0; i + 1 < root.items.size(); i += 2) {
     const PickledValue &name = pickle[root.items[i]], &value = pickle[root.items[i + 1]];
-    if (name.kind != PickledValue::text || !has_tensors(pickle, value)) continue;
+    if (name.kind != PickledValue::text) continue;
+    const auto [searched, is_new] = known.try_emplace(root.items[i + 1]);
+    if (is_new) searched->second = has_tensors(pickle, value);
+    if (!searched->second) continue;
     if (key.empty() || name.letters == key) found = &value;
-    names += (count++ ? ", " : "") + printable(name.letters);
+    if (++count <= 20) names += (count > 1 ? ", " : "") + printable(name.letters);
   }
   if (!found || (key.empty() && count > 1))
     throw_error<ValueError>("'", path, "' has ",
@@ -129,6 +134,16 @@ inline std::uint64_t checked_bytes(const PickledTensor& tensor, std::string_view
     fail("reaches beyond its storage");
   return bytes;
 }
+/// Throws RuntimeError if a value of the pickle is the name of two tensors: each would have a copy of it.
+inline void check_names_are_others(const Pickle& pickle, const PickledValue& state, const std::string& path) {
+  std::vector<int> names;
+  for (std::size_t i = 0; i + 1 < state.items.size(); i += 2)
+    if (pickle[state.items[i + 1]].kind == PickledValue::tensor) names.push_back(state.items[i]);
+  std::ranges::sort(names);
+  const auto twice = std::ranges::adjacent_find(names);
+  if (twice != names.end() && pickle[*twice].kind == PickledValue::text)
+    throw_bad_pickle(path, text("the name ", printable(pickle[*twice].letters), " is there twice"));
+}
 }  // namespace detail
 
 inline Pt::Pt(std::string_view file, const std::string& path, std::string_view key, std::uint64_t limit) try {
@@ -160,6 +175,7 @@ inline Pt::Pt(std::string_view file, const std::string& path, std::string_view k
     throw_bad_pickle(path, text("its pickle has ", bytes.size(), " bytes, at most ", most_pickle_bytes, " are read"));
   const Pickle pickle(bytes, path);
   const PickledValue& state = detail::state_of(pickle, key, path);
+  detail::check_names_are_others(pickle, state, path);
   const std::uint64_t most = file.size() > limit / most_repeats ? limit : file.size() * most_repeats;
   std::uint64_t left = most;
   for (std::size_t i = 0; i + 1 < state.items.size(); i += 2) {

@@ -1,6 +1,7 @@
 // The pickles of PyTorch's files, as far as they describe tensors: numbers, texts, tuples, lists, dictionaries, and
 // tensors. Nothing is ever called: what a pickle may name is a fixed list.
 #pragma once
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <optional>
@@ -11,6 +12,7 @@
 
 #include <tenon/core/dtype.hpp>
 #include <tenon/core/error.hpp>
+#include <tenon/core/tensor/any_tensor.hpp>
 #include <tenon/io/text/escaped_text.hpp>
 
 namespace tenon::inline TENON_ABI::io {
@@ -248,7 +250,8 @@ class Pickle {
     }
     fail("its pickle calls what is no function of PyTorch's");
   }
-  /// (storage, offset, extents, strides, ...)
+  /// (storage, offset, extents, strides, ...). Of more axes than a tensor has one too many is kept, which is refused
+  /// where the tensor is used: all tensors of a small file can share a long tuple.
   void push_tensor(const PickledValue& given) {
     const char* const what = "tensor";
     const PickledValue& storage = item(given, 0, Kind::storage, what);
@@ -256,7 +259,7 @@ class Pickle {
                          item(given, 1, Kind::whole, what).number};
     for (const std::size_t k : {std::size_t{2}, std::size_t{3}}) {
       const PickledValue& all = item(given, k, Kind::tuple, what);
-      for (std::size_t axis = 0; axis < all.items.size(); ++axis)
+      for (std::size_t axis = 0; axis < std::min(all.items.size(), std::size_t{AnyTensor::max_axes} + 1); ++axis)
         (k == 2 ? tensor.extents : tensor.strides).push_back(item(all, axis, Kind::whole, what).number);
     }
     if (tensor.extents.size() != tensor.strides.size()) fail("its pickle has a tensor of another form");
