@@ -159,9 +159,10 @@ TEST_CASE("split: parts that hold every row once, the same in each epoch") {
   CHECK(has(message<ValueError>([] { split(Numbers(9), {0.5, 0.6}); }),
             "the fractions add up to 1.1; they must add up to 1."));
   CHECK(has(message<ValueError>([] { split(Numbers(2), {0.99, 0.01}); }), "part 1, 0.01 of 2 rows, would be empty"));
-  CHECK(message<ValueError>([] { split(Numbers(2), {0.34, 0.33, 0.33}); }) ==
-        "split: the parts of 2 rows have 3 after rounding, and no part has more than 1 to give that many away; give "
-        "numbers of rows.");
+  CHECK(
+      message<ValueError>([] { split(Numbers(2), {0.34, 0.33, 0.33}); }) ==
+      "split: there are 2 rows, and the rounded fractions make 3. No part is large enough to give the others up: state "
+      "the sizes in rows.");
 }
 
 TEST_CASE("flat_map: each row becomes rows") {

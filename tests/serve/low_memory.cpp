@@ -77,4 +77,8 @@ TEST_CASE("memory that the system does not give") {
   }
   CHECK(comes_true([&] { return server.connections() == 0; }));
 }
+
+#else
+#include "../support/skip.hpp"
+TEST_CASE("low memory") { support::say_skipped("Boost.Beast or nlohmann_json is not installed"); }
 #endif

@@ -172,16 +172,20 @@ inline bool attend(const NodeView& n) {
   const bool is_packed = s.queries.base == s.keys.base && s.keys.base == values.base && s.queries.first == 0 &&
                          s.keys.first == width && values.first == 2 * width &&
                          n.g[values.base].shape[back] == Extent(3 * width);
-  const std::array<int, 2> shared = before_repeats(n, {operand_of(n, s.keys), operand_of(n, values)});
+  const auto three = [&] {
+    const auto [keys, own_values] = before_repeats(n, {operand_of(n, s.keys), operand_of(n, values)});
+    return std::vector<int>{operand_of(n, s.queries), keys, own_values};
+  };
   std::vector<int> inputs{s.queries.base};
   const int whole = thirds_of(n.g, s.queries, s.keys, values);
   if (whole >= 0) inputs = {whole};
-  else if (!is_packed) inputs = {operand_of(n, s.queries), shared[0], shared[1]};
+  else if (!is_packed) inputs = three();
   const Shape sequences{count_of(Shape(shape.begin(), shape.end() - 2)), shape[back - 1], shape[back]};
   const std::string config = "<AttentionConfig{" + settings.text() + "}>(";
   int made = -1;
   if (s.mask >= 0) {
-    inputs = {operand_of(n, s.queries), shared[0], shared[1], s.mask};
+    inputs = three();
+    inputs.push_back(s.mask);
     made = add_call(n, "std::get<0>(masked_attention" + config + "$0, $1, $2, $3))", inputs, shape);
     n.g.needs_more = true;
   } else {

@@ -1,5 +1,5 @@
-// Parts of an axis without an element, which files have where a setting makes them so: all of a head is turned, and the
-// rest of it, of no feature, is joined again.
+// Slices without an element, and the Concat that reads them. Phi-3 cuts off the features of a head that rotary positions
+// leave alone, and joins them again. Where they turn all features, there are none to cut off.
 #pragma once
 #include "movement.hpp"
 

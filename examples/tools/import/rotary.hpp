@@ -111,7 +111,7 @@ class RotarySearch {
   }
   /// The table as a parameter of the module, which is not trained.
   int parameter(const std::vector<float>& all) const {
-    int& made = g.tables[{id('c'), "rotary " + n.scope}];
+    int& made = g.tables[{id('c'), text("rotary ", id('s'), " ", n.scope)}];
     if (made != 0) return made;
     const std::int64_t rows = g[id('c')].shape.end()[-2].factor;
     g.made.push_back({"/rotary", 1, {rows, std::int64_t(all.size()) / rows}, {}});

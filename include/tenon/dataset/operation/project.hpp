@@ -34,7 +34,7 @@ struct Projected : RowByRow<Projected<D, I...>, D> {
   }
 
  private:
-  /// Memory for a column that nobody sees: of buckets, for the largest.
+  /// Memory for a column that is left out. Where there are buckets, it is enough for the largest.
   template <int C>
   void* left_out(Scratch& scratch) const {
     if constexpr (ColumnAt<typename D::columns, C>::ragged) return &scratch.ragged();

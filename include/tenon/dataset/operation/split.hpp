@@ -65,8 +65,8 @@ std::array<long, N> split_sizes(const T (&parts)[N], long rows) {
     if (const long excess = sum - rows; excess > 0) {
       const auto large = std::find_if(sizes.begin(), sizes.end(), [&](long size) { return size > excess; });
       if (large == sizes.end())
-        throw_error<ValueError>("split: the parts of ", rows, " rows have ", sum, " after rounding, and no part has ",
-                                "more than ", excess, " to give that many away; give numbers of rows.");
+        throw_error<ValueError>("split: there are ", rows, " rows, and the rounded fractions make ", sum,
+                                ". No part is large enough to give the others up: state the sizes in rows.");
       *large -= excess;
     }
   } else if (sum != rows) {
