@@ -412,6 +412,21 @@ TEST_CASE("an epoch begins at a position of 0 or more") {
   CHECK(rest_of(ahead) == std::vector<int>{8});
 }
 
+TEST_CASE("a position whose sample a long does not hold is behind the end of rows that nobody has counted") {
+  constexpr long most = std::numeric_limits<long>::max();
+  const auto open = Numbers(100) | filter<1>(odd);
+  auto batches = (open | batch(32)).open();
+  for (const long position : {most / 32 - 1, most / 32, most / 32 + 1, most / 16 + 1, most}) {
+    batches.start(0, position);
+    CHECK(batches.next() == nullptr);
+  }
+  auto skipped = (open | dataset::skip(most)).open();
+  for (const long position : {0L, 1L, most}) {
+    skipped.start(0, position);
+    CHECK(skipped.next() == nullptr);
+  }
+}
+
 TEST_CASE("an iterator knows its position, which can be saved") {
   const auto check = [](const auto& data) {
     auto rows = data.open();

@@ -1,5 +1,5 @@
-// Slices without an element, and the Concat that reads them. Phi-3 cuts off the features of a head that rotary positions
-// leave alone, and joins them again. Where they turn all features, there are none to cut off.
+// Slices without an element, and the Concat that reads them. Phi-3 cuts off the features of a head that its rotary
+// positions leave alone, and joins them again. Where they turn all features, there are none to cut off.
 #pragma once
 #include "movement.hpp"
 

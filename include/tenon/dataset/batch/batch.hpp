@@ -1,5 +1,6 @@
 // batch(n), batch<N>(): joins samples along a new leading axis.
 #pragma once
+#include <limits>
 
 #include <tenon/core/math/min_max.hpp>
 #include <tenon/dataset/stage/stage.hpp>
@@ -54,6 +55,7 @@ struct Batched : Behind<Batched<D, Extent>, D> {
   long max_rows() const { return D::counted ? math::min(batch_size, this->data.size()) : batch_size; }
   void describe(auto& d) const { d.add(batch_size, drop_remainder); }
   long read(Place place, void* const* out, Scratch& scratch) const {
+    if (place.position >= std::numeric_limits<long>::max() / batch_size) return 0;  // no row can be there
     const Place first{place.epoch, place.position * batch_size};
     const long n = detail::read_samples(this->data, first, batch_size, out, scratch);
     return n < batch_size && drop_remainder ? 0 : n;

@@ -1,6 +1,7 @@
 // skip(count): without the first rows.
 #pragma once
 #include <algorithm>
+#include <limits>
 
 #include <tenon/dataset/stage/stage.hpp>
 
@@ -21,13 +22,15 @@ struct Skipped : Behind<Skipped<D>, D> {
   void describe(auto& d) const { d.add(left_out); }
   void expect(Place place) const requires Foresighted<D>
   {
-    this->data.expect({place.epoch, place.position + left_out});
+    if (can_be(place)) this->data.expect({place.epoch, place.position + left_out});
   }
   long read(Place place, void* const* out, Scratch& scratch) const {
-    return this->data.read({place.epoch, place.position + left_out}, out, scratch);
+    return can_be(place) ? this->data.read({place.epoch, place.position + left_out}, out, scratch) : 0;
   }
 
  private:
+  // No row is at a position that a long does not hold.
+  bool can_be(Place place) const { return place.position <= std::numeric_limits<long>::max() - left_out; }
   long behind(long rows) const { return rows == detail::endless ? rows : std::max(rows - left_out, 0L); }
 };
 
